@@ -1,0 +1,86 @@
+"""Corpora: named sets of local documents, and what became of them when they were read."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tenure.contracts.base import Contract
+
+IngestStage = Literal["scanning", "reading", "indexing", "done"]
+
+
+class IngestRequest(Contract):
+    """Bring a corpus into the state of the given files and folders."""
+
+    corpus: str
+    """Name of the corpus."""
+    paths: tuple[str, ...] = Field(min_length=1)
+    """Absolute paths; folders are read recursively. Sources under them that no longer exist are removed."""
+
+
+class SkippedFile(Contract):
+    """A file that was not read, and why."""
+
+    path: str
+    """Absolute path."""
+    reason: str
+    """One plain phrase: empty, encrypted, binary, not readable, …"""
+
+
+class IngestProgress(Contract):
+    """How far an ingestion is; travels in heartbeats."""
+
+    stage: IngestStage = "scanning"
+    """What is being done."""
+    files_done: int = 0
+    """Files finished, unchanged ones included."""
+    files_total: int = 0
+    """Files found."""
+    chunks: int = 0
+    """Chunks written so far."""
+    last: str = ""
+    """The file read last."""
+
+
+class IngestReport(Contract):
+    """The outcome of an ingestion."""
+
+    corpus: str
+    """Name of the corpus."""
+    files: int = 0
+    """Files found under the paths."""
+    added: int = 0
+    """Files read for the first time."""
+    changed: int = 0
+    """Files whose content changed; their chunks were replaced."""
+    unchanged: int = 0
+    """Files whose content hash was known; nothing was embedded."""
+    removed: int = 0
+    """Sources whose file is gone."""
+    chunks: int = 0
+    """Chunks written."""
+    embedded: int = 0
+    """Chunks whose vector was computed, not found in the cache."""
+    seconds: float = 0.0
+    """Wall time of the attempt that finished."""
+    skipped: tuple[SkippedFile, ...] = ()
+    """Files not read, at most 200 of them; `skipped_total` counts all."""
+    skipped_total: int = 0
+    """Number of files not read."""
+
+
+class CorpusStats(Contract):
+    """What a corpus holds."""
+
+    corpus: str
+    """Name of the corpus."""
+    sources: int
+    """Documents."""
+    chunks: int
+    """Chunks."""
+    characters: int
+    """Characters of stored text."""
+    embedding_model: str
+    """Model its vectors come from."""
+    updated_at: str
+    """Time of the last ingestion, ISO 8601 in UTC."""

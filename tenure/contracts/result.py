@@ -1,0 +1,163 @@
+"""The result document: what a run delivers (DESIGN §8). Its JSON schema is published in docs/."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tenure.contracts.base import Contract, RunId
+from tenure.contracts.corpus import SkippedFile
+from tenure.contracts.evidence import ClaimStatus
+from tenure.contracts.run import Degraded, Handled, TaskMode, Usage
+
+ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "unsupported", "failed"]
+
+
+class SourceEntry(Contract):
+    """A source in the list of references."""
+
+    n: int = Field(ge=1)
+    """Its number in the report."""
+    id: str
+    """Its id in the knowledge base."""
+    uri: str
+    """Where it is: a path or an address."""
+    title: str
+    """Its title."""
+    author: str = ""
+    """Who wrote it, where known."""
+    published: str = ""
+    """When it was published, where known."""
+    accessed: str
+    """When it was read, ISO 8601 in UTC."""
+
+
+class ResultCitation(Contract):
+    """A quote: `source` is a source's `n`, offsets count characters of its stored text."""
+
+    source: int = Field(ge=1)
+    """Number of the source in this document."""
+    start: int = Field(ge=0)
+    """First character."""
+    end: int = Field(gt=0)
+    """One past the last character."""
+    quote: str
+    """The words between them."""
+
+
+class ResultClaim(Contract):
+    """A sentence of the report and what it rests on."""
+
+    text: str
+    """The sentence."""
+    status: ClaimStatus
+    """What is known of its support."""
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    """How sure that is; null where nothing measured it."""
+    citations: tuple[ResultCitation, ...] = ()
+    """The quotes."""
+
+
+class ResultSection(Contract):
+    """A section of the report."""
+
+    topic: str
+    """Its heading."""
+    markdown: str
+    """Its text with numeric citation marks."""
+    claims: tuple[ResultClaim, ...]
+    """Its sentences."""
+
+
+class CritiqueRecord(Contract):
+    """A critique of the report and what became of it."""
+
+    topic: str | None = None
+    """The section concerned; null for the whole."""
+    critique: str
+    """What was wrong."""
+    outcome: str
+    """What was done about it."""
+
+
+class Synthesis(Contract):
+    """Situation, Complication, Resolution (document 004)."""
+
+    situation: str
+    """What is the case."""
+    complication: str
+    """What makes it hard."""
+    resolution: str
+    """What follows."""
+
+
+class Evaluation(Contract):
+    """Self-evaluation, each score from 0 to 1 (document 003 §2.3.4)."""
+
+    consistency: float
+    """Agreement with itself."""
+    completeness: float
+    """Share of the question that is answered."""
+    factuality: float
+    """Share of claims that are supported."""
+    overall: float
+    """All of them."""
+
+
+class Contradiction(Contract):
+    """Two sources that disagree."""
+
+    a: ResultCitation
+    """One side."""
+    b: ResultCitation
+    """The other."""
+    severity: Literal["low", "medium", "high"]
+    """How much it matters."""
+
+
+class Result(Contract):
+    """Everything a run delivers."""
+
+    id: RunId
+    """The run."""
+    mode: TaskMode
+    """Which path it took."""
+    question: str
+    """What was asked."""
+    title: str
+    """Title of the report."""
+    abstract: str
+    """Abstract with numeric citation marks."""
+    abstract_claims: tuple[ResultClaim, ...] = ()
+    """The abstract's sentences."""
+    sections: tuple[ResultSection, ...] = ()
+    """The sections."""
+    synthesis: Synthesis | None = None
+    """Executive synthesis; null where the run made none."""
+    further_considerations: tuple[str, ...] = ()
+    """Thoughts that go beyond the sources and cite nothing (document 000 §2.4)."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """Where sources disagree."""
+    sources: tuple[SourceEntry, ...] = ()
+    """References, by number."""
+    coverage: dict[str, float] = {}
+    """Coverage per topic."""
+    information_gain: tuple[float, ...] = ()
+    """Information gain per cycle; empty for a run of one pass."""
+    critiques: tuple[CritiqueRecord, ...] = ()
+    """Critiques of the report and what became of them."""
+    decisions: tuple[str, ...] = ()
+    """Why the run went on or ended, in order."""
+    feedback: tuple[Handled, ...] = ()
+    """What was asked along the way, and what was done with it."""
+    evaluation: Evaluation | None = None
+    """Self-evaluation; null where the run made none."""
+    usage: Usage
+    """What was used."""
+    degraded: tuple[Degraded, ...] = ()
+    """Calls in which a twin stood in for the model."""
+    skipped: tuple[SkippedFile, ...] = ()
+    """Files that were not read, and why."""
+    notes: tuple[str, ...] = ()
+    """The run log: what a reader should know about how this came about."""
+    status: ResultStatus
+    """How the run ended."""

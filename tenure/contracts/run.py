@@ -1,0 +1,158 @@
+"""A run: what was asked, under which limits, how far it is."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tenure.contracts.base import Contract, RunId
+from tenure.contracts.corpus import IngestRequest
+
+Mode = Literal["auto", "research", "code"]
+TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
+Complexity = Literal["simple", "moderate", "complex"]
+Phase = Literal["ingest", "retrieve", "route", "outline", "write", "reflect", "refine", "compose", "assemble", "done"]
+Status = Literal["running", "paused", "done", "finished_early", "cancelled", "no_evidence", "unsupported", "failed"]
+SectionPhase = Literal["waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "failed"]
+
+
+class Limits(Contract):
+    """What bounds a run; the client fills it from settings and flags, since a workflow reads no settings."""
+
+    max_sections: int = Field(default=6, ge=1, le=12)
+    """Sections of a report at the most; the question's complexity may ask for fewer."""
+    max_reflexions: int = Field(default=2, ge=0, le=10)
+    """Review-and-rewrite rounds of one section (document 002, Def. 6.2)."""
+    max_revisions: int = Field(default=2, ge=0, le=10)
+    """R_max: generations of the report as a whole (document 000 §2.3)."""
+    passages_per_section: int = Field(default=14, ge=1, le=60)
+    """k of context selection (document 002, Def. 6.1)."""
+    max_per_source: int = Field(default=5, ge=1)
+    """Passages of one source in a section's context."""
+    min_relevance: float = Field(default=0.25, ge=0, le=1)
+    """Normalised relevance below which a passage is not evidence."""
+    parallel_sections: int = Field(default=4, ge=1, le=12)
+    """Sections written at the same time."""
+
+
+class RunRequest(Contract):
+    """Start of a run."""
+
+    question: str = Field(min_length=1, max_length=20_000)
+    """What the person asked."""
+    mode: Mode = "auto"
+    """Which path to take; `auto` lets the router decide."""
+    ingest: tuple[IngestRequest, ...] = ()
+    """Corpora to bring up to date first."""
+    corpora: tuple[str, ...] = ()
+    """Corpora to read."""
+    limits: Limits = Limits()
+    """Bounds of the run."""
+
+
+class Feedback(Contract):
+    """A person's word to a running run."""
+
+    text: str = Field(min_length=1, max_length=20_000)
+    """What they said."""
+    topic: str | None = None
+    """The outline topic it is about; None for the whole report."""
+
+
+class Handled(Contract):
+    """A piece of feedback and what was done with it."""
+
+    text: str
+    """What the person said."""
+    topic: str | None = None
+    """The topic it named."""
+    at: str
+    """When it arrived, ISO 8601 in UTC."""
+    outcome: str = "received"
+    """What was done with it, in one sentence."""
+
+
+class RoleUsage(Contract):
+    """Calls and tokens of one role."""
+
+    calls: int = 0
+    """Finished calls, the twin's included."""
+    tokens_in: int = 0
+    """Prompt tokens as the server reported them."""
+    tokens_out: int = 0
+    """Completion tokens as the server reported them."""
+    models: tuple[str, ...] = ()
+    """Models that answered, `offline` for the twin."""
+
+
+class Usage(Contract):
+    """What a run used."""
+
+    calls: int = 0
+    """Finished role calls, twins included."""
+    tokens_in: int = 0
+    """Prompt tokens."""
+    tokens_out: int = 0
+    """Completion tokens."""
+    cost_usd: float | None = None
+    """Money spent; None while no price is known."""
+    searches: int = 0
+    """Searches in the knowledge base."""
+    pages: int = 0
+    """Web pages fetched."""
+    seconds: float = 0.0
+    """Wall time from start to end, pauses included."""
+    by_role: dict[str, RoleUsage] = {}
+    """The same per role."""
+
+
+class Degraded(Contract):
+    """A call in which the twin stood in for the model."""
+
+    role: str
+    """The role."""
+    reason: str
+    """Why the model's answer could not be used."""
+
+
+class TopicProgress(Contract):
+    """How far one outline topic is."""
+
+    topic: str
+    """Heading of the section."""
+    phase: SectionPhase = "waiting"
+    """What is being done."""
+    claims: int = 0
+    """Claims in the current draft."""
+    sources: int = 0
+    """Sources cited in the current draft."""
+    coverage: float = 0.0
+    """Coverage c_j of the topic (DESIGN §5), 0 to 1."""
+    round: int = 0
+    """Reflexion rounds done."""
+
+
+class Progress(Contract):
+    """Answer of the `progress` query: small, and true at any time, also after the end."""
+
+    id: RunId
+    """The run."""
+    question: str
+    """What was asked."""
+    mode: TaskMode = "UNDEFINED"
+    """Which path it took."""
+    phase: Phase = "ingest"
+    """What is being done."""
+    status: Status = "running"
+    """How it stands."""
+    revision: int = 0
+    """R_n: generations of the report so far."""
+    topics: tuple[TopicProgress, ...] = ()
+    """The outline's topics."""
+    usage: Usage = Usage()
+    """What was used so far."""
+    feedback: tuple[Handled, ...] = ()
+    """What people said."""
+    last: str = ""
+    """The last thing that happened, in words."""
+    error: str = ""
+    """Why it failed, where it did."""

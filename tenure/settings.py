@@ -1,0 +1,80 @@
+"""Every setting once, typed, from the environment or a `.env` file (DESIGN §1).
+
+All names carry the prefix `TENURE_`, except the two that every OpenAI-compatible tool shares:
+`OPENAI_API_KEY` and `OPENAI_BASE_URL`. `docs/settings.md` is generated from this file's docstrings.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """All settings of the client, the worker and the local stack."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="TENURE_",
+        env_file=".env",
+        extra="ignore",
+        use_attribute_docstrings=True,
+        populate_by_name=True,
+        env_ignore_empty=True,
+    )
+
+    home: Path = Path(".tenure")
+    """Folder of all state: knowledge base, Temporal's database, logs, process records."""
+    temporal_port: int = Field(default=7233, ge=1, le=65535)
+    """Port of this home's local Temporal server, on 127.0.0.1."""
+    ui_port: int = Field(default=8233, ge=1, le=65535)
+    """Port of this home's Temporal web UI, on 127.0.0.1."""
+    lancedb_uri: str = ""
+    """Where the knowledge base is: a folder or an object store address; empty for `knowledge` in the home."""
+
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("OPENAI_API_KEY"))
+    """Key of the OpenAI-compatible server. With neither key nor address the offline twins answer."""
+    openai_base_url: str | None = Field(default=None, validation_alias=AliasChoices("OPENAI_BASE_URL"))
+    """Address of the OpenAI-compatible server; OpenAI's own where only a key is given."""
+    model: str = "gpt-5"
+    """Chat model of the roles that write and judge."""
+    fast_model: str = ""
+    """Chat model of the small roles (router, decomposer, title); empty for the same as `model`."""
+    model_timeout: float = Field(default=180.0, gt=0, le=1800)
+    """Seconds after which a model call is given up and retried by Temporal."""
+    model_calls_per_second: float = Field(default=20.0, gt=0)
+    """Model calls a second over the whole task queue, enforced by the Temporal server."""
+    embedding_model: str = ""
+    """Embedding model of the OpenAI-compatible server; empty for the embedded all-MiniLM-L6-v2."""
+    embedding_threads: int = Field(default=0, ge=0, le=256)
+    """Threads of the embedded embedding model; 0 for one per core."""
+
+    max_sections: int = Field(default=6, ge=1, le=12)
+    """Sections of a report at the most."""
+    max_reflexions: int = Field(default=2, ge=0, le=10)
+    """Review-and-rewrite rounds of one section at the most."""
+    max_revisions: int = Field(default=2, ge=0, le=10)
+    """Generations of a whole report at the most (R_max)."""
+    passages_per_section: int = Field(default=14, ge=1, le=60)
+    """Passages a section is written from."""
+    max_per_source: int = Field(default=5, ge=1, le=60)
+    """Passages of one source among them."""
+    min_relevance: float = Field(default=0.25, ge=0, le=1)
+    """Normalised relevance below which a passage is not evidence."""
+    parallel_sections: int = Field(default=4, ge=1, le=12)
+    """Sections written at the same time."""
+    chunk_tokens: int = Field(default=200, ge=32, le=250)
+    """Target length of a chunk in tokens of the embedding model; the embedded model reads at most 256."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """How much the worker writes into its log."""
+
+    @property
+    def knowledge_uri(self) -> str:
+        """Address of the knowledge base, the home's own folder where none is set."""
+        return self.lancedb_uri or str(self.home.absolute() / "knowledge")
+
+    @property
+    def uses_model(self) -> bool:
+        """Whether a chat model is configured."""
+        return self.openai_api_key is not None or self.openai_base_url is not None
