@@ -84,3 +84,21 @@ class CorpusStats(Contract):
     """Model its vectors come from."""
     updated_at: str
     """Time of the last ingestion, ISO 8601 in UTC."""
+
+
+class CorpusRequest(Contract):
+    """A question about corpora, or the removal of one."""
+
+    action: Literal["list", "stats", "drop"]
+    """What to do."""
+    corpus: str | None = None
+    """Which corpus; None with `list` and `stats` for all."""
+
+
+class CorpusReply(Contract):
+    """The corpora after the action."""
+
+    corpora: tuple[CorpusStats, ...] = ()
+    """What they hold."""
+    dropped: bool = False
+    """Whether `drop` found the corpus."""

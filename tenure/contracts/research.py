@@ -1,0 +1,198 @@
+"""The research path: outlines, sections, critiques, and the state a person can query."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tenure.contracts.base import Contract, RunId
+from tenure.contracts.corpus import SkippedFile
+from tenure.contracts.evidence import Draft, PassageRef
+from tenure.contracts.result import CritiqueRecord, ResultStatus
+from tenure.contracts.run import (
+    Complexity,
+    Degraded,
+    Feedback,
+    Handled,
+    Limits,
+    Phase,
+    Progress,
+    SectionPhase,
+    TaskMode,
+    TopicProgress,
+    Usage,
+)
+
+
+class Topic(Contract):
+    """One topic of the outline."""
+
+    heading: str
+    """Heading of its section."""
+    question: str
+    """What the section has to answer; drives retrieval."""
+
+
+class Critique(Contract):
+    """Something to improve, found by the reflector or said by a person."""
+
+    topic: str | None = None
+    """Heading of the section concerned; None asks for a section of its own."""
+    critique: str
+    """What is wrong or missing."""
+    query: str = ""
+    """What to look for, where evidence is missing."""
+    origin: Literal["reflector", "person"] = "reflector"
+    """Who found it."""
+
+
+class ResearchRequest(Contract):
+    """Start of a research run: the routed question and the documents D retrieved for it."""
+
+    run: RunId
+    """Workflow id of the run; progress is reported there."""
+    question: str
+    """What was asked."""
+    corpora: tuple[str, ...]
+    """Corpora to read."""
+    limits: Limits
+    """Bounds of the run."""
+    complexity: Complexity
+    """What the router made of the question."""
+    evidence: tuple[PassageRef, ...]
+    """D: passages for the question as a whole, best first."""
+    feedback: tuple[Feedback, ...] = ()
+    """What people said before the research began."""
+
+
+class SectionRequest(Contract):
+    """Start of one section, or of its refinement where a draft is given."""
+
+    run: RunId
+    """Workflow id of the run; progress is reported there."""
+    question: str
+    """The question of the whole report."""
+    topic: Topic
+    """The section's topic."""
+    other_topics: tuple[str, ...] = ()
+    """Headings of the other sections; what belongs there is not written here."""
+    corpora: tuple[str, ...]
+    """Corpora to read."""
+    limits: Limits
+    """Bounds of the run."""
+    evidence: tuple[PassageRef, ...] = ()
+    """Passages already known; for a refinement the ones the draft was written from."""
+    draft: Draft | None = None
+    """The draft to refine; None for a new section."""
+    critiques: tuple[Critique, ...] = ()
+    """What to improve in it."""
+    feedback: tuple[Feedback, ...] = ()
+    """What people said that concerns this section."""
+
+
+class SectionResult(Contract):
+    """A written section."""
+
+    topic: Topic
+    """The section's topic."""
+    phase: SectionPhase
+    """`done`, `no_evidence` or `failed`."""
+    draft: Draft = Draft()
+    """Its text."""
+    evidence: tuple[PassageRef, ...] = ()
+    """Passages it was written from."""
+    coverage: float = 0.0
+    """Coverage c_j of the topic (DESIGN §5)."""
+    reviews: tuple[str, ...] = ()
+    """The reviewer's critiques, in order."""
+    usage: Usage = Usage()
+    """What it used."""
+    degraded: tuple[Degraded, ...] = ()
+    """Calls answered by a twin."""
+    note: str = ""
+    """Why there is no text, where there is none."""
+
+
+class SectionDraft(Contract):
+    """A section as it goes into the report."""
+
+    topic: str
+    """Its heading."""
+    draft: Draft
+    """Its text."""
+    coverage: float = 0.0
+    """Coverage of the topic, 0 to 1."""
+
+
+class ReportDraft(Contract):
+    """The report before its sources are numbered."""
+
+    id: RunId
+    """The run."""
+    mode: TaskMode
+    """Which path it took."""
+    question: str
+    """What was asked."""
+    title: str = ""
+    """Its title."""
+    abstract: Draft = Draft()
+    """Its abstract."""
+    sections: tuple[SectionDraft, ...] = ()
+    """Its sections."""
+    further_considerations: tuple[str, ...] = ()
+    """Thoughts beyond the sources."""
+    critiques: tuple[CritiqueRecord, ...] = ()
+    """Critiques and what became of them."""
+    decisions: tuple[str, ...] = ()
+    """Why it went on or ended."""
+    feedback: tuple[Handled, ...] = ()
+    """What people said and what was done."""
+    usage: Usage = Usage()
+    """What was used."""
+    degraded: tuple[Degraded, ...] = ()
+    """Calls answered by a twin."""
+    skipped: tuple[SkippedFile, ...] = ()
+    """Files not read."""
+    notes: tuple[str, ...] = ()
+    """The run log."""
+    status: ResultStatus = "done"
+    """How the run ended."""
+
+
+class ProgressUpdate(Contract):
+    """What a child workflow tells the run; absent fields leave what was known."""
+
+    reporter: str
+    """Workflow id of the child; its usage replaces what it reported before."""
+    phase: Phase | None = None
+    """What the run is doing."""
+    revision: int | None = None
+    """R_n."""
+    topics: tuple[TopicProgress, ...] = ()
+    """Topics whose state changed."""
+    removed: tuple[str, ...] = ()
+    """Topics no longer in the outline."""
+    usage: Usage | None = None
+    """All the child has used so far, its children not included."""
+    handled: tuple[Handled, ...] | None = None
+    """All feedback with its outcome so far."""
+    last: str = ""
+    """What happened, in words."""
+
+
+class RunState(Contract):
+    """Answer of the `state` query: everything a person may want to see, drafts included."""
+
+    progress: Progress
+    """How far the run is."""
+    corpora: tuple[str, ...] = ()
+    """Corpora it reads."""
+    complexity: Complexity | None = None
+    """What the router made of the question."""
+    evidence: int = Field(default=0, ge=0)
+    """Passages found for the question as a whole."""
+    report: ReportDraft | None = None
+    """The report as far as it is written."""
+    paused: bool = False
+    """Whether a person holds it."""
+    finishing: bool = False
+    """Whether a person asked for what there is."""

@@ -1,0 +1,13 @@
+"""Task queues, one per resource (DESIGN §9); a worker serves all of them or some."""
+
+TENURE_QUEUE = "tenure"
+"""Workflows and cheap activities."""
+
+MODEL_QUEUE = "tenure-model"
+"""Chat model calls; rate-limited by the server."""
+
+EMBED_QUEUE = "tenure-embed"
+"""Ingestion and search: what needs the CPU and the knowledge base."""
+
+ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE)
+"""Every queue, in the order a worker starts them."""
