@@ -84,9 +84,7 @@ class SectionRequest(Contract):
     draft: Draft | None = None
     """The draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()
-    """What to improve in it."""
-    feedback: tuple[Feedback, ...] = ()
-    """What people said that concerns this section."""
+    """What to improve in it, or what people wished of it before it was written."""
 
 
 class SectionResult(Contract):

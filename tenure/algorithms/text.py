@@ -1,0 +1,116 @@
+"""Sentences and words of stored text.
+
+Stored text is in the normal form of `tenure.sources.document`: blocks apart by a blank line, headings
+behind hashes, one line per paragraph or list item, code indented by four spaces, tables behind bars.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import sentencex
+import snowballstemmer
+
+LineKind = Literal["prose", "item", "heading", "code", "table"]
+
+_ITEM = re.compile(r"^\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s+")
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_HEADING = re.compile(r"^#{1,6} ")
+
+STOP_WORDS = frozenset(
+    """a about above after again against all also although am among an and any are as at be because been before being
+    below between both but by can could did do does doing done down during each either else ever every few for from
+    further get gets give given had has have having he her here hers him his how however i if in into is it its itself
+    just let like made make makes many may me might mine more most much must my neither no nor not now of off often on
+    once one only onto or other our ours out over own per please quite rather really same shall she should since so some
+    still such than that the their theirs them then there therefore these they this those though through thus to too
+    under until up upon us use used uses using very via want was way we well were what whatever when where whether which
+    while who whom whose why will with within without would yes yet you your yours tell explain describe compare happen
+    happens mean means work works need needs know""".split()
+)
+"""English words that carry no topic."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence and where it stands in the text it was found in."""
+
+    text: str
+    """The sentence, to the letter, without surrounding white space or list marker."""
+    start: int
+    """First character."""
+    end: int
+    """One past the last character."""
+    block: int
+    """Number of the block it stands in; sentences of one paragraph share it, and so do the items of one list."""
+    kind: Literal["prose", "item"]
+    """Whether it is part of a paragraph or of a list item."""
+
+
+@lru_cache(maxsize=4096)
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a text in normal form; headings, code and tables have none."""
+    found: list[Sentence] = []
+    block = 0
+    offset = 0
+    before: LineKind | None = None
+    for line in text.splitlines(keepends=True):
+        kind = _line_kind(line)
+        if not line.strip():
+            before = None if before != "item" else before
+        else:
+            if not (kind == "item" and before == "item"):
+                block += 1
+            if kind == "prose" or kind == "item":
+                marker = _ITEM.match(line)
+                skip = marker.end() if kind == "item" and marker else 0
+                found.extend(_split(line[skip:], offset + skip, block, kind))
+            before = kind
+        offset += len(line)
+    return tuple(found)
+
+
+def _line_kind(line: str) -> LineKind:
+    if _HEADING.match(line):
+        return "heading"
+    if line.lstrip().startswith("|"):
+        return "table"
+    if _ITEM.match(line):
+        return "item"
+    return "code" if line.startswith(("    ", "\t")) else "prose"
+
+
+def _split(line: str, offset: int, block: int, kind: Literal["prose", "item"]) -> Iterable[Sentence]:
+    for piece in sentencex.get_sentence_boundaries("en", line):
+        raw = line[piece["start_index"] : piece["end_index"]]
+        text = raw.strip()
+        if text:
+            start = offset + piece["start_index"] + len(raw) - len(raw.lstrip())
+            yield Sentence(text, start, start + len(text), block, kind)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> "snowballstemmer.stemmer":
+    return snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    return str(_stemmer().stemWord(word))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in order, lower-cased."""
+    return [match.group().lower() for match in _WORD.finditer(text)]
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the content words of a text, in order, repetitions kept."""
+    return [_stem(word) for word in words(text) if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
+
+
+def fingerprint(text: str) -> str:
+    """Return what two sentences share when they say the same words: case, marks and spacing left out."""
+    return " ".join(words(text))
