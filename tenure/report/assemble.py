@@ -1,0 +1,109 @@
+"""From a draft and the sources it cites to the result document.
+
+Sources get their numbers in reading order, the abstract first, and every quote is held against the
+stored text once more, since this is the last moment at which a false one can be stopped.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence import Draft
+from tenure.contracts.research import ReportDraft, SectionDraft
+from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus
+from tenure.report.citations import Bibliography, SourceRecord
+from tenure.report.prose import escape, flatten
+
+UNSOURCED = "[unsourced]"
+"""The mark of a sentence that cites nothing, so that it cannot pass for a cited one."""
+
+
+def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Result:
+    """Number the sources of a draft, check every quote and set the sections as Markdown.
+
+    Args:
+        draft: the report with citations by source id.
+        sources: the stored sources it cites, by id.
+
+    Returns:
+        The result document. A citation that does not hold is taken out with a note, a section without
+        text is left out with a note, and a finished run in which no citation is left counts as one
+        that found no evidence.
+    """
+    bibliography = Bibliography(sources)
+    abstract_claims = bibliography.number(draft.abstract, "Abstract")
+    sections = tuple(_section(section, bibliography) for section in draft.sections if section.draft.claims)
+    entries = bibliography.entries()
+    status = _status(draft, cited=bool(entries))
+    return Result(
+        id=draft.id,
+        mode=draft.mode,
+        question=draft.question,
+        title=flatten(draft.title) or flatten(draft.question),
+        abstract=to_markdown(draft.abstract, abstract_claims),
+        abstract_claims=abstract_claims,
+        sections=sections,
+        further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
+        sources=entries,
+        coverage={section.topic: section.coverage for section in draft.sections},
+        critiques=draft.critiques,
+        decisions=draft.decisions,
+        feedback=draft.feedback,
+        usage=draft.usage,
+        degraded=draft.degraded,
+        skipped=draft.skipped,
+        notes=(*draft.notes, *bibliography.notes, *_notes(draft, status)),
+        status=status,
+    )
+
+
+def to_markdown(draft: Draft, claims: Sequence[ResultClaim]) -> str:
+    """Set a draft as Markdown with numeric citation marks.
+
+    Consecutive sentences of a paragraph that rest on the same sources share one mark at the end of
+    their run; every bullet carries its own.
+
+    Args:
+        draft: the text, for its paragraphs and lists.
+        claims: its numbered claims, one for each of the draft's, in order.
+    """
+    blocks: list[str] = []
+    position = 0
+    for block in draft.blocks:
+        own = claims[position : position + len(block.claims)]
+        position += len(own)
+        if own:
+            blocks.append(_bullets(own) if block.kind == "bullets" else _paragraph(own))
+    return "\n\n".join(blocks)
+
+
+def _section(section: SectionDraft, bibliography: Bibliography) -> ResultSection:
+    claims = bibliography.number(section.draft, section.topic)
+    return ResultSection(topic=section.topic, markdown=to_markdown(section.draft, claims), claims=claims)
+
+
+def _paragraph(claims: Sequence[ResultClaim]) -> str:
+    runs = groupby(claims, key=_mark)
+    return " ".join(f"{' '.join(escape(claim.text) for claim in run)} {mark}" for mark, run in runs)
+
+
+def _bullets(claims: Sequence[ResultClaim]) -> str:
+    return "\n".join(f"- {escape(claim.text)} {_mark(claim)}" for claim in claims)
+
+
+def _mark(claim: ResultClaim) -> str:
+    numbers = sorted({citation.source for citation in claim.citations})
+    return f"[{', '.join(map(str, numbers))}]" if numbers else UNSOURCED
+
+
+def _status(draft: ReportDraft, *, cited: bool) -> ResultStatus:
+    return "no_evidence" if draft.status == "done" and not cited else draft.status
+
+
+def _notes(draft: ReportDraft, status: ResultStatus) -> list[str]:
+    empty = [
+        f"{section.topic}: left out, nothing was written." for section in draft.sections if not section.draft.claims
+    ]
+    if status != draft.status:
+        empty.append("No citation is left, so the run counts as one that found no evidence.")
+    return empty

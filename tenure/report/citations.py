@@ -1,0 +1,119 @@
+"""From citations by source id to numbered citations that hold.
+
+A citation holds when its quote is, to the letter, what the stored source says at its offsets. One
+that does not is taken out, its claim is marked `invalid_source`, and a note says so: nothing is
+dropped silently and nothing false is kept.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence import Citation, Claim, Draft
+from tenure.contracts.result import ResultCitation, ResultClaim, SourceEntry
+from tenure.report.prose import flatten
+
+
+class SourceRecord(Protocol):
+    """What the report needs of a stored source."""
+
+    @property
+    def uri(self) -> str:
+        """Where it is."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        ...
+
+    @property
+    def author(self) -> str:
+        """Who wrote it; empty where unknown."""
+        ...
+
+    @property
+    def published(self) -> str:
+        """When it was published; empty where unknown."""
+        ...
+
+    @property
+    def accessed(self) -> str:
+        """When it was read, ISO 8601 in UTC."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Its stored text; offsets count its characters."""
+        ...
+
+
+class Bibliography:
+    """Numbers sources in the order in which the report first cites them."""
+
+    def __init__(self, sources: Mapping[SourceId, SourceRecord]) -> None:
+        self._sources = sources
+        self._numbers: dict[SourceId, int] = {}
+        self.notes: list[str] = []
+        """What was taken out and why, in reading order."""
+
+    def number(self, draft: Draft, place: str) -> tuple[ResultClaim, ...]:
+        """Check and number the citations of a draft's claims.
+
+        Args:
+            draft: the text to number; drafts are to be given in reading order.
+            place: name of the report's part, for the notes.
+
+        Returns:
+            One claim for each of the draft's, in order.
+        """
+        return tuple(self._claim(claim, place) for claim in draft.claims)
+
+    def entries(self) -> tuple[SourceEntry, ...]:
+        """List the cited sources by number."""
+        return tuple(self._entry(source, n) for source, n in self._numbers.items())
+
+    def _claim(self, claim: Claim, place: str) -> ResultClaim:
+        faults = {citation: self._fault(citation) for citation in claim.citations}
+        self.notes += [
+            f"{place}: a citation was taken out, {fault}: “{_shorten(claim.text)}”"
+            for fault in faults.values()
+            if fault is not None
+        ]
+        return ResultClaim(
+            text=claim.text,
+            status="invalid_source" if any(faults.values()) else claim.status,
+            confidence=claim.confidence,
+            citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
+        )
+
+    def _fault(self, citation: Citation) -> str | None:
+        source = self._sources.get(citation.source)
+        if source is None:
+            return f"its source {citation.source!r} is not stored"
+        if not citation.quote.strip():
+            return "its quote is empty"
+        if source.text[citation.start : citation.end] != citation.quote:
+            return f"its quote is not what {_shorten(source.title or source.uri)!r} says at its offsets"
+        return None
+
+    def _numbered(self, citation: Citation) -> ResultCitation:
+        n = self._numbers.setdefault(citation.source, len(self._numbers) + 1)
+        return ResultCitation(source=n, start=citation.start, end=citation.end, quote=citation.quote)
+
+    def _entry(self, source: SourceId, n: int) -> SourceEntry:
+        record = self._sources[source]
+        return SourceEntry(
+            n=n,
+            id=source,
+            uri=record.uri,
+            title=record.title or record.uri,
+            author=record.author,
+            published=record.published,
+            accessed=record.accessed,
+        )
+
+
+def _shorten(text: str, limit: int = 80) -> str:
+    flat = flatten(text)
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"

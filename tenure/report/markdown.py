@@ -1,0 +1,93 @@
+"""A result document as a Markdown report that a person reads from top to bottom.
+
+Text first, then what it rests on, then how it came about. Everything that is not ours is escaped
+where it enters; `abstract` and `section.markdown` were set by `assemble` and are Markdown already.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from tenure.contracts.result import Result, ResultStatus
+from tenure.contracts.run import Handled
+from tenure.report.prose import escape, flatten
+from tenure.report.provenance import provenance
+from tenure.report.references import quotes, references
+
+_STATUS_LINES: dict[ResultStatus, str] = {
+    "done": "",
+    "finished_early": "This report was asked for before the research was over; it holds what there was by then.",
+    "cancelled": "The run was cancelled; this is what there was by then.",
+    "no_evidence": "",
+    "unsupported": "This kind of task is not available yet.",
+    "failed": "The run failed; this is what there was by then.",
+}
+
+_BEYOND = "These thoughts go beyond the sources and are not cited."
+
+_HOW_TO_CHECK = (
+    "Every mark above leads to words of its source, quoted here to the letter "
+    "(white space apart) with their place in the stored text."
+)
+
+_NOTHING_FOUND = "**No evidence was found.** Nothing that was read answers the question, so this report claims nothing."
+
+_ADVICE = (
+    "Ask again in words that the documents themselves would use.",
+    "Name the files or folders that hold the answer with `--docs PATH`.",
+    "See below which files could not be read and why.",
+    "Lower `TENURE_MIN_RELEVANCE` if the documents touch the question only in passing.",
+)
+
+
+def render(result: Result, base: PurePath | None = None) -> str:
+    """Set a result document as Markdown.
+
+    Args:
+        result: the result document.
+        base: folder to which paths of sources are shown relative, where they are under it.
+    """
+    return "\n\n".join(part.strip() for part in _parts(result, base) if part.strip()) + "\n"
+
+
+def _parts(result: Result, base: PurePath | None) -> Iterator[str]:
+    yield f"# {escape(result.title)}"
+    yield f"> **Question:** {escape(result.question)}"
+    if line := _STATUS_LINES[result.status]:
+        yield f"*{line}*"
+    yield from _body(result)
+    if result.further_considerations:
+        thoughts = "\n".join(f"- {escape(text)}" for text in result.further_considerations)
+        yield f"## Further Considerations\n\n*{_BEYOND}*\n\n{thoughts}"
+    if result.feedback:
+        asked = "\n".join(_handled(word) for word in result.feedback)
+        yield f"## What was asked along the way\n\n{asked}"
+    if result.sources:
+        yield f"## References\n\n{references(result, base)}"
+        yield f"## Quotes\n\n{_HOW_TO_CHECK}\n\n{quotes(result)}"
+    yield f"## How this report was made\n\n{provenance(result)}"
+
+
+def _body(result: Result) -> Iterator[str]:
+    if result.status == "no_evidence":
+        yield _nothing_found(result)
+    if result.abstract:
+        yield f"## Abstract\n\n{result.abstract}"
+    for section in result.sections:
+        yield f"## {escape(section.topic)}\n\n{section.markdown}"
+
+
+def _nothing_found(result: Result) -> str:
+    searches, unread = result.usage.searches, len(result.skipped)
+    looked = (
+        f"{searches} search{'' if searches == 1 else 'es'} in the knowledge base, "
+        f"{unread} file{'' if unread == 1 else 's'} that could not be read"
+    )
+    topics = ", ".join(escape(topic) for topic in result.coverage)
+    what = f"; topics looked for: {topics}" if topics else ""
+    advice = "\n".join(f"- {line}" for line in _ADVICE)
+    return f"{_NOTHING_FOUND}\n\n**Where it was looked:** {looked}{what}.\n\n**What to try:**\n\n{advice}"
+
+
+def _handled(word: Handled) -> str:
+    about = f" (on {escape(word.topic)})" if word.topic else ""
+    return f"- “{escape(word.text)}”{about}, {escape(word.at[:16].replace('T', ' '))}: {escape(flatten(word.outcome))}"

@@ -1,0 +1,125 @@
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence import Block, Claim, Draft
+from tenure.contracts.research import SectionDraft
+from tenure.report.assemble import assemble
+from tests.report.samples import FALLS, MOON, NEAP, PULLS, RISES, SOURCES, TIDES, cite, paragraph, report
+
+
+def test_sources_are_numbered_in_reading_order_from_the_abstract() -> None:
+    """The source that the abstract cites first is number one."""
+    result = assemble(report(), SOURCES)
+
+    assert [(entry.n, entry.id) for entry in result.sources] == [(1, MOON), (2, TIDES)]
+
+
+def test_every_quote_is_what_its_source_says_at_its_offsets() -> None:
+    """Each citation of the result resolves to a source whose text holds the quote at its place."""
+    result = assemble(report(), SOURCES)
+    texts = {entry.n: SOURCES[SourceId(entry.id)].text for entry in result.sources}
+    claims = [*result.abstract_claims, *(claim for section in result.sections for claim in section.claims)]
+    citations = [citation for claim in claims for citation in claim.citations]
+
+    assert len(citations) == 6
+    assert all(texts[c.source][c.start : c.end] == c.quote for c in citations)
+
+
+def test_sentences_that_rest_on_the_same_source_share_one_mark() -> None:
+    """A mark stands at the end of a run of sentences, and each claim keeps its own citations."""
+    rhythm = assemble(report(), SOURCES).sections[0]
+
+    expected = "The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]"
+    assert rhythm.markdown == expected
+    assert [len(claim.citations) for claim in rhythm.claims] == [1, 1, 1]
+
+
+def test_every_bullet_carries_its_own_mark() -> None:
+    """In a list no mark is shared."""
+    bullets = assemble(report(), SOURCES).sections[1]
+
+    assert bullets.markdown == "- Neap tides are weak. [2]\n- The Moon pulls the water towards it. [1]"
+
+
+def test_several_sources_of_a_claim_stand_in_one_mark() -> None:
+    """A claim's sources are listed once each, in ascending order."""
+    both = Claim(text="Both.", citations=(RISES.citations[0], PULLS.citations[0], NEAP.citations[0]))
+
+    result = assemble(report(abstract=paragraph(PULLS, both)), SOURCES)
+
+    assert result.abstract == "The Moon pulls the water towards it. [1] Both. [1, 2]"
+
+
+def test_a_quote_that_is_not_in_its_source_is_taken_out_with_a_note() -> None:
+    """A false quote costs the citation, marks the claim and is told to the reader."""
+    false = RISES.citations[0].model_copy(update={"quote": "The sea rises four times a day."})
+    result = assemble(report(abstract=paragraph(Claim(text="Four times.", citations=(false,)))), SOURCES)
+
+    assert result.abstract_claims[0].status == "invalid_source"
+    assert result.abstract_claims[0].citations == ()
+    assert result.abstract == "Four times. [unsourced]"
+    assert any(note.startswith("Abstract: a citation was taken out") for note in result.notes)
+
+
+def test_a_citation_of_an_unknown_source_is_taken_out_and_the_others_stay() -> None:
+    """One citation that resolves to nothing marks the claim and leaves its good citation in place."""
+    ghost = cite(MOON, "The Moon").model_copy(update={"source": SourceId("ghost")})
+    half = Claim(text="Half.", status="supported", citations=(ghost, *RISES.citations))
+    result = assemble(report(abstract=paragraph(half)), SOURCES)
+
+    assert result.abstract_claims[0].status == "invalid_source"
+    assert [citation.quote for citation in result.abstract_claims[0].citations] == ["The sea rises twice a day."]
+    assert "ghost" not in {entry.id for entry in result.sources}
+    assert any("'ghost' is not stored" in note for note in result.notes)
+
+
+def test_an_empty_quote_does_not_hold() -> None:
+    """A citation of nothing supports nothing."""
+    blank = cite(TIDES, "\n\n").model_copy()
+    result = assemble(report(abstract=paragraph(Claim(text="So.", citations=(blank,)))), SOURCES)
+
+    assert result.abstract_claims[0].citations == ()
+    assert any("its quote is empty" in note for note in result.notes)
+
+
+def test_a_section_without_text_is_left_out_with_a_note() -> None:
+    """An empty section is not shown, and the run log says so."""
+    empty = SectionDraft(topic="Storms", draft=Draft())
+    result = assemble(report(sections=(empty,)), SOURCES)
+
+    assert result.sections == ()
+    assert "Storms: left out, nothing was written." in result.notes
+
+
+def test_a_finished_run_without_a_citation_found_no_evidence() -> None:
+    """A report in which nothing is cited is not passed off as done."""
+    result = assemble(report(abstract=Draft(), sections=()), {})
+
+    assert result.status == "no_evidence"
+
+
+def test_a_run_that_ended_otherwise_keeps_its_status() -> None:
+    """A cancelled run without citations stays cancelled."""
+    assert assemble(report(abstract=Draft(), sections=(), status="cancelled"), {}).status == "cancelled"
+
+
+def test_a_missing_title_is_the_question() -> None:
+    """A run stopped before it had a title is named for its question."""
+    assert assemble(report(title=" "), SOURCES).title == "Why are there tides?"
+
+
+def test_paragraphs_and_lists_keep_their_order() -> None:
+    """Blocks follow each other with a blank line, and empty blocks leave no trace."""
+    mixed = Draft(blocks=(Block(claims=(RISES,)), Block(claims=()), Block(kind="bullets", claims=(FALLS,))))
+    result = assemble(report(abstract=mixed, sections=()), SOURCES)
+
+    assert result.abstract == "The sea rises twice a day. [1]\n\n- The sea also falls twice a day. [1]"
+
+
+def test_what_the_run_recorded_is_carried_over() -> None:
+    """Critiques, decisions, feedback, usage, stand-ins, skipped files and notes reach the result."""
+    draft = report()
+    result = assemble(draft, SOURCES)
+
+    for field in ("critiques", "decisions", "feedback", "usage", "degraded", "skipped", "further_considerations"):
+        assert getattr(result, field) == getattr(draft, field)
+    assert result.notes == draft.notes
+    assert result.coverage == {"The rhythm": 0.8, "Weak tides": 0.5}

@@ -1,0 +1,145 @@
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tenure.contracts.corpus import SkippedFile
+from tenure.contracts.evidence import Claim, Draft
+from tenure.contracts.research import ReportDraft
+from tenure.contracts.result import Result, ResultStatus
+from tenure.contracts.run import Usage
+from tenure.report.assemble import assemble
+from tenure.report.markdown import render
+from tests.report.samples import RISES, SOURCES, TIDES, StoredSource, paragraph, report
+
+EXPECTED = """\
+# Why the sea moves
+
+> **Question:** Why are there tides?
+
+## Abstract
+
+The Moon pulls the water towards it. [1]
+
+## The rhythm
+
+The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
+
+## Weak tides
+
+- Neap tides are weak. [2]
+- The Moon pulls the water towards it. [1]
+
+## Further Considerations
+
+*These thoughts go beyond the sources and are not cited.*
+
+- A world with two moons would have a stranger rhythm.
+
+## What was asked along the way
+
+- “Say more on neap tides” (on Weak tides), 2026-11-20 09:31: received
+
+## References
+
+- [1] *The Moon's pull*, <https://moon.example/pull?a=1>, read 2026-11-20.
+- [2] *On tides*, Ann Author, 2024-05-01, `notes/tides.md`, read 2026-11-20.
+
+## Quotes
+
+Every mark above leads to words of its source, quoted here to the letter (white space apart) with their place in the \
+stored text.
+
+**[1] The Moon's pull**
+
+- “The Moon pulls the water towards it.” (characters 0-36; in: Abstract; The rhythm; Weak tides)
+
+**[2] On tides**
+
+- “The sea rises twice a day.” (characters 9-35; in: The rhythm)
+- “The sea also falls twice a day.” (characters 36-67; in: The rhythm)
+- “Neap tides are weak.” (characters 68-88; in: Weak tides)
+
+## How this report was made
+
+- Run `research/why-tides-1a2b`, ended as *done*.
+- Who answered: the offline twins, no model (router, section writer); `gpt-5` (section writer)
+- A twin stood in for the model in one call of section writer: the answer was no JSON
+- Used: 9 role calls, 3 searches, 4.2 s
+- Coverage: The rhythm 80%, Weak tides 50%
+- Not read: `/library/notes/locked.pdf` (encrypted)
+- Critique of Weak tides: Too short. → Two passages added.
+- Decision: Stopped: nothing left to improve.
+- Corpus notes: 2 documents.
+"""
+
+
+def headings(markdown: str) -> list[str]:
+    tokens = MarkdownIt("commonmark").parse(markdown)
+    return [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
+
+
+def rendered(draft: ReportDraft) -> str:
+    return render(assemble(draft, SOURCES))
+
+
+def test_a_report_reads_from_title_to_provenance() -> None:
+    """The whole report is set as agreed, text first and what it rests on after it."""
+    assert render(assemble(report(), SOURCES), PurePosixPath("/library")) == EXPECTED
+
+
+def test_parts_without_content_are_absent() -> None:
+    """With nothing beyond the sources and nothing asked, neither part is there."""
+    text = rendered(report(further_considerations=(), feedback=()))
+
+    assert "Further Considerations" not in headings(text)
+    assert "What was asked along the way" not in headings(text)
+
+
+def test_no_evidence_is_said_plainly() -> None:
+    """A report without evidence says so, where it was looked and what to try, and claims nothing."""
+    text = rendered(report(abstract=Draft(), sections=(), further_considerations=(), usage=Usage(searches=1)))
+
+    assert "**No evidence was found.**" in text
+    assert "1 search in the knowledge base, 1 file that could not be read" in text
+    assert "`--docs PATH`" in text
+    assert headings(text) == ["Why the sea moves", "What was asked along the way", "How this report was made"]
+
+
+@pytest.mark.parametrize("status", ["finished_early", "cancelled", "unsupported", "failed"])
+def test_an_early_end_is_said_at_the_top(status: ResultStatus) -> None:
+    """A reader learns before the text that the run did not end on its own."""
+    top = rendered(report(status=status)).split("## Abstract")[0]
+
+    assert top.rstrip().endswith(".*")
+
+
+def test_a_hostile_source_cannot_shape_the_report() -> None:
+    """Headings, HTML and links in titles, quotes, paths and feedback are shown and do nothing."""
+    evil = "# Owned\n\n<script>x</script> [y](javascript:z) ![i](https://evil.example/i.png)"
+    source = StoredSource(uri="/a`b\n# c<d>.md", title=evil, text=evil, author="<b>bold</b>")
+    cited = RISES.citations[0].model_copy(update={"start": 0, "end": len(evil), "quote": evil})
+    draft = report(
+        question=evil, title=evil, abstract=paragraph(Claim(text=evil, citations=(cited,))), sections=(), notes=(evil,)
+    )
+    text = render(assemble(draft, {TIDES: source}))
+    tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
+
+    assert headings(text).count("# Owned") == 0
+    assert len(headings(text)) == 7
+    assert not {token.type for token in tokens} & {"html_block", "html_inline", "link_open", "image"}
+
+
+def test_many_skipped_files_are_counted() -> None:
+    """Past the first twenty, skipped files are summed up in one line."""
+    skipped = tuple(SkippedFile(path=f"/f{n}", reason="binary") for n in range(23))
+
+    assert "- Not read: 3 more files" in rendered(report(skipped=skipped))
+
+
+def test_a_result_read_back_from_json_renders_the_same() -> None:
+    """The JSON document holds all that the Markdown report shows."""
+    result = assemble(report(), SOURCES)
+
+    assert render(Result.model_validate_json(result.model_dump_json())) == render(result)

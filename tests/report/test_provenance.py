@@ -1,0 +1,22 @@
+from tenure.contracts.run import Usage
+from tenure.report.assemble import assemble
+from tenure.report.provenance import provenance
+from tests.report.samples import SOURCES, report
+
+
+def test_tokens_pages_and_money_are_told_where_there_are_any() -> None:
+    """A run on a paid model over the web says what it read and cost."""
+    usage = Usage(calls=1, searches=2, pages=1, tokens_in=1200, tokens_out=80, cost_usd=0.0123, seconds=61)
+
+    text = provenance(assemble(report(usage=usage), SOURCES))
+
+    assert "- Used: 1 role call, 2 searches, 1 web page, 1200 tokens in, 80 out, 0.0123 USD, 61.0 s" in text
+
+
+def test_repeated_stand_ins_are_counted() -> None:
+    """The same reason for the same role is one line with a count."""
+    degraded = report().degraded * 3
+
+    text = provenance(assemble(report(degraded=degraded), SOURCES))
+
+    assert "- A twin stood in for the model in 3 calls of section writer: the answer was no JSON" in text
