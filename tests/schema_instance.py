@@ -1,0 +1,100 @@
+"""Minimal instances of JSON schemas, so that a test server can answer any role without a script."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+Path = tuple[str, ...]
+
+MARKER = "model-server"
+"""Every string of an instance begins with it."""
+
+_DEEP = 12
+
+
+def instance(schema: Json, about: str = "") -> Any:
+    """Make a small instance of a JSON schema, as Pydantic writes them.
+
+    Strings begin with the marker and differ from each other; `about` tells the strings of different
+    requests apart. Enums take their first value, integers are 1 (so passage 1 is cited) and arrays
+    hold two items, one where all items would be the same. `pattern` and `format` are not heeded.
+    """
+    return _Instance(schema.get("$defs", {}), about).make(schema, ("answer",))
+
+
+@dataclass(frozen=True)
+class _Instance:
+    defs: Mapping[str, Json]
+    about: str
+
+    def make(self, node: Json, path: Path) -> Any:
+        if "$ref" in node:
+            return self.make(self.defs[node["$ref"].removeprefix("#/$defs/")], path)
+        if "const" in node:
+            return node["const"]
+        if "enum" in node:
+            return node["enum"][0]
+        variants = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
+        if variants:
+            return self.make(self._variant(variants, path), path)
+        makers: dict[str, Callable[[Json, Path], Any]] = {
+            "object": self._object,
+            "array": self._array,
+            "string": self._string,
+            "integer": lambda node, _: int(_bounded(node, 1)),
+            "number": lambda node, _: _bounded(node, 0.5),
+            "boolean": lambda *_: True,
+            "null": lambda *_: None,
+        }
+        return makers[node.get("type", "string")](node, path)
+
+    def _variant(self, variants: Sequence[Json], path: Path) -> Json:
+        """Choose the first that says something; in a recursion grown deep, the one that ends it."""
+        ends = [variant for variant in variants if variant.get("type") == "null"]
+        says = [variant for variant in variants if variant.get("type") != "null"]
+        return (ends or says)[0] if len(path) > _DEEP else (says or ends)[0]
+
+    def _object(self, node: Json, path: Path) -> Json:
+        return {name: self.make(part, (*path, name)) for name, part in node.get("properties", {}).items()}
+
+    def _array(self, node: Json, path: Path) -> list[Any]:
+        if "prefixItems" in node:
+            return [self.make(part, (*path, str(n))) for n, part in enumerate(node["prefixItems"], 1)]
+        wanted = 0 if len(path) > _DEEP else 2 if self._differs(node.get("items", {})) else 1
+        count = min(max(wanted, node.get("minItems", 0)), node.get("maxItems", 99))
+        return [self.make(node.get("items", {}), (*path, str(n))) for n in range(1, count + 1)]
+
+    def _differs(self, node: Json) -> bool:
+        """Whether two instances of a node differ: those that hold a string do."""
+        resolved = self.defs[node["$ref"].removeprefix("#/$defs/")] if "$ref" in node else node
+        return "enum" not in resolved and resolved.get("type", "string") in ("string", "object", "array")
+
+    def _string(self, node: Json, path: Path) -> str:
+        name = next(part for part in reversed(path) if not part.isdecimal())
+        numbers = ".".join(part for part in path if part.isdecimal())
+        words = " ".join(filter(None, (MARKER, self.about, numbers, name.replace("_", " "))))
+        return words.ljust(node.get("minLength", 0), ".")[: node.get("maxLength")]
+
+
+def _bounded(node: Json, wanted: float) -> float:
+    """Return the wanted number, or the nearest plain choice within the node's bounds.
+
+    Raises:
+        ValueError: where none of the plain choices fits.
+    """
+    low: Any = node.get("minimum", node.get("exclusiveMinimum", wanted))
+    high: Any = node.get("maximum", node.get("exclusiveMaximum", wanted))
+    choices: list[float] = [wanted, low, high, (low + high) / 2, low + 1, high - 1]
+    for choice in choices:
+        if _fits(node, choice):
+            return choice
+    raise ValueError(f"no plain number fits {node}")
+
+
+def _fits(node: Json, number: float) -> bool:
+    inside = node.get("minimum", number) <= number <= node.get("maximum", number)
+    above = "exclusiveMinimum" not in node or number > node["exclusiveMinimum"]
+    below = "exclusiveMaximum" not in node or number < node["exclusiveMaximum"]
+    whole = node.get("type") != "integer" or number == int(number)
+    return bool(inside and above and below and whole)
