@@ -1,0 +1,31 @@
+# The worker of docker-compose.yml. The client is in it as well: paths given to `--docs` are the worker's.
+
+FROM python:3.11.14-slim-bookworm AS build
+RUN pip install --no-cache-dir uv==0.13.8
+WORKDIR /app
+# The dependencies change less often than the code, so they are a layer of their own.
+COPY pyproject.toml ./
+RUN uv sync --no-dev --no-cache --compile-bytecode
+
+FROM python:3.11.14-slim-bookworm
+# The volume takes the owner of the folder it is mounted on.
+RUN useradd --uid 10001 --no-create-home tenure \
+    && install --directory --owner=tenure --group=tenure /var/lib/tenure
+WORKDIR /app
+COPY --from=build /app/.venv .venv
+COPY pyproject.toml worker.py client.py connection.py ./
+COPY tenure tenure
+COPY workflows workflows
+COPY activities activities
+COPY commands commands
+COPY docs docs
+COPY deploy/health.py deploy/health.py
+ENV PATH=/app/.venv/bin:$PATH \
+    PYTHONPATH=/app \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    TENURE_HOME=/var/lib/tenure
+USER tenure
+VOLUME /var/lib/tenure
+HEALTHCHECK --interval=30s --timeout=15s --start-period=60s CMD ["python", "deploy/health.py"]
+ENTRYPOINT ["python", "worker.py"]

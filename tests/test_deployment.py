@@ -1,0 +1,230 @@
+"""What no engine runs here is held against what can be known: schemas, settings, files, a real server."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from pydantic import AliasChoices
+from temporalio import activity
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from deploy.health import unserved
+from tenure.settings import Settings
+from workflows import queues, search_attributes
+
+ROOT = Path(__file__).resolve().parents[1]
+BINARIES = Path(sys.executable).parent
+COMPOSE_TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+ONE_SHOTS = {
+    dependency
+    for service in SERVICES.values()
+    for dependency, how in service.get("depends_on", {}).items()
+    if how["condition"] == "service_completed_successfully"
+}
+WORKERS = {name: service for name, service in SERVICES.items() if "build" in service}
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def setting_names() -> set[str]:
+    """Return every name that a setting is read from."""
+    names: set[str] = set()
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        names |= (
+            {str(choice) for choice in alias.choices} if isinstance(alias, AliasChoices) else {f"TENURE_{name.upper()}"}
+        )
+    return names
+
+
+def queues_of(arguments: list[str]) -> list[str]:
+    """Return the task queues that a command line names."""
+    return arguments[arguments.index("--queues") + 1].split(",")
+
+
+def test_compose_follows_the_compose_specification() -> None:
+    """The file validates against the Compose specification's own schema."""
+    vendored = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+    schema = json.loads(vendored.read_text(encoding="utf-8"))
+
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(COMPOSE)] == []
+
+
+@pytest.mark.parametrize("path", ["docker-compose.yml", "deploy/compose.env.example", "deploy/worker.env.example"])
+def test_every_tenure_variable_is_a_setting(path: str) -> None:
+    """No file of the deployment sets or reads a TENURE_ or OPENAI_ variable that the code does not know."""
+    used = set(re.findall(r"\b(?:TENURE|OPENAI)_[A-Z_]+\b", (ROOT / path).read_text(encoding="utf-8")))
+
+    assert used <= setting_names()
+    assert used
+
+
+def test_every_task_queue_has_a_worker() -> None:
+    """The workers together serve all task queues there are, and no other."""
+    served = [queue for worker in WORKERS.values() for queue in queues_of(worker["command"])]
+
+    assert sorted(served) == sorted(queues.ALL_QUEUES)
+
+
+def test_a_worker_is_healthy_only_if_it_polls_what_it_serves() -> None:
+    """Each worker's health check asks for exactly its own queues."""
+    for worker in WORKERS.values():
+        assert queues_of(worker["healthcheck"]["test"]) == queues_of(worker["command"])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_images_are_pinned(name: str) -> None:
+    """Every image names an exact version."""
+    assert re.search(r":\d+\.\d+(\.\d+)?$", SERVICES[name]["image"])
+
+
+def test_base_images_are_pinned() -> None:
+    """Every stage of the Dockerfile starts from an exact version."""
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+
+    assert bases
+    assert all(re.search(r":\d+\.\d+\.\d+-", base) for base in bases)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_lasting_service_has_a_health_check(name: str) -> None:
+    """What runs on is watched; what runs once is waited for."""
+    assert ("healthcheck" in SERVICES[name]) == (name not in ONE_SHOTS)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_ports_are_bound_to_the_loopback_interface(name: str) -> None:
+    """Nothing without a login listens to the network."""
+    assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
+
+
+def test_mounted_files_exist_and_named_volumes_are_declared() -> None:
+    """Every bind mount has its file in the repository and every other mount a named volume."""
+    mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
+    local = [mount.split(":")[0] for mount in mounts if mount.startswith("./")]
+    named = [mount.split(":")[0] for mount in mounts if not mount.startswith((".", "$"))]
+
+    assert local
+    assert all((ROOT / path).is_file() for path in local)
+    assert set(named) == set(COMPOSE["volumes"])
+
+
+def test_the_knowledge_base_outlives_the_workers() -> None:
+    """The home of every worker is the named volume."""
+    for worker in WORKERS.values():
+        assert f"knowledge:{worker['environment']['TENURE_HOME']}" in worker["volumes"]
+
+
+def test_secrets_are_not_in_the_repository() -> None:
+    """Passwords and keys come from ignored files, and the examples hold none."""
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    examples = [path.read_text(encoding="utf-8") for path in (ROOT / "deploy").glob("*.env.example")]
+
+    assert {".env", "deploy/*.env"} <= set(ignored)
+    assert len(examples) == 2
+    assert not any(re.search(r"(PASSWORD|KEY)=\S", text) for text in examples)
+    assert "POSTGRES_PASSWORD:?" in COMPOSE_TEXT
+
+
+def test_the_dockerfile_copies_what_exists() -> None:
+    """Every COPY from the build context has its source, and the build context holds it."""
+    copies = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+    sources = [source for line in copies for source in shlex.split(line)[:-1]]
+    admitted = re.findall(r"^!(\S+)", (ROOT / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert [source for source in sources if not (ROOT / source).exists()] == []
+    assert {source.split("/")[0] for source in sources} == set(admitted)
+
+
+def test_the_image_runs_as_an_ordinary_user() -> None:
+    """The last user of the image is not root."""
+    assert re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE) == ["tenure"]
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_worker_commands_parse(name: str) -> None:
+    """worker.py understands the command that the service gives it."""
+    assert DOCKERFILE.rstrip().endswith('ENTRYPOINT ["python", "worker.py"]')
+    ran = subprocess.run([sys.executable, "worker.py", *WORKERS[name]["command"], "--help"], cwd=ROOT, check=False)
+
+    assert ran.returncode == 0
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "deploy" / "temporal").glob("*.sh")), ids=lambda path: path.name)
+def test_scripts_are_posix_shell(script: Path) -> None:
+    """A mounted script parses in the plain shell that runs it."""
+    ran = subprocess.run(["sh", "-n", script], check=False)
+
+    assert ran.returncode == 0
+
+
+@pytest.fixture(scope="module")
+async def server() -> AsyncIterator[WorkflowEnvironment]:
+    """Start a Temporal server that knows none of Tenure's search attributes."""
+    async with await WorkflowEnvironment.start_local(dev_server_existing_path=str(BINARIES / "temporal")) as env:
+        yield env
+
+
+def test_registration_creates_every_search_attribute_and_can_be_repeated(server: WorkflowEnvironment) -> None:
+    """On a real server the script leaves the attributes that the workflows set, the second time too."""
+    address = server.client.service_client.config.target_host
+    environment = os.environ | {"TEMPORAL_ADDRESS": address, "PATH": f"{BINARIES}:{os.environ['PATH']}"}
+    for _ in range(2):
+        subprocess.run(["sh", ROOT / "deploy" / "temporal" / "register.sh"], env=environment, check=True)
+    listing = subprocess.run(
+        [BINARIES / "temporal", "operator", "search-attribute", "list"],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+    registered = {(name, kind) for name, kind in (line.split() for line in listing.splitlines() if line.split())}
+    assert {(key.name, "Keyword") for key in search_attributes.ALL} <= registered
+
+
+@activity.defn
+async def idle() -> None:
+    """Do nothing: an activity for a worker that only has to poll."""
+
+
+async def test_health_check_sees_whether_this_host_polls(server: WorkflowEnvironment) -> None:
+    """A queue counts as served while a worker of this host polls it, not for another host, and not unpolled."""
+    host = socket.gethostname()
+    async with Worker(server.client, task_queue="health", activities=[idle]):
+        while await unserved(server.client, ["health"], host):
+            pass
+
+        assert await unserved(server.client, ["health", "empty"], host) == ["empty"]
+        assert await unserved(server.client, ["health"], "elsewhere") == ["health"]
+
+
+def test_health_check_reports_an_absent_server() -> None:
+    """With no server to ask, the check fails and says why in one line."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        environment = os.environ | {"TEMPORAL_ADDRESS": f"127.0.0.1:{unused.getsockname()[1]}", "PYTHONPATH": str(ROOT)}
+        ran = subprocess.run(
+            [sys.executable, ROOT / "deploy" / "health.py"],
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("the Temporal server does not answer: ")
+    assert len(ran.stderr.splitlines()) == 1
