@@ -1,0 +1,158 @@
+"""PDF to the normal form, through pdfium's text layer.
+
+A page knows lines, not paragraphs: lines are joined again, words broken at a line's end are mended, and what
+a press repeats on every page (running heads, feet, page numbers) goes. Headings are taken from the
+document's own outline, where it has one, and are never guessed from type sizes.
+"""
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from tenure.sources.document import Document, Unreadable
+from tenure.sources.normal_form import NormalForm, one_line
+
+# pdfium keeps global state and must not be entered by two threads.
+_PDFIUM = threading.Lock()
+_REASONS = {
+    pdfium.FPDF_ERR_PASSWORD: "is encrypted",
+    pdfium.FPDF_ERR_SECURITY: "is encrypted in a way that cannot be read",
+    pdfium.FPDF_ERR_FORMAT: "is not a valid PDF",
+}
+_PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s*(?:/|of)\s*\d{1,4})?\W*$", re.IGNORECASE)
+_BULLET = re.compile(r"[•▪◦‣●–*-]\s+(?=\S)")
+_BROKEN_WORD = re.compile(r"(\w*[^\W\d_])-$")
+_WORD = re.compile(r"\w+(?:-\w+)*")
+_SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
+_PLACEHOLDER_TITLE = re.compile(r"(?:untitled|microsoft word\b.*|.*\.(?:docx?|tex|dvi|indd|pdf))$", re.IGNORECASE)
+_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_EDGE = 2
+_MIN_PAGES = 3
+
+
+def parse_pdf(data: bytes) -> Document:
+    """Read the text layer of a PDF.
+
+    Raises:
+        Unreadable: if it is encrypted, damaged, or only a scan.
+    """
+    with _PDFIUM:
+        pages, outline, fields = _extract(data)
+    lines = [line for page in _without_margins(pages) for line in page]
+    if not lines:
+        raise Unreadable("has no text layer")
+    form = NormalForm()
+    _write(form, lines, outline)
+    title = one_line(fields.get("Title", ""))
+    return Document(
+        title="" if _PLACEHOLDER_TITLE.match(title) else title or form.first_heading,
+        text=form.text,
+        kind="prose",
+        author=one_line(fields.get("Author", "")),
+        published=_iso_date(fields.get("CreationDate", "")),
+    )
+
+
+def _iso_date(text: str) -> str:
+    date = _DATE.match(text)
+    return "-".join(filter(None, date.groups())) if date else ""
+
+
+def _extract(data: bytes) -> tuple[list[list[str]], dict[str, int], dict[str, str]]:
+    """Return lines per page, outline levels by folded title, and the metadata."""
+    try:
+        pdf = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise Unreadable(_REASONS.get(error.err_code, "is not a valid PDF")) from error
+    try:
+        outline = {_folded(mark.get_title()): mark.level + 1 for mark in pdf.get_toc()}
+        return [_page_lines(pdf, n) for n in range(len(pdf))], outline, pdf.get_metadata_dict()
+    except pypdfium2.PdfiumError as error:
+        raise Unreadable("is a damaged PDF") from error
+    finally:
+        pdf.close()
+
+
+def _page_lines(pdf: pypdfium2.PdfDocument, n: int) -> list[str]:
+    page = pdf[n]
+    # pdfium marks a hyphen at a line's end by U+FFFE, and some fonts by a soft hyphen.
+    text = page.get_textpage().get_text_bounded().replace("\ufffe", "-\n").replace("\u00ad\r", "-\r")
+    return [words for line in text.splitlines() if (words := one_line(line))]
+
+
+def _folded(text: str) -> str:
+    return one_line(text).casefold()
+
+
+def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
+    """Yield the pages without running heads, feet and page numbers."""
+    seen = Counter(chain.from_iterable({_shape(page[i]) for i in _edges(page)} for page in pages))
+    least = max(_MIN_PAGES, len(pages) * 0.4)
+    for page in pages:
+        dropped = {i for i in _edges(page) if seen[_shape(page[i])] >= least}
+        if len(pages) > 1:
+            dropped |= {i for i in _edges(page) if i in (0, len(page) - 1) and _PAGE_NUMBER.match(page[i])}
+        yield [line for i, line in enumerate(page) if i not in dropped]
+
+
+def _edges(page: list[str]) -> set[int]:
+    return {i for i in (*range(_EDGE), *range(len(page) - _EDGE, len(page))) if 0 <= i < len(page)}
+
+
+def _shape(line: str) -> str:
+    """A line with its numbers blanked, so that "page 3" and "page 4" are the same."""
+    return re.sub(r"\d+", "#", line.casefold())
+
+
+def _write(form: NormalForm, lines: list[str], outline: dict[str, int]) -> None:
+    words = Counter(word.casefold() for line in lines for word in _WORD.findall(line))
+    # The widest lines of a page are often tables; most lines of a column come close to the 90th percentile.
+    width = sorted(map(len, lines))[int(len(lines) * 0.9)]
+    paragraph = ""
+    for i, line in enumerate(lines):
+        if level := outline.get(_folded(line)):
+            _flush(form, paragraph)
+            paragraph = ""
+            form.heading(level, line)
+            continue
+        if paragraph and _begins(lines[i - 1], line, width):
+            _flush(form, paragraph)
+            paragraph = ""
+        paragraph = _joined(paragraph, line, words) if paragraph else line
+    _flush(form, paragraph)
+
+
+def _begins(before: str, line: str, width: int) -> bool:
+    """Say whether a line begins a paragraph, judged by the line above it."""
+    if _BULLET.match(line):
+        return True
+    if _BROKEN_WORD.search(before) or line[:1].islower():
+        return False
+    if _SENTENCE_END.search(before):
+        return len(before) < width * 0.85
+    return len(before) < width * 0.6
+
+
+def _joined(paragraph: str, line: str, words: Counter[str]) -> str:
+    """Append a line; a word broken by a hyphen is mended unless the document spells it with one."""
+    broken = _BROKEN_WORD.search(paragraph)
+    rest = _WORD.match(line)
+    if broken is None or rest is None or not line[:1].islower():
+        return f"{paragraph} {line}"
+    whole, hyphenated = (f"{broken[1]}{mark}{rest[0]}".casefold() for mark in ("", "-"))
+    return paragraph + line if words[hyphenated] > words[whole] else paragraph[:-1] + line
+
+
+def _flush(form: NormalForm, paragraph: str) -> None:
+    if bullet := _BULLET.match(paragraph):
+        form.open_list()
+        form.open_item()
+        form.paragraph(paragraph[bullet.end() :])
+        form.close_list()
+    else:
+        form.paragraph(paragraph)
