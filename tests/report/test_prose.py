@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -62,6 +62,7 @@ def test_hostile_text_is_shown_and_does_nothing(attack: str) -> None:
     assert kinds <= {"text", "code_inline"}
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab1 .)(][!<>/&;#*_~`\\-+=|:^\n"), max_size=40))
 def test_any_text_keeps_its_words_and_gains_no_markup(text: str) -> None:
     """Whatever the text, Markdown reads only plain text and code spans and shows the words unchanged."""
@@ -90,6 +91,7 @@ def test_control_and_direction_characters_are_taken_out() -> None:
     assert flatten("a\x1b[31mb\u202ec\u200bd\u0085e") == "a[31mbcd e"
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab `<\n", min_size=1, max_size=20))
 def test_a_code_span_cannot_be_closed_from_inside(text: str) -> None:
     """Whatever a path holds, it is shown as one code span."""

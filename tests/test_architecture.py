@@ -1,0 +1,283 @@
+"""The house of DESIGN §1, held: who may import whom, what stays pure, what a role is, what no file says.
+
+The rules apply to whatever files there are, so a new file is held to them without a change here.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import grimp
+import pytest
+
+from tenure.roles.base import Role, RoleOutput
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("tenure", "workflows", "activities", "commands")
+
+PURE = {"tenure.contracts", "tenure.algorithms", "tenure.roles"}
+"""What a workflow may run: no I/O, no clock, no chance."""
+
+WORLD = {"tenure.models", "tenure.knowledge", "tenure.sources", "tenure.sandbox", "tenure.report"}
+"""What touches the world or shows it."""
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "tenure.contracts": set(),
+    "tenure.settings": set(),
+    "tenure.algorithms": {"tenure.contracts"},
+    "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
+    "tenure.models": {*PURE, "tenure.settings"},
+    "tenure.sources": {*PURE, "tenure.settings"},
+    # The knowledge base reads sources and embeds them.
+    "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources"},
+    "tenure.sandbox": {*PURE, "tenure.settings"},
+    "tenure.report": PURE,
+    "tenure.stack": {"tenure.contracts", "tenure.settings"},
+    "activities": {*PURE, *WORLD, "tenure.settings"},
+    # Activity classes for their names only.
+    "workflows": {*PURE, "activities"},
+    "commands": {"tenure.contracts", "tenure.report", "tenure.stack", "tenure.settings", "workflows"},
+}
+"""What each part of the house may import besides itself."""
+
+PURE_LIBRARIES = {"pydantic", "numpy", "sentencex", "snowballstemmer"}
+"""Third-party packages that compute and nothing else."""
+
+IMPURE_STANDARD = {
+    *("asyncio", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "shutil"),
+    *("signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid"),
+}
+"""Modules of the standard library that reach out, wait, or give another answer the next time."""
+
+SHARED_BY_ROLES = {"base", "writing"}
+"""Modules of `tenure/roles` that are not a role: what a role is, and what the three writers share."""
+
+NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
+"""Names that say nothing about what is inside."""
+
+
+@cache
+def graph() -> grimp.ImportGraph:
+    """Build the import graph of the house, external packages included."""
+    return grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
+
+
+def part(module: str) -> str:
+    """Return the part of the house that a module belongs to."""
+    return ".".join(module.split(".")[: 2 if module.startswith("tenure.") else 1])
+
+
+def modules_of(*parts: str) -> list[str]:
+    """Return the modules of some parts of the house."""
+    return sorted(module for module in graph().modules if part(module) in parts)
+
+
+def imports(module: str) -> set[str]:
+    """Return what a module imports directly."""
+    return graph().find_modules_directly_imported_by(module)
+
+
+def role_names() -> list[str]:
+    """Return the names of the modules that each hold one role."""
+    found = {module.split(".")[2] for module in modules_of("tenure.roles") if module.count(".") == 2}
+    return sorted(found - SHARED_BY_ROLES)
+
+
+@cache
+def tracked() -> list[Path]:
+    """Return the files of the repository."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    paths = [ROOT / name for name in listing.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+def parsed(path: Path) -> ast.Module:
+    """Parse a Python file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_every_part_of_the_house_has_its_rule() -> None:
+    """A new package cannot appear without a decision about what it may import."""
+    parts = {part(module) for module in graph().modules if module.split(".")[0] in PACKAGES}
+
+    assert parts - {"tenure"} <= MAY_IMPORT.keys()
+
+
+@pytest.mark.parametrize("name", MAY_IMPORT)
+def test_imports_go_in_one_direction(name: str) -> None:
+    """A part of the house imports only what lies before it."""
+    allowed = MAY_IMPORT[name] | {name, "tenure"}
+    wrong = {
+        f"{module} imports {imported}"
+        for module in modules_of(name)
+        for imported in imports(module)
+        if imported.split(".")[0] in PACKAGES and part(imported) not in allowed
+    }
+
+    assert wrong == set()
+
+
+def test_the_library_knows_nothing_of_temporal() -> None:
+    """No module of tenure imports the SDK, a workflow or an activity."""
+    library = [module for module in graph().modules if module.split(".")[0] == "tenure"]
+    wrong = {
+        f"{module} imports {imported}"
+        for module in library
+        for imported in imports(module)
+        if imported.split(".")[0] in ("temporalio", "workflows", "activities", "commands")
+    }
+
+    assert wrong == set()
+
+
+def test_pure_parts_import_nothing_that_reaches_out() -> None:
+    """Contracts, algorithms and roles use computing libraries and the harmless part of the standard library."""
+    allowed = {*PACKAGES, *PURE_LIBRARIES, *sys.stdlib_module_names} - IMPURE_STANDARD
+    wrong = {
+        f"{module} imports {imported}"
+        for module in modules_of(*PURE)
+        for imported in imports(module)
+        if imported.split(".")[0] not in allowed
+    }
+
+    assert wrong == set()
+
+
+@pytest.mark.parametrize("module", modules_of(*PURE))
+def test_pure_parts_open_no_file(module: str) -> None:
+    """No pure module calls the built-ins that touch a file, a terminal or code as text."""
+    path = ROOT / Path(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    called = {
+        node.func.id
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+
+    assert called & {"open", "print", "input", "exec", "eval", "compile"} == set()
+
+
+def test_the_client_knows_contracts_and_workflow_names_only() -> None:
+    """client.py imports the commands and nothing of the world behind the workflows."""
+    file = ROOT / "client.py"
+    own = {name for name in _imported(file) if name.split(".")[0] in (*PACKAGES, "connection", "worker")}
+    allowed = {"commands", "connection", *MAY_IMPORT["commands"], "tenure"}
+
+    assert {name for name in own if part(name) not in allowed} == set()
+
+
+def _imported(file: Path) -> set[str]:
+    """Return the dotted names that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    """There is no drawer for what found no place."""
+    names = {stem for path in tracked() if path.suffix == ".py" for stem in (path.stem, path.parent.name)}
+
+    assert names & NAMELESS == set()
+
+
+@pytest.mark.parametrize("name", role_names())
+def test_a_role_has_a_prompt_a_schema_and_a_twin(name: str) -> None:
+    """Every role module exports ROLE, named for the module, built from its own prompt, schema and twin."""
+    module = import_module(f"tenure.roles.{name}")
+    role = module.ROLE
+
+    assert isinstance(role, Role)
+    assert role.name == name
+    assert (role.render, role.offline) == (module.render, module.offline)
+    assert issubclass(role.output, RoleOutput)
+    assert all(field.description for field in role.output.model_fields.values())
+    assert module.SYSTEM.strip()
+    assert len(module.SYSTEM.splitlines()) <= 60
+
+
+@pytest.mark.parametrize("name", role_names())
+def test_a_role_has_an_activity_of_its_name(name: str) -> None:
+    """The web UI reads like the story: each role runs as the activity that bears its name."""
+    method = getattr(import_module("activities.roles").RoleActivities, name)
+
+    assert method.__temporal_activity_definition.name == name
+
+
+def test_the_worker_registers_every_activity_class() -> None:
+    """Each class of activities in activities/ is built in worker.py."""
+    classes = {
+        node.name
+        for path in (ROOT / "activities").glob("*.py")
+        for node in parsed(path).body
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Activities")
+    }
+    built = {
+        node.func.id
+        for node in ast.walk(parsed(ROOT / "worker.py"))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+
+    assert classes
+    assert classes <= built
+
+
+def test_every_test_says_what_it_holds() -> None:
+    """Each test function has a docstring of one sentence on its first line."""
+    wrong = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in tracked()
+        if path.is_relative_to(ROOT / "tests") and path.name.startswith("test_") and path.suffix == ".py"
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        if not (ast.get_docstring(node) or "").split("\n")[0].rstrip().endswith(".")
+    ]
+
+    assert wrong == []
+
+
+# Put together from pieces, so that this file does not say what it forbids.
+FORBIDDEN = {
+    "a package registry": "|".join(
+        re.escape(host + "." + domain)
+        for host, domain in [
+            ("pypi", "org"),
+            ("python" + "hosted", "org"),
+            ("npmjs", "org"),
+            ("crates", "io"),
+            ("ghcr", "io"),
+            ("docker", "io"),
+            ("quay", "io"),
+            ("deb.debian", "org"),
+            ("proxy.golang", "org"),
+        ]
+    ),
+    "a path of one machine": "|".join(
+        [r"(?<![\w.])/wor" + r"k/\w", r"(?<![\w.])/roo" + r"t/\w", r"(?<![\w.])/tm" + r"p/\w"]
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_file_names_what_belongs_to_one_machine(what: str) -> None:
+    """No file of the repository names a package registry's host or a path of somebody's machine."""
+    pattern = re.compile(FORBIDDEN[what])
+    wrong = []
+    for path in tracked():
+        text = path.read_bytes().decode("utf-8", errors="replace")
+        wrong += [f"{path.relative_to(ROOT)}: {match.group()}" for match in pattern.finditer(text)]
+
+    assert wrong == []
