@@ -33,6 +33,10 @@ STOP_WORDS = frozenset(
 """English words that carry no topic."""
 
 
+MAX_ITEM_WORDS = 60
+"""Words up to which a list item counts as one sentence, full stops or not."""
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A sentence and where it stands in the text it was found in."""
@@ -83,6 +87,9 @@ def _line_kind(line: str) -> LineKind:
 
 
 def _split(line: str, offset: int, block: int, kind: Literal["prose", "item"]) -> Iterable[Sentence]:
+    if kind == "item" and len(line.split()) <= MAX_ITEM_WORDS:
+        yield Sentence(line.strip(), offset, offset + len(line.strip()), block, kind)
+        return
     for piece in sentencex.get_sentence_boundaries("en", line):
         raw = line[piece["start_index"] : piece["end_index"]]
         text = raw.strip()

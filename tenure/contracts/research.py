@@ -85,6 +85,8 @@ class SectionRequest(Contract):
     """The draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()
     """What to improve in it, or what people wished of it before it was written."""
+    said: tuple[str, ...] = ()
+    """Sentences of the other sections, not to be repeated."""
 
 
 class SectionResult(Contract):
@@ -102,6 +104,8 @@ class SectionResult(Contract):
     """Coverage c_j of the topic (DESIGN §5)."""
     reviews: tuple[str, ...] = ()
     """The reviewer's critiques, in order."""
+    wishes: tuple[str, ...] = ()
+    """What people said that this section was written with."""
     usage: Usage = Usage()
     """What it used."""
     degraded: tuple[Degraded, ...] = ()

@@ -1,0 +1,27 @@
+"""Report activity: from the finished draft to the result document, every quote checked once more."""
+
+from typing import TYPE_CHECKING
+
+from temporalio import activity
+
+from tenure.contracts.research import ReportDraft
+from tenure.contracts.result import Result
+from tenure.report.assemble import assemble
+
+if TYPE_CHECKING:
+    from tenure.knowledge.base import KnowledgeBase
+
+
+class ReportActivities:
+    """Assembling, on one knowledge base. Synchronous: it runs in the worker's threads."""
+
+    def __init__(self, knowledge: "KnowledgeBase") -> None:
+        """Take sources from `knowledge`."""
+        self._knowledge = knowledge
+
+    @activity.defn
+    def assemble(self, draft: ReportDraft) -> Result:
+        """Number the sources, check the quotes, set the text."""
+        drafts = (draft.abstract, *(section.draft for section in draft.sections))
+        cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
+        return assemble(draft, self._knowledge.sources(sorted(cited)))

@@ -1,0 +1,105 @@
+"""Facets: topics for an outline, taken from the headings under which the evidence stands.
+
+Authors have already named what their texts treat. A heading above several relevant passages, near to
+the question and not one of the headings every document has, is a better topic than any phrase
+cut out of a sentence.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tenure.algorithms.mmr import mmr
+from tenure.algorithms.passages import Encoder, Passage
+from tenure.algorithms.text import stems, words
+
+GENERIC = frozenset(
+    """abstract introduction intro motivation rationale specification overview background summary conclusion conclusions
+    references copyright acknowledgements acknowledgments appendix contents notes note footnotes changelog history
+    examples example usage faq discussion implementation goals scope definitions terminology status details more other
+    general miscellaneous misc todo index readme what why how limits limitations results methods method about preface
+    features requirements installation proposal description purpose definition alternatives considerations questions
+    issues open-issues links resources further-reading related-work license authors news updates basics contact
+    prerequisites semantics syntax""".split()
+)
+"""Headings that name a part of a document instead of a subject."""
+
+_GENERIC_PHRASES = re.compile(
+    r"^(?:table of contents|see also|open issues|rejected (?:ideas|alternatives)|(?:backwards?|forward) compatibility|"
+    r"reference implementation|security implications|how to teach this|post history|quick ?start|getting started|"
+    r"non[- ]?goals|what'?s new|next steps|(?:other|more|prior|related|future) \w+|how it works|version history|"
+    r"(?:frequently asked )?questions(?: and answers)?|known (?:issues|limits))$",
+    re.IGNORECASE,
+)
+_NUMBERING = re.compile(r"^(?:(?:chapter|section|part|appendix)\s+)?[\dIVXA-Z]{0,3}(?:\.\d+)*[.):]\s+|^\d+(?:\.\d+)*\s+")
+
+NEAR_ENOUGH = 0.2
+"""Cosine between a heading and the question below which the heading is noise."""
+TOO_CLOSE = 0.75
+"""Cosine between two headings from which they are one topic."""
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A heading over evidence."""
+
+    heading: str
+    """The heading, numbering taken off."""
+    source_title: str
+    """Title of the best source it stands in."""
+    passages: int
+    """Relevant passages under it."""
+    score: float
+    """How good a topic it is."""
+
+
+def facets(
+    question: str, passages: Sequence[Passage], encode: Encoder, k: int, besides: Sequence[str] = ()
+) -> list[Facet]:
+    """Return at most `k` facets of a question, best first, none too close to another or to `besides`."""
+    groups: dict[str, list[Passage]] = {}
+    for passage in passages:
+        name = subject(passage)
+        if name:
+            groups.setdefault(name.casefold(), []).append(passage)
+    names = [subject(group[0]) for group in groups.values()]
+    if not names:
+        return []
+    vectors = encode([question, *names, *besides])
+    nearness = vectors[1 : 1 + len(names)] @ vectors[0]
+    wanted = set(stems(question))
+    found = [
+        Facet(name, group[0].title, len(group), _score(float(near), group, bool(wanted.intersection(stems(name)))))
+        for name, group, near in zip(names, groups.values(), nearness, strict=True)
+    ]
+    near = [f if n >= NEAR_ENOUGH or wanted.intersection(stems(f.heading)) else None for f, n in zip(found, nearness, strict=True)]
+    scores = [facet.score if facet else -1.0 for facet in near]
+    if besides:
+        taken = (vectors[1 : 1 + len(names)] @ vectors[1 + len(names) :].T).max(axis=1)
+        scores = [-1.0 if close >= TOO_CLOSE else score for score, close in zip(scores, taken, strict=True)]
+    chosen = mmr(np.asarray(scores, dtype=np.float32), vectors[1 : 1 + len(names)], k, floor=0.0, too_close=TOO_CLOSE)
+    return [found[index] for index in chosen]
+
+
+def subject(passage: Passage) -> str:
+    """Return what a passage is about by its headings: the innermost that names a subject, else the title."""
+    for name in (*reversed(passage.heading_path), passage.title):
+        bare = _NUMBERING.sub("", " ".join(name.split())).strip(" .:#*_`–—-")
+        if not is_generic(bare) and 1 <= len(bare.split()) <= 10 and len(bare) <= 80:
+            return bare
+    return ""
+
+
+def is_generic(name: str) -> bool:
+    """Tell whether a heading names a part of a document, such as "Introduction", or nothing at all."""
+    found = words(name)
+    content = [word for word in found if word not in GENERIC]
+    return not content or not any(c.isalpha() for c in name) or not stems(name) or bool(_GENERIC_PHRASES.match(name))
+
+
+def _score(nearness: float, group: Sequence[Passage], shares_words: bool) -> float:
+    best = max(passage.relevance for passage in group)
+    return 0.5 * nearness + 0.35 * best + 0.06 * math.log1p(len(group)) + (0.06 if shares_words else 0.0)

@@ -1,0 +1,114 @@
+"""Questions in plain patterns: their parts, what they compare, what kind they are, how they read as a heading.
+
+Types and patterns follow document 003, "Query Type Classifier"; decomposition follows its "Query
+Decomposition". This is the part that needs no model.
+"""
+
+import re
+from typing import Literal, NamedTuple
+
+QueryType = Literal[
+    "factual", "analytical", "comparative", "procedural", "evaluative", "hypothetical", "causal", "temporal"
+]
+
+_PATTERNS: dict[QueryType, tuple[str, ...]] = {
+    "factual": (r"\bwhat (?:is|are|was|were)\b", r"\bwho\b", r"\bwhen\b", r"\bwhere\b", r"\bdefin(?:e|ition)\b"),
+    "analytical": (r"\bwhy\b", r"\bhow (?:does|do|did|is|are)\b", r"\bexplain\b", r"\banaly[sz]e\b", r"\bwhat causes\b"),
+    "comparative": (r"\bcompar", r"\bdifferences? between\b", r"\bversus\b", r"\bvs\b", r"\bbetter than\b", r"\bdiffer\b"),
+    "procedural": (r"\bhow (?:to|(?:do|can|should) (?:i|you|we|one))\b", r"\bsteps?\b", r"\bprocedure\b", r"\binstructions\b"),
+    "evaluative": (r"\bshould\b", r"\bworth\b", r"\bevaluat", r"\bassess", r"\bpros and cons\b", r"\btrade-?offs?\b"),
+    "hypothetical": (r"\bwhat if\b", r"\bsuppose\b", r"\bimagine\b", r"\bwhat (?:would )?happens? (?:if|when)\b"),
+    "causal": (r"\bbecause\b", r"\bdue to\b", r"\bcauses?\b", r"\bresults? in\b", r"\bleads? to\b", r"\breasons?\b"),
+    "temporal": (r"\btimeline\b", r"\bhistory of\b", r"\bevol(?:ution|ved?)\b", r"\bover time\b", r"\bchronolog"),
+}
+_OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|is|are|was|were|should|would|will"
+_BOUNDARY = re.compile(
+    rf"(?<=[?!])\s+|[;\n]+\s*|(?:,\s*|\s+)(?:and|or|but)\s+(?:also\s+)?(?=(?:{_OPENERS})\s+\w+\s+\w+)", re.IGNORECASE
+)
+_COMPARED = (
+    re.compile(r"\b(?:compare|contrast)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;]+)", re.I),
+    re.compile(r"\bdifferences?\s+(?:is\s+there\s+)?between\s+(?P<a>.+?)\s+and\s+(?P<b>[^?.,;]+)", re.I),
+    re.compile(r"\bhow\s+(?:do|does)\s+(?P<a>.+?)\s+(?:and\s+(?P<b>.+?)\s+)(?:differ|compare)\b", re.I),
+    re.compile(r"(?P<a>[\w .+#-]+?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,;]+)", re.I),
+)
+_POLITE = re.compile(
+    r"^(?:please|kindly|hi|hello|can you|could you|would you|tell me|explain(?: to me)?|describe|give me|show me|"
+    r"write|i (?:want|would like|need) to (?:know|understand)|an? (?:overview|summary|report) (?:of|on|about)|about|"
+    r"summari[sz]e|research|investigate|find out|analy[sz]e|discuss)\b[,:]?\s+",
+    re.IGNORECASE,
+)
+_WHAT_IS = re.compile(r"^what(?:'s|\s+(?:is|are|was|were))\s+(?:the\s+|an?\s+)?(?P<x>.+)$", re.IGNORECASE)
+_HOW_TO = re.compile(r"^how\s+(?:do|can|should|could|would)\s+(?:i|you|we|one|people)\s+(?P<x>.+)$", re.IGNORECASE)
+_TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|regarding|for|when|if)\s+.*$", re.IGNORECASE)
+
+MAX_HEADING = 90
+"""Characters of a heading at the most."""
+
+
+class Classified(NamedTuple):
+    """What patterns say of a question."""
+
+    primary: QueryType
+    """The type with most hits; `factual` where nothing hits."""
+    hits: int
+    """Patterns of that type found; below two the document asks a model."""
+    secondary: tuple[QueryType, ...]
+    """Other types with a hit."""
+
+
+def classify(question: str) -> Classified:
+    """Return the question's type by pattern hits; ties go to the type named later in the document's list."""
+    counts = {kind: sum(bool(re.search(p, question, re.IGNORECASE)) for p in ps) for kind, ps in _PATTERNS.items()}
+    primary = max(reversed(_PATTERNS), key=lambda kind: counts[kind])
+    hits = counts[primary]
+    if not hits:
+        return Classified("factual", 0, ())
+    return Classified(primary, hits, tuple(k for k, n in counts.items() if n and k != primary))
+
+
+def parts(question: str) -> tuple[str, ...]:
+    """Return the questions joined in one, each as a sentence; a question without joints is its own only part."""
+    pieces = [piece.strip(" ,.") for piece in _BOUNDARY.split(question)]
+    whole = [piece for piece in pieces if len(piece.split()) >= 3 or (piece and len(pieces) == 1)]
+    return tuple(dict.fromkeys(piece[0].upper() + piece[1:] for piece in whole)) or (question.strip(),)
+
+
+def compared(question: str) -> tuple[str, str] | None:
+    """Return the two things a question compares, None where it compares nothing."""
+    for pattern in _COMPARED:
+        found = pattern.search(question)
+        if found:
+            a, b = (_TERMS_OF.sub("", _bare(found[name])) for name in ("a", "b"))
+            if a and b and max(len(a.split()), len(b.split())) <= 8:
+                return a, b
+    return None
+
+
+def heading(question: str) -> str:
+    """Return a question as a heading: "What is X?" becomes "X", "How do I x?" becomes "How to x"."""
+    bare = _bare(question)
+    if found := _WHAT_IS.match(bare):
+        bare = found["x"]
+    elif found := _HOW_TO.match(bare):
+        bare = f"How to {found['x']}"
+    elif re.match(rf"^(?:{_OPENERS})\b", bare, re.IGNORECASE):
+        bare = f"{bare}?"
+    return shorten(bare[0].upper() + bare[1:] if bare else question.strip(), MAX_HEADING)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters, cut between words and marked with an ellipsis."""
+    if len(text) <= limit:
+        return text
+    cut = text[: limit - 1]
+    return cut[: cut.rfind(" ")].rstrip(" ,;:") + "…" if " " in cut else cut + "…"
+
+
+def _bare(text: str) -> str:
+    """Return a question without politeness in front and marks behind."""
+    bare = " ".join(text.split()).strip(" ?.!,;:")
+    while True:
+        shorter = _POLITE.sub("", bare)
+        if shorter == bare or not shorter:
+            return bare
+        bare = shorter

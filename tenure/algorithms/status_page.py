@@ -1,0 +1,34 @@
+"""The status page of a run: what the web UI shows while it works, as Markdown."""
+
+from tenure.contracts.run import Progress, TopicProgress
+
+
+def status_page(progress: Progress) -> str:
+    """Return the run's live status: where it is, a table of its topics, what people said."""
+    lines = [f"**{progress.status}** · {progress.phase} · generation {progress.revision}"]
+    if progress.last:
+        lines += ["", _cell(progress.last)]
+    if progress.topics:
+        lines += ["", "| topic | state | claims | sources | coverage |", "|---|---|---:|---:|---:|"]
+        lines += [_row(topic) for topic in progress.topics]
+    lines += ["", _usage(progress)]
+    if progress.error:
+        lines += ["", f"**Failed:** {_cell(progress.error)}"]
+    lines += [f"- {_cell(said.text)} → {_cell(said.outcome)}" for said in progress.feedback]
+    return "\n".join(lines)
+
+
+def _row(topic: TopicProgress) -> str:
+    cells = (_cell(topic.topic), topic.phase, str(topic.claims), str(topic.sources), f"{topic.coverage:.0%}")
+    return f"| {' | '.join(cells)} |"
+
+
+def _usage(progress: Progress) -> str:
+    used = progress.usage
+    tokens = f"{used.tokens_in + used.tokens_out:,} tokens" if used.tokens_in else "no tokens"
+    return f"{used.calls} role calls, {used.searches} searches, {tokens}"
+
+
+def _cell(text: str) -> str:
+    """Return a text that cannot break out of its table cell or line."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")[:300]

@@ -1,0 +1,118 @@
+"""Report reflector: what the whole report lacks, and what lies beyond its sources (000 §2.2, §2.4)."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tenure.algorithms.outline import facets
+from tenure.algorithms.question import heading as as_heading
+from tenure.algorithms.text import stems, words
+from tenure.contracts.research import SectionDraft
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
+from tenure.roles.section_reviewer import THIN
+from tenure.roles.writing import as_list, joined, marked
+
+SYSTEM = f"""You reflect on a research report as a whole, before it is delivered. You are given the question, the sections
+and passages of the sources.
+
+First, criticise: contradictions between sections, the same thing said twice, parts of the question that nobody answers,
+conclusions that go further than the evidence, sections too thin to stand. Each critique names the section it concerns by
+its exact heading; leave the heading empty only to ask for a section that is missing, and then say in `query` what it is
+about. `query` says what to search for where evidence is lacking, else it is empty. No critique if nothing matters.
+Do not repeat critiques that were already made.
+
+Then, separately, think beyond the sources: a framework, a connection, a next question that would help this reader.
+These further considerations are your own and will be marked so; write each as one or two sentences, without citations;
+none is better than a weak one.
+
+{EVIDENCE_RULE}"""
+
+
+class ReportReflectorInput(RoleInput):
+    """What is to be reflected on."""
+
+    question: str
+    """The question."""
+    sections: tuple[SectionDraft, ...]
+    """The sections."""
+    earlier: tuple[str, ...] = ()
+    """Critiques made before."""
+
+
+class ReportCritique(BaseModel):
+    """Something to improve."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    topic: str = Field(max_length=300)
+    """Exact heading of the section concerned; empty to ask for a section that is missing."""
+    critique: str = Field(min_length=1, max_length=2000)
+    """What is wrong or missing."""
+    query: str = Field(max_length=1000)
+    """What to search for; empty where the evidence suffices."""
+
+
+class ReportReflectorOutput(RoleOutput):
+    """The reflection."""
+
+    critiques: tuple[ReportCritique, ...] = Field(max_length=12)
+    """What to improve; empty if nothing matters."""
+    further_considerations: tuple[str, ...] = Field(max_length=5)
+    """Thoughts beyond the sources."""
+
+
+def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
+    """Render the prompt."""
+    body = "\n\n".join(f"{section.topic}\n{marked(section.draft, evidence.passages)}" for section in input.sections)
+    user = joined(
+        mark_passages(evidence.passages),
+        tagged("question", input.question),
+        tagged("draft", body),
+        as_list("Critiques already made", input.earlier),
+    )
+    return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
+
+
+def offline(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorOutput:
+    """Look for thin sections and for words of the question that no section says; point to what lies next to it."""
+    found = [*_thin(input), *_unsaid(input)]
+    fresh = tuple(c for c in found if c.critique not in input.earlier)
+    near = facets(input.question, evidence.passages, evidence.vectors, 3, [s.topic for s in input.sections])
+    return ReportReflectorOutput(
+        critiques=fresh,
+        further_considerations=tuple(
+            f"“{f.heading}” in “{f.source_title}” lies close to this question and was left aside; "
+            "it may deserve a question of its own."
+            for f in near
+            if f.passages > 1 and f.heading != f.source_title
+        ),
+    )
+
+
+def _thin(input: ReportReflectorInput) -> list[ReportCritique]:
+    return [
+        ReportCritique(
+            topic=section.topic,
+            critique=f"There is little on {section.topic}",
+            query=f"{section.topic}: {input.question}",
+        )
+        for section in input.sections
+        if len(words(section.draft.text)) < THIN
+    ]
+
+
+def _unsaid(input: ReportReflectorInput) -> list[ReportCritique]:
+    said = {stem for section in input.sections for stem in stems(f"{section.topic} {section.draft.text}")}
+    missing = [word for word in dict.fromkeys(words(input.question)) if set(stems(word)) - said]
+    if not missing or not input.sections:
+        return []
+    nearest = max(input.sections, key=lambda s: len(set(stems(s.topic)) & set(stems(input.question))))
+    terms = ", ".join(missing)
+    return [
+        ReportCritique(
+            topic=nearest.topic,
+            critique=f"Nothing is said on these words of the question: {terms}",
+            query=f"{terms} {as_heading(input.question)}",
+        )
+    ]
+
+
+ROLE = Role("report_reflector", "main", ReportReflectorOutput, render, offline)

@@ -1,0 +1,102 @@
+"""The form in which roles write and read prose: sentences, each naming the passages it rests on.
+
+Writers answer with structure instead of marked-up text, so that no citation can be lost, invented or
+misread on the way: a sentence can name only positions of passages it was given (DESIGN §3).
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tenure.algorithms.citing import cite
+from tenure.algorithms.composition import ComposedBlock
+from tenure.algorithms.passages import Passage
+from tenure.contracts.evidence import Block, Claim, Draft
+from tenure.roles.base import RoleOutput
+
+CITING_RULE = (
+    "Every sentence that states a fact names, in `passages`, the numbers of the passages it rests on. "
+    "Use only numbers you were given. Say nothing the passages do not say; if they do not answer something, "
+    "leave it out. Never write citation marks, source names or addresses into the text itself."
+)
+"""The sentence every writing prompt carries."""
+
+
+class WrittenSentence(BaseModel):
+    """One sentence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    text: str = Field(min_length=1, max_length=2000)
+    """The sentence in plain prose, without citation marks and without Markdown."""
+    passages: tuple[int, ...]
+    """Numbers of the passages it rests on; empty only for a sentence that states no fact."""
+
+
+class WrittenBlock(BaseModel):
+    """A paragraph or a list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    kind: Literal["paragraph", "bullets"]
+    """`paragraph` for running prose, `bullets` for a list with one sentence to a bullet."""
+    sentences: tuple[WrittenSentence, ...] = Field(min_length=1)
+    """Its sentences in reading order."""
+
+
+class WrittenText(RoleOutput):
+    """A piece of a report."""
+
+    blocks: tuple[WrittenBlock, ...]
+    """Paragraphs and lists in reading order; none if the passages say nothing on the topic."""
+
+
+def written(blocks: Sequence[ComposedBlock]) -> WrittenText:
+    """Return composed text in the form a model would have answered with."""
+    return WrittenText(
+        blocks=tuple(
+            WrittenBlock(
+                kind=block.kind,
+                sentences=tuple(WrittenSentence(text=s.text, passages=(s.passage,)) for s in block.sentences),
+            )
+            for block in blocks
+        )
+    )
+
+
+def drafted(text: WrittenText, passages: Sequence[Passage]) -> Draft:
+    """Return what a writer wrote with every named passage turned into a verbatim citation."""
+    return Draft(
+        blocks=tuple(
+            Block(kind=block.kind, claims=tuple(cite(s.text.strip(), s.passages, passages) for s in block.sentences))
+            for block in text.blocks
+        )
+    )
+
+
+def marked(draft: Draft, passages: Sequence[Passage]) -> str:
+    """Render a draft for a model, each sentence followed by the numbers of its passages."""
+    return "\n\n".join(
+        " ".join(f"{claim.text} {_marks(claim, passages)}".strip() for claim in block.claims) for block in draft.blocks
+    )
+
+
+def _marks(claim: Claim, passages: Sequence[Passage]) -> str:
+    numbers = [
+        n
+        for n, passage in enumerate(passages, 1)
+        for citation in claim.citations
+        if citation.source == passage.source and passage.start <= citation.start < passage.end
+    ]
+    return "".join(f"[{n}]" for n in dict.fromkeys(numbers))
+
+
+def as_list(title: str, items: Sequence[str]) -> str:
+    """Render a titled list for a prompt; nothing for no items."""
+    return f"{title}:\n" + "\n".join(f"- {item}" for item in items) if items else ""
+
+
+def joined(*pieces: str) -> str:
+    """Join the parts of a prompt that are there."""
+    return "\n\n".join(piece for piece in pieces if piece)

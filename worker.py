@@ -1,0 +1,163 @@
+"""The compose root: settings → clients → activity objects → one Worker per task queue. Nothing else.
+
+Start it as `python worker.py`, with `--queues` to serve some of the task queues only.
+"""
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.knowledge import KnowledgeActivities
+from activities.report import ReportActivities
+from activities.roles import RoleActivities
+from connection import CannotReach, connect
+from tenure.knowledge.base import KnowledgeBase
+from tenure.logs import configure
+from tenure.models.chat import ChatModel
+from tenure.models.embedding import embedding_model
+from tenure.models.openai_chat import OpenAIChat
+from tenure.settings import Settings
+from workflows.agent import AgentWorkflow
+from workflows.corpus import CorpusWorkflow
+from workflows.ingest import IngestWorkflow
+from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
+from workflows.research import ResearchWorkflow
+from workflows.section import SectionWorkflow
+
+WORKFLOWS = [AgentWorkflow, ResearchWorkflow, SectionWorkflow, IngestWorkflow, CorpusWorkflow]
+"""Every workflow; they run on the queue of workflows and cheap activities."""
+
+PASSED_THROUGH = ("tenure", "activities", "numpy", "sentencex", "snowballstemmer", "pydantic")
+"""Modules that runs share: they hold no state of a run, and loading them anew for each would cost seconds."""
+
+GRACE = timedelta(seconds=10)
+"""How long activities may still run when the worker is asked to stop."""
+
+_THREADS = 8
+
+
+def runner() -> SandboxedWorkflowRunner:
+    """Return the workflow sandbox every worker, replayer and test uses."""
+    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+
+
+def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[str, list[Callable[..., Any]]]:
+    """Return every activity, by the queue that serves it."""
+    roles = RoleActivities(chat, knowledge)
+    reading = KnowledgeActivities(knowledge)
+    return {
+        TENURE_QUEUE: [ReportActivities(knowledge).assemble],
+        EMBED_QUEUE: [reading.ingest, reading.search, reading.corpora],
+        MODEL_QUEUE: [
+            roles.router,
+            roles.decomposer,
+            roles.outliner,
+            roles.hypothetical_document,
+            roles.section_writer,
+            roles.section_reviewer,
+            roles.section_rewriter,
+            roles.report_reflector,
+            roles.title_writer,
+            roles.abstract_writer,
+        ],
+    }
+
+
+def workers(
+    client: Client, settings: Settings, queues: Sequence[str], threads: ThreadPoolExecutor, **options: Any
+) -> list[Worker]:
+    """Return one worker per queue, on shared clients."""
+    knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
+    methods = activity_methods(chat_model(settings), knowledge)
+    rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}
+    return [
+        Worker(
+            client,
+            task_queue=queue,
+            workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
+            activities=methods[queue],
+            activity_executor=threads,
+            max_concurrent_activities=_THREADS,
+            max_task_queue_activities_per_second=rate.get(queue),
+            workflow_runner=runner(),
+            graceful_shutdown_timeout=GRACE,
+            **options,
+        )
+        for queue in queues
+    ]
+
+
+def chat_model(settings: Settings) -> ChatModel | None:
+    """Return the configured chat model, None where the twins answer."""
+    if not settings.uses_model:
+        return None
+    return OpenAIChat(
+        model=settings.model,
+        fast_model=settings.fast_model,
+        api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
+        base_url=settings.openai_base_url,
+        timeout=settings.model_timeout,
+    )
+
+
+async def serve(settings: Settings, queues: Sequence[str]) -> None:
+    """Serve the queues until the process is asked to stop."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    client = await connect(settings)
+    with ThreadPoolExecutor(max_workers=_THREADS * len(queues), thread_name_prefix="activity") as threads:
+        async with AsyncExitStack() as running:
+            for worker in workers(client, settings, queues, threads):
+                await running.enter_async_context(worker)
+            structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
+            await stop.wait()
+            structlog.get_logger().info("worker is stopping")
+
+
+def parse_queues(value: str) -> list[str]:
+    """Return the named queues.
+
+    Raises:
+        argparse.ArgumentTypeError: for a name that is none of them.
+    """
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    unknown = [name for name in names if name not in ALL_QUEUES]
+    if unknown or not names:
+        raise argparse.ArgumentTypeError(f"no queue {', '.join(unknown) or value!r}; there are {', '.join(ALL_QUEUES)}")
+    return names
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    parser = argparse.ArgumentParser(prog="worker.py", description="Serve Tenure's task queues.")
+    parser.add_argument("--queues", type=parse_queues, default=list(ALL_QUEUES), metavar="NAME[,NAME…]")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the worker; return the process's exit code."""
+    chosen = build_parser().parse_args(argv)
+    settings = Settings()
+    configure(settings.log_level)
+    try:
+        asyncio.run(serve(settings, chosen.queues))
+    except CannotReach as error:
+        structlog.get_logger().error(str(error))
+        return 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

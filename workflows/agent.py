@@ -1,0 +1,283 @@
+"""AgentWorkflow: a run from question to result document (document 000; DESIGN §2).
+
+ingest → retrieve → route → research → assemble. It is the run people see: its id names the run, its
+queries answer at any time, its signals reach every part, and its details in the web UI are the
+live status page.
+"""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
+
+from workflows import search_attributes
+from workflows.calls import Calls
+from workflows.research import ResearchWorkflow
+from workflows.steering import Steered
+
+with workflow.unsafe.imports_passed_through():
+    from activities.roles import RoleActivities
+    from tenure.algorithms.ledger import merged
+    from tenure.algorithms.status_page import status_page
+    from tenure.algorithms.transitions import AgentState, next_node
+    from tenure.contracts.base import RunId
+    from tenure.contracts.corpus import IngestReport, SkippedFile
+    from tenure.contracts.evidence import PassageRef, SearchRequest
+    from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
+    from tenure.contracts.result import Result, ResultStatus
+    from tenure.contracts.run import Complexity, Feedback, Handled, Phase, Progress, RunRequest, Status, TaskMode, Usage
+    from tenure.roles.router import RouterInput
+
+DOCUMENTS = 24
+"""Passages retrieved for the question as a whole (D)."""
+
+
+@workflow.defn
+class AgentWorkflow(Steered):
+    """Answers one question."""
+
+    @workflow.init
+    def __init__(self, request: RunRequest) -> None:
+        """Start from the request."""
+        super().__init__()
+        self.request = request
+        self.calls = Calls(self)
+        self.progress_now = Progress(id=RunId(workflow.info().workflow_id), question=request.question)
+        self.accounts: dict[str, Usage] = {}
+        self.cancelled = False
+        self.main: asyncio.Task[ReportDraft] | None = None
+        self.complexity: Complexity | None = None
+        self.evidence: tuple[PassageRef, ...] = ()
+        self.draft: ReportDraft | None = None
+        self.notes: list[str] = []
+        self.skipped: list[SkippedFile] = []
+        self.heard_at: list[str] = []
+
+    @workflow.run
+    async def run(self, request: RunRequest) -> Result:
+        """Answer the question; ends in a result document unless it fails or is cancelled from outside."""
+        started = workflow.now()
+        self._show(status="running", phase="ingest")
+        self.main = asyncio.create_task(self._answer())
+        try:
+            self.draft = await self._drafted(self.main)
+            self.draft = self._completed(self.draft, (workflow.now() - started).total_seconds())
+            self._show(phase="assemble", last="checking every quote")
+            result = await self.calls.assemble(self.draft)
+        except BaseException as error:
+            self._fail(error)
+            raise
+        self._show(phase="done", status=result.status, last=f"ended: {result.status}")
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return result
+
+    @workflow.signal(description="Stop at once and deliver what is written.")
+    async def cancel(self) -> None:
+        """Stop at once; what is written is delivered."""
+        self.cancelled = self.finishing = True
+        self.paused = False
+        if self.children:
+            await self.tell("cancel")
+        elif self.main is not None:
+            self.main.cancel()
+
+    @workflow.signal
+    async def progressed(self, update: ProgressUpdate) -> None:
+        """Take in what a part of the run reports; not for people."""
+        topics = {topic.topic: topic for topic in self.progress_now.topics}
+        topics.update({topic.topic: topic for topic in update.topics})
+        if update.usage is not None:
+            self.accounts[update.reporter] = update.usage
+        self._show(
+            phase=update.phase,
+            revision=update.revision,
+            topics=tuple(topics.values()),
+            last=update.last or None,
+        )
+
+    @workflow.query(description="How far the run is.")
+    def progress(self) -> Progress:
+        """Tell how far the run is."""
+        return self.progress_now
+
+    @workflow.query(description="Everything there is to see, drafts included.")
+    def state(self) -> RunState:
+        """Tell everything there is to see."""
+        return RunState(
+            progress=self.progress_now,
+            corpora=self.request.corpora,
+            complexity=self.complexity,
+            evidence=len(self.evidence),
+            report=self.draft,
+            paused=self.paused,
+            finishing=self.finishing,
+        )
+
+    async def steered(self) -> None:
+        """Show on the status page what a person has just asked for."""
+        self._show(status="paused" if self.paused else "running")
+
+    async def heard(self, feedback: Feedback) -> None:
+        """Keep feedback, pass it on and show that it has arrived."""
+        await super().heard(feedback)
+        self.heard_at.append(workflow.now().isoformat(timespec="seconds"))
+        self._show(feedback=self._feedback(()), last=f"heard: {feedback.text}")
+        await self.tell("feedback", feedback)
+
+    async def _answer(self) -> ReportDraft:
+        """Go through the nodes of document 000: retrieve, route, then the path of the mode."""
+        await self._ingest()
+        self._show(phase="retrieve", last="looking for documents")
+        self.evidence = await self.calls.search(
+            SearchRequest(query=self.request.question, corpora=self.request.corpora, k=DOCUMENTS,
+                          max_per_source=self.request.limits.max_per_source),
+            self.request.limits.min_relevance,
+            summary=self.request.question,
+        )
+        self._show(phase="route", last=f"{len(self.evidence)} passages found")
+        mode = await self._route()
+        self._show(mode=mode)
+        if next_node("route", AgentState(mode=mode), 0) == "generate_code":
+            return self._report("unsupported", "Writing and running code is not available yet in this version.")
+        if not self.evidence:
+            return self._report("no_evidence", "No passage of the corpora is relevant to the question.")
+        return await self._research()
+
+    async def _ingest(self) -> None:
+        for wanted in self.request.ingest:
+            self._show(phase="ingest", last=f"reading {', '.join(wanted.paths)}")
+            report = await self.calls.ingest(wanted)
+            self.skipped.extend(report.skipped)
+            self.notes.append(_ingested(report))
+
+    async def _route(self) -> TaskMode:
+        routed = await self.calls.role(
+            RoleActivities.router, RouterInput(question=self.request.question), summary=self.request.question
+        )
+        self.complexity = routed.complexity
+        asked: dict[str, TaskMode] = {"research": "RESEARCH", "code": "CODE"}
+        return asked.get(self.request.mode, routed.mode)
+
+    async def _research(self) -> ReportDraft:
+        run = self.progress_now.id
+        child = await workflow.start_child_workflow(
+            ResearchWorkflow.run,
+            ResearchRequest(
+                run=run,
+                question=self.request.question,
+                corpora=self.request.corpora,
+                limits=self.request.limits,
+                complexity=self.complexity or "moderate",
+                evidence=self.evidence,
+                feedback=tuple(self.wishes),
+            ),
+            id=f"{run}/research",
+            static_summary=self.request.question[:200],
+            execution_timeout=timedelta(days=30),
+        )
+        self.children["research"] = child
+        try:
+            return await child
+        finally:
+            del self.children["research"]
+
+    async def _drafted(self, main: "asyncio.Task[ReportDraft]") -> ReportDraft:
+        """Wait for the draft; a run cancelled by signal before there was one still ends in a report."""
+        try:
+            return await main
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
+            return self._report("cancelled", "Cancelled before anything was written.")
+
+    def _report(self, status: ResultStatus, note: str) -> ReportDraft:
+        self.notes.append(note)
+        return ReportDraft(id=self.progress_now.id, mode=self.progress_now.mode, question=self.request.question,
+                           status=status)
+
+    def _completed(self, draft: ReportDraft, seconds: float) -> ReportDraft:
+        """Add to the draft what only the run knows."""
+        usage = merged([self.calls.usage, draft.usage]).model_copy(update={"seconds": round(seconds, 1)})
+        return draft.model_copy(
+            update={
+                "usage": usage,
+                "degraded": (*self.calls.degraded, *draft.degraded),
+                "skipped": tuple(self.skipped),
+                "notes": (*self.notes, *draft.notes),
+                "feedback": self._feedback(draft.feedback),
+            }
+        )
+
+    def _feedback(self, handled: tuple[Handled, ...]) -> tuple[Handled, ...]:
+        """Return all feedback with its time, and its outcome where the research told one."""
+        outcomes = {(h.text, h.topic): h.outcome for h in handled}
+        return tuple(
+            Handled(
+                text=wish.text,
+                topic=wish.topic,
+                at=at,
+                outcome=outcomes.get((wish.text, wish.topic), "It came too late to change the report."
+                                     if self.draft else "received"),
+            )
+            for wish, at in zip(self.wishes, self.heard_at, strict=True)
+        )
+
+    def _fail(self, error: BaseException) -> None:
+        """Show why the run ended without a result."""
+        if is_cancelled_exception(error):
+            self._show(status="cancelled", last="cancelled")
+        else:
+            self._show(status="failed", error=_cause(error), last="failed")
+
+    def _show(
+        self,
+        *,
+        phase: Phase | None = None,
+        status: Status | None = None,
+        **changed: Any,
+    ) -> None:
+        """Change what queries, search attributes and the status page say."""
+        now = self.progress_now
+        told = {name: value for name, value in changed.items() if value is not None}
+        self.progress_now = now.model_copy(
+            update={
+                **told,
+                "phase": phase or now.phase,
+                "status": status or now.status,
+                "usage": merged([self.calls.usage, *self.accounts.values()]),
+            }
+        )
+        self._index(now)
+        workflow.set_current_details(status_page(self.progress_now))
+
+    def _index(self, before: Progress) -> None:
+        """Write the search attributes that changed."""
+        now = self.progress_now
+        changed = [
+            key.value_set(value)
+            for key, old, value in (
+                (search_attributes.MODE, before.mode, now.mode),
+                (search_attributes.PHASE, before.phase, now.phase),
+                (search_attributes.STATUS, before.status, now.status),
+            )
+            if old != value or before.last == ""
+        ]
+        if changed:
+            workflow.upsert_search_attributes(changed)
+
+
+def _ingested(report: IngestReport) -> str:
+    told = f"Corpus “{report.corpus}”: {report.files} files"
+    if report.added or report.changed or report.removed:
+        told += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
+    return f"{told}, {report.skipped_total} not readable." if report.skipped_total else f"{told}."
+
+
+def _cause(error: BaseException) -> str:
+    """Return the one line that matters of a chain of failures."""
+    inner = error
+    while isinstance(inner, ActivityError | ChildWorkflowError) and inner.__cause__ is not None:
+        inner = inner.__cause__
+    return inner.message if isinstance(inner, ApplicationError) else str(inner)

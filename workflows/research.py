@@ -1,0 +1,384 @@
+"""ResearchWorkflow: outline → sections in parallel → reflect → refine until K = ∅ or R_n ≥ R_max → title, abstract.
+
+The order of the nodes is `algorithms/transitions.py`'s (document 000 §2.3). A section that fails costs
+itself alone; a person's word reaches the sections it concerns while they are written, or the next
+generation of the report; finishing and cancelling both end in a report of what there is.
+"""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError, ChildWorkflowError, is_cancelled_exception
+
+from workflows.calls import Calls
+from workflows.section import SectionWorkflow, report
+from workflows.steering import Steered, send
+
+with workflow.unsafe.imports_passed_through():
+    from activities.roles import RoleActivities
+    from tenure.algorithms.ledger import merged
+    from tenure.algorithms.question import heading
+    from tenure.algorithms.repetition import without_repeats
+    from tenure.algorithms.transitions import AgentState, Node, next_node
+    from tenure.algorithms.wishes import concerned
+    from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
+    from tenure.contracts.research import (
+        Critique,
+        ProgressUpdate,
+        ReportDraft,
+        ResearchRequest,
+        SectionDraft,
+        SectionRequest,
+        SectionResult,
+        Topic,
+    )
+    from tenure.contracts.result import CritiqueRecord, ResultStatus
+    from tenure.contracts.run import Feedback, Handled, Phase, TopicProgress, Usage
+    from tenure.roles.abstract_writer import AbstractWriterInput
+    from tenure.roles.decomposer import DecomposerInput
+    from tenure.roles.outliner import OutlinerInput
+    from tenure.roles.report_reflector import ReportReflectorInput
+    from tenure.roles.title_writer import TitleWriterInput
+
+SECTIONS = {"simple": 2, "moderate": 4, "complex": 12}
+"""Topics by complexity, before the run's own limit."""
+
+ABSTRACT_PASSAGES = 24
+"""Passages shown to the reflector and the abstract writer."""
+
+
+@workflow.defn
+class ResearchWorkflow(Steered):
+    """Researches a question and writes a report."""
+
+    @workflow.init
+    def __init__(self, request: ResearchRequest) -> None:
+        """Start from a routed question and the documents found for it."""
+        super().__init__()
+        self.request = request
+        self.calls = Calls(self)
+        self.cancelled = False
+        self.spiral: asyncio.Task[None] | None = None
+        self.topics: list[Topic] = []
+        self.results: dict[str, SectionResult] = {}
+        self.spent: list[Usage] = []
+        self.revisions = 0
+        self.critiques: list[CritiqueRecord] = []
+        self.considerations: tuple[str, ...] = ()
+        self.notes: list[str] = []
+        self.decisions: list[str] = []
+        self.wishes = list(request.feedback)
+        self.outcomes: dict[int, str] = {}
+
+    @workflow.run
+    async def run(self, request: ResearchRequest) -> ReportDraft:
+        """Research until no critique is left, the revisions are used up, or a person says stop."""
+        self.spiral = asyncio.create_task(self._spiral())
+        try:
+            await self.spiral
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
+        draft = await self._compose()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return draft
+
+    async def _spiral(self) -> None:
+        await self._outline()
+        critiques: list[Critique] = []
+        node: Node = next_node("route", AgentState(mode="RESEARCH"), 0)
+        while node != "end":
+            if node == "generate_report":
+                await self._generate(critiques)
+            else:
+                critiques = await self._reflect()
+            state = AgentState("RESEARCH", critiques, revisions=self.revisions)
+            node = next_node(node, state, self._r_max(critiques))
+
+    @workflow.signal(description="Stop at once and deliver what is written.")
+    async def cancel(self) -> None:
+        """Stop at once: sections in the making are given up, written ones are delivered."""
+        self.cancelled = self.finishing = True
+        self.paused = False
+        if self.spiral is not None:
+            self.spiral.cancel()
+
+    async def heard(self, feedback: Feedback) -> None:
+        """Pass feedback to the sections it concerns that are being written; the others get it later."""
+        await super().heard(feedback)
+        for topic in concerned(feedback, [topic.heading for topic in self.topics]):
+            if topic in self.children:
+                await send(self.children[topic], "feedback", feedback)
+
+    def _r_max(self, critiques: list[Critique]) -> int:
+        """Return R_max: a person's word is worth one generation more than the limit, a finish none at all."""
+        if self.finishing:
+            return 0
+        asked = any(critique.origin == "person" for critique in critiques)
+        return max(self.request.limits.max_revisions, self.revisions + 1 if asked else 0)
+
+    async def _outline(self) -> None:
+        request = self.request
+        await self._tell("outline", "planning the outline")
+        asked = await self.calls.role(
+            RoleActivities.decomposer, DecomposerInput(question=request.question), summary=request.question
+        )
+        found = await asyncio.gather(*(self._search(q) for q in asked.sub_questions if q != request.question))
+        evidence = _together([request.evidence, *found])
+        planned = await self.calls.role(
+            RoleActivities.outliner,
+            OutlinerInput(
+                question=request.question,
+                sub_questions=asked.sub_questions,
+                max_topics=min(SECTIONS[request.complexity], request.limits.max_sections),
+                wishes=tuple(wish.text for wish in self.wishes),
+            ),
+            evidence[:40],
+            summary=f"{len(asked.sub_questions)} sub-question(s), {len(evidence)} passages",
+        )
+        unique = {topic.heading.casefold(): topic for topic in reversed(planned.topics)}
+        kept = list(reversed(unique.values()))[: request.limits.max_sections]
+        self.topics = [Topic(heading=topic.heading, question=topic.question) for topic in kept]
+
+    async def _search(self, query: str) -> tuple[PassageRef, ...]:
+        limits = self.request.limits
+        return await self.calls.search(
+            SearchRequest(query=query, corpora=self.request.corpora, k=16, max_per_source=limits.max_per_source),
+            limits.min_relevance,
+            summary=query,
+        )
+
+    async def _generate(self, critiques: list[Critique]) -> None:
+        """Write all sections, or the next version of those that critiques concern."""
+        self.revisions += 1
+        first = self.revisions == 1
+        for critique in critiques:
+            if critique.topic is None and len(self.topics) < 12:
+                self.topics.append(Topic(heading=heading(critique.query or critique.critique), question=critique.query))
+        await self._tell("write" if first else "refine", f"generation {self.revisions} of the report")
+        gate = asyncio.Semaphore(self.request.limits.parallel_sections)
+        due = [topic for topic in self.topics if first or self._critiques_of(topic, critiques)]
+        before = {topic.heading: self.results.get(topic.heading) for topic in due}
+        await asyncio.gather(*(self._write(topic, self._critiques_of(topic, critiques), gate) for topic in due))
+        self._drop_repeats()
+        for critique in critiques:
+            self._record(critique, before)
+        if not any(result.phase != "failed" for result in self.results.values()) and self.results:
+            raise ApplicationError(f"no section could be written: {self.notes[-1]}", type="NoSection")
+
+    def _critiques_of(self, topic: Topic, critiques: list[Critique]) -> list[Critique]:
+        return [c for c in critiques if c.topic == topic.heading or (c.topic is None and c.query == topic.question)]
+
+    async def _write(self, topic: Topic, critiques: list[Critique], gate: asyncio.Semaphore) -> None:
+        async with gate:
+            await self.ready()
+            if self.finishing:
+                self.notes.append(f"“{topic.heading}” was not written: the run was asked to finish.")
+                return
+            request = self._section_request(topic, critiques)
+            number = self.topics.index(topic) + 1
+            try:
+                child = await workflow.start_child_workflow(
+                    SectionWorkflow.run,
+                    request,
+                    id=f"{self.request.run}/section-{number}" + (f"-r{self.revisions}" if self.revisions > 1 else ""),
+                    static_summary=topic.heading[:200],
+                    execution_timeout=timedelta(days=7),
+                )
+                self.children[topic.heading] = child
+                result = await child
+            except ChildWorkflowError as error:
+                result = await self._failed(topic, error)
+            finally:
+                self.children.pop(topic.heading, None)
+            self._keep(topic, result)
+
+    def _section_request(self, topic: Topic, critiques: list[Critique]) -> SectionRequest:
+        headings = [other.heading for other in self.topics]
+        before = self.results.get(topic.heading)
+        wished = [Critique(topic=topic.heading, critique=wish.text, query=wish.text, origin="person")
+                  for wish in self.wishes if topic.heading in concerned(wish, headings)
+                  and not (before and wish.text in before.wishes)]
+        known = {critique.critique for critique in critiques}
+        refining = before is not None and bool(before.draft.claims)
+        return SectionRequest(
+            run=self.request.run,
+            question=self.request.question,
+            topic=topic,
+            other_topics=tuple(other for other in headings if other != topic.heading),
+            corpora=self.request.corpora,
+            limits=self.request.limits,
+            evidence=before.evidence if before and refining else self.request.evidence,
+            draft=before.draft if before and refining else None,
+            critiques=(*critiques, *(wish for wish in wished if wish.critique not in known)),
+            said=tuple(c.text for other in headings if other != topic.heading and other in self.results
+                       for c in self.results[other].draft.claims) if refining else (),
+        )
+
+    def _keep(self, topic: Topic, result: SectionResult) -> None:
+        """Keep a section's newest version; one that came to nothing never replaces one that has text."""
+        self.spent.append(result.usage)
+        self.calls.degraded.extend(result.degraded)
+        before = self.results.get(topic.heading)
+        if result.draft.claims or not (before and before.draft.claims):
+            self.results[topic.heading] = result
+        if result.note:
+            self.notes.append(result.note)
+
+    async def _failed(self, topic: Topic, error: ChildWorkflowError) -> SectionResult:
+        """Describe a section that was given up or failed; its siblings go on."""
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        given_up = is_cancelled_exception(error)
+        note = "it was cancelled" if given_up else str(cause)
+        await report(self.request.run, ProgressUpdate(
+            reporter=workflow.info().workflow_id,
+            topics=(TopicProgress(topic=topic.heading, phase="failed"),),
+            last=f"{topic.heading}: {note}",
+        ))
+        return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not written: {note}")
+
+    def _drop_repeats(self) -> None:
+        order = [topic.heading for topic in self.topics if topic.heading in self.results]
+        for name, draft in zip(order, without_repeats([self.results[n].draft for n in order]), strict=True):
+            self.results[name] = self.results[name].model_copy(update={"draft": draft})
+
+    def _record(self, critique: Critique, before: dict[str, SectionResult | None]) -> None:
+        name = critique.topic or heading(critique.query or critique.critique)
+        earlier, now = before.get(name), self.results.get(name)
+        changed = now is not None and (earlier is None or now.draft != earlier.draft)
+        outcome = f"The section “{name}” was rewritten." if changed else "Nothing more was found on it."
+        self.critiques.append(CritiqueRecord(topic=critique.topic, critique=critique.critique, outcome=outcome))
+
+    async def _reflect(self) -> list[Critique]:
+        """Return K: what the reflector finds, and what people said that no section was written with."""
+        sections = self._sections()
+        if self.finishing or not sections:
+            return []
+        await self._tell("reflect", "reflecting on the report")
+        seen = await self.calls.role(
+            RoleActivities.report_reflector,
+            ReportReflectorInput(
+                question=self.request.question,
+                sections=sections,
+                earlier=tuple(record.critique for record in self.critiques),
+            ),
+            self._shown(),
+            summary=f"generation {self.revisions}",
+        )
+        self.considerations = seen.further_considerations or self.considerations
+        headings = {topic.heading for topic in self.topics}
+        found = [
+            Critique(topic=c.topic or None, critique=c.critique, query=c.query)
+            for c in seen.critiques
+            if c.topic in headings or (not c.topic and c.query)
+        ]
+        return [*found, *self._unheard()]
+
+    def _unheard(self) -> list[Critique]:
+        headings = [topic.heading for topic in self.topics]
+        return [
+            Critique(topic=name, critique=wish.text, query=wish.text, origin="person")
+            for wish in self.wishes
+            for name in concerned(wish, headings)
+            if name in self.results and wish.text not in self.results[name].wishes
+        ]
+
+    def _sections(self) -> tuple[SectionDraft, ...]:
+        written = [self.results[t.heading] for t in self.topics if t.heading in self.results]
+        return tuple(
+            SectionDraft(topic=r.topic.heading, draft=r.draft, coverage=r.coverage) for r in written if r.draft.claims
+        )
+
+    def _shown(self) -> tuple[PassageRef, ...]:
+        """Return the passages for roles that see the whole report: those that are cited, then D."""
+        cited = {c.source for s in self._sections() for claim in s.draft.claims for c in claim.citations}
+        of_sections = [tuple(p for p in r.evidence if p.source in cited)[:6] for r in self.results.values()]
+        return _together([*of_sections, self.request.evidence])[:ABSTRACT_PASSAGES]
+
+    async def _compose(self) -> ReportDraft:
+        """Give the report its title and abstract; a cancelled one gets by without."""
+        sections = self._sections()
+        title, abstract = heading(self.request.question), Draft()
+        if sections and not self.cancelled:
+            await self._tell("compose", "writing title and abstract")
+            named, abstract = await asyncio.gather(
+                self.calls.role(
+                    RoleActivities.title_writer,
+                    TitleWriterInput(question=self.request.question, topics=tuple(s.topic for s in sections)),
+                    summary="title",
+                ),
+                self.calls.role(
+                    RoleActivities.abstract_writer,
+                    AbstractWriterInput(question=self.request.question, sections=sections),
+                    self._shown(),
+                    summary="abstract",
+                ),
+            )
+            title = named.title
+        await self._tell("compose", "the text is written")
+        return ReportDraft(
+            id=self.request.run,
+            mode="RESEARCH",
+            question=self.request.question,
+            title=title,
+            abstract=without_repeats([*(s.draft for s in sections), abstract])[-1],
+            sections=sections,
+            further_considerations=self.considerations,
+            critiques=tuple(self.critiques),
+            decisions=(*self.decisions, self._why_ended()),
+            feedback=self._handled(),
+            usage=merged([self.calls.usage, *self.spent]),
+            degraded=tuple(self.calls.degraded),
+            notes=tuple(dict.fromkeys(self.notes)),
+            status=self._status(bool(sections)),
+        )
+
+    def _status(self, written: bool) -> ResultStatus:
+        if self.cancelled:
+            return "cancelled"
+        if self.finishing:
+            return "finished_early"
+        return "done" if written else "no_evidence"
+
+    def _why_ended(self) -> str:
+        if self.cancelled:
+            return "Ended because a person cancelled the run."
+        if self.finishing:
+            return "Ended because a person asked to finish."
+        if self.revisions >= self.request.limits.max_revisions:
+            return f"Ended after {self.revisions} generation(s) of the report, the limit."
+        return f"Ended after {self.revisions} generation(s) of the report: no critique was left."
+
+    def _handled(self) -> tuple[Handled, ...]:
+        """Return what people said and what came of it."""
+        told: list[Handled] = []
+        for wish in self.wishes:
+            taken = [name for name, result in self.results.items() if wish.text in result.wishes]
+            outcome = f"Taken up in {', '.join(f'“{name}”' for name in taken)}." if taken else "No section took it up."
+            told.append(Handled(text=wish.text, topic=wish.topic, at="", outcome=outcome))
+        return tuple(told)
+
+    async def _tell(self, phase: Phase, last: str) -> None:
+        known = tuple(TopicProgress(topic=t.heading) for t in self.topics if t.heading not in self.results)
+        await report(self.request.run, ProgressUpdate(
+            reporter=workflow.info().workflow_id,
+            phase=phase,
+            revision=self.revisions,
+            topics=known if phase in ("write", "refine") else (),
+            usage=self.calls.usage,
+            last=last,
+        ))
+
+
+def _together(found: list[tuple[PassageRef, ...]]) -> tuple[PassageRef, ...]:
+    """Interleave result lists by rank, each passage once."""
+    longest = max((len(refs) for refs in found), default=0)
+    merged_refs: dict[str, PassageRef] = {}
+    for rank in range(longest):
+        for refs in found:
+            if rank < len(refs):
+                merged_refs.setdefault(refs[rank].chunk, refs[rank])
+    return tuple(merged_refs.values())

@@ -1,0 +1,191 @@
+"""SectionWorkflow: one section, drafted and improved until its reviewer is content (document 002, chapter 6).
+
+draft → (review → search → rewrite)*, bounded by the number of rounds, by a critique that returns, and by a
+person who asks to finish. Evidence that a search adds stays with the section for all later rounds.
+"""
+
+from temporalio import workflow
+
+from workflows.calls import Calls
+from workflows.steering import Steered
+
+with workflow.unsafe.imports_passed_through():
+    from activities.roles import RoleActivities
+    from tenure.algorithms.coverage import coverage
+    from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
+    from tenure.contracts.research import ProgressUpdate, SectionRequest, SectionResult
+    from tenure.contracts.run import SectionPhase, TopicProgress
+    from tenure.roles.hypothetical_document import HypotheticalDocumentInput
+    from tenure.roles.section_reviewer import SectionReviewerInput, SectionReviewerOutput
+    from tenure.roles.section_rewriter import SectionRewriterInput
+    from tenure.roles.section_writer import SectionWriterInput
+
+
+@workflow.defn
+class SectionWorkflow(Steered):
+    """Writes one section of a report."""
+
+    @workflow.init
+    def __init__(self, request: SectionRequest) -> None:
+        """Start from the request: a topic, or a draft with critiques."""
+        super().__init__()
+        self.request = request
+        self.calls = Calls(self)
+        self.draft = request.draft or Draft()
+        self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else ()
+        self.taken = [critique.critique for critique in request.critiques if critique.origin == "person"]
+        self.reviews: list[str] = []
+        self.rounds = 0
+        self.phase: SectionPhase = "waiting"
+
+    @workflow.run
+    async def run(self, request: SectionRequest) -> SectionResult:
+        """Write the section, or improve the draft it was given."""
+        if request.draft is None:
+            await self._first_draft()
+        else:
+            await self._refine([c.critique for c in request.critiques], [c.query for c in request.critiques])
+        while self.draft.claims and await self._improve():
+            self.rounds += 1
+        await self._tell("done" if self.draft.claims else "no_evidence")
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return self._result()
+
+    async def _first_draft(self) -> None:
+        topic = self.request.topic
+        await self._tell("retrieving")
+        imagined = await self.calls.role(
+            RoleActivities.hypothetical_document,
+            HypotheticalDocumentInput(question=self.request.question, topic=topic.heading),
+            self.request.evidence[:8],
+            summary=topic.heading,
+        )
+        await self._gather(topic.question, imagined.text)
+        for wish in self._taken_now():
+            await self._gather(wish)
+        if not self.evidence:
+            return
+        await self._tell("drafting")
+        self.draft = await self.calls.role(
+            RoleActivities.section_writer, self._brief(), self.evidence, summary=topic.heading
+        )
+
+    async def _improve(self) -> bool:
+        """Do one round of review and rewriting; tell whether there was something to do."""
+        unheard = [wish.text for wish in self.wishes if wish.text not in self.taken]
+        if unheard:
+            self._taken_now()
+            await self._refine(unheard, unheard)
+            return True
+        if self.finishing or self.rounds >= self.request.limits.max_reflexions:
+            return False
+        review = await self._review()
+        if review.action == "NONE" or not review.critique or review.critique in self.reviews:
+            return False
+        self.reviews.append(review.critique)
+        await self._refine([review.critique], [review.query])
+        return True
+
+    async def _review(self) -> SectionReviewerOutput:
+        await self._tell("reviewing")
+        topic = self.request.topic
+        return await self.calls.role(
+            RoleActivities.section_reviewer,
+            SectionReviewerInput(
+                question=self.request.question,
+                topic=topic.heading,
+                topic_question=topic.question,
+                draft=self.draft,
+                wishes=tuple(self.taken),
+                earlier=tuple(self.reviews),
+            ),
+            self.evidence,
+            summary=f"{topic.heading}, round {self.rounds + 1}",
+        )
+
+    async def _refine(self, critiques: list[str], queries: list[str]) -> None:
+        """Gather what is missing, then rewrite; an empty rewrite never replaces a draft."""
+        for query in dict.fromkeys(query for query in queries if query):
+            await self._gather(query)
+        if not self.evidence:
+            return
+        await self._tell("rewriting")
+        rewritten = await self.calls.role(
+            RoleActivities.section_rewriter,
+            SectionRewriterInput(
+                **self._brief().model_dump(), draft=self.draft, critiques=tuple(critiques), said=self.request.said
+            ),
+            self.evidence,
+            summary=f"{self.request.topic.heading}: {critiques[0] if critiques else 'again'}",
+        )
+        self.draft = rewritten if rewritten.claims else self.draft
+
+    async def _gather(self, query: str, imagined: str = "") -> None:
+        """Add what a search finds to the section's evidence, the known passages in front."""
+        limits = self.request.limits
+        found = await self.calls.search(
+            SearchRequest(
+                query=query,
+                corpora=self.request.corpora,
+                k=limits.passages_per_section,
+                hypothetical=imagined,
+                max_per_source=limits.max_per_source,
+            ),
+            limits.min_relevance,
+            summary=query,
+        )
+        known = {passage.chunk for passage in self.evidence}
+        self.evidence = (*self.evidence, *(passage for passage in found if passage.chunk not in known))
+
+    def _taken_now(self) -> list[str]:
+        """Return the wishes the section is written with from now on."""
+        self.taken = list(dict.fromkeys([*self.taken, *(wish.text for wish in self.wishes)]))
+        return self.taken
+
+    def _brief(self) -> SectionWriterInput:
+        return SectionWriterInput(
+            question=self.request.question,
+            topic=self.request.topic.heading,
+            topic_question=self.request.topic.question,
+            other_topics=self.request.other_topics,
+            wishes=tuple(self.taken),
+        )
+
+    async def _tell(self, phase: SectionPhase) -> None:
+        """Report to the run how far the section is."""
+        self.phase = phase
+        sources = {citation.source for claim in self.draft.claims for citation in claim.citations}
+        progress = TopicProgress(
+            topic=self.request.topic.heading,
+            phase=phase,
+            claims=len(self.draft.claims),
+            sources=len(sources),
+            coverage=round(coverage(self.evidence), 3),
+            round=self.rounds,
+        )
+        await report(self.request.run, ProgressUpdate(
+            reporter=workflow.info().workflow_id,
+            topics=(progress,),
+            usage=self.calls.usage,
+            last=f"{self.request.topic.heading}: {phase}",
+        ))
+
+    def _result(self) -> SectionResult:
+        written = bool(self.draft.claims)
+        return SectionResult(
+            topic=self.request.topic,
+            phase="done" if written else "no_evidence",
+            draft=self.draft,
+            evidence=self.evidence,
+            coverage=round(coverage(self.evidence), 3),
+            reviews=tuple(self.reviews),
+            wishes=tuple(self.taken),
+            usage=self.calls.usage,
+            degraded=tuple(self.calls.degraded),
+            note="" if written else f"Nothing on “{self.request.topic.heading}” was found in the corpora.",
+        )
+
+
+async def report(run: str, update: ProgressUpdate) -> None:
+    """Tell the run how far a part of it is."""
+    await workflow.get_external_workflow_handle(run).signal("progressed", update)
