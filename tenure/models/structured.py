@@ -1,0 +1,222 @@
+"""From a role to its decision: ask the model, read its answer, ask again, or let the twin decide.
+
+Models wrap JSON in prose, fences, thoughts and tool calls, and leave commas out. Whatever can be
+read without guessing at meaning is read; what does not fit the role's schema is shown to the model
+together with the errors, at most twice. Then the deterministic twin answers and the answer says so.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from json_repair import repair_json
+from pydantic import ValidationError
+
+from tenure.models.chat import OFFLINE, Answer, ChatModel, Completion, ContextOverflow, RequestRejected, UnusableAnswer
+from tenure.roles.base import Evidence, I, Message, O, Role
+
+RE_ASKS = 2
+"""How often an answer that does not fit is sent back."""
+
+_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_ENVELOPES = ("arguments", "parameters", "input")
+_READ_SPANS = 32
+_REPAIRABLE = 32_000
+_MOST_TANGLED = 48
+_SHOWN_ERRORS = 8
+_SHOWN_ANSWER = 8_000
+
+
+class NotReadable(ValueError):
+    """A text that holds no JSON object fit for the schema; the message is written for the model."""
+
+
+@dataclass
+class _Bill:
+    """What all attempts of one answer cost together."""
+
+    model: str = OFFLINE
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def add(self, spent: Completion | UnusableAnswer) -> None:
+        self.model = spent.model or self.model
+        self.tokens_in += spent.tokens_in
+        self.tokens_out += spent.tokens_out
+
+
+async def answer(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel | None) -> Answer[O]:
+    """Let a role decide, by the model if there is one, else by its twin.
+
+    Raises:
+        TransportError: where asking again later may help.
+        RequestRejected: where a person has to change something first.
+    """
+    if chat is None:
+        return Answer(await asyncio.to_thread(role.offline, input, evidence), OFFLINE)
+    bill = _Bill()
+    try:
+        output = await _ask_fitting(role, input, evidence, chat, bill)
+    except UnusableAnswer as unusable:
+        output = await asyncio.to_thread(role.offline, input, evidence)
+        return Answer(output, OFFLINE, bill.tokens_in, bill.tokens_out, degraded=unusable.reason)
+    return Answer(output, bill.model, bill.tokens_in, bill.tokens_out)
+
+
+async def _ask_fitting(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, bill: _Bill) -> O:
+    """Ask with as much evidence as the model can read.
+
+    Passages are dropped from the tail: they stand best first, and those that stay keep the numbers
+    by which citations name them. One always stays, since a role asked about nothing would invent.
+    """
+    while True:
+        try:
+            return await _ask(role, input, evidence, chat, bill)
+        except ContextOverflow:
+            kept = len(evidence.passages) // 2
+            if not kept:
+                advice = f"the prompt of {role.name} is too long for the model; choose one with a longer context"
+                raise RequestRejected(advice) from None
+            evidence = replace(evidence, passages=evidence.passages[:kept])
+
+
+async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, bill: _Bill) -> O:
+    messages = role.render(input, evidence)
+    schema = role.output.model_json_schema()
+    for attempt in range(RE_ASKS + 1):
+        try:
+            completion = await chat.complete(messages, tier=role.tier, schema_name=role.name, schema=schema)
+        except UnusableAnswer as unusable:
+            bill.add(unusable)
+            raise
+        except ContextOverflow:
+            if attempt:  # the question fitted; only the exchange about a bad answer has outgrown the window
+                break
+            raise
+        bill.add(completion)
+        try:
+            # Repair can take a while over a degenerate answer; the loop has heartbeats to send meanwhile.
+            return await asyncio.to_thread(read, completion.text, role.output)
+        except NotReadable as problem:
+            messages = [*messages, *_correction(completion.text, problem)]
+    raise UnusableAnswer("answer did not fit the schema")
+
+
+def _correction(text: str, problem: NotReadable) -> list[Message]:
+    """Show the model its answer and what is wrong with it."""
+    return [
+        Message(role="assistant", content=text[:_SHOWN_ANSWER]),
+        Message(
+            role="user",
+            content=f"That answer cannot be used: {problem}\nAnswer again with one corrected JSON object only.",
+        ),
+    ]
+
+
+def read(text: str, output: type[O]) -> O:
+    """Return the first object in a model's answer that fits the schema.
+
+    Raises:
+        NotReadable: where none does; it lists what is wrong with the most likely candidate.
+    """
+    first: ValidationError | None = None
+    for candidate in candidates(text, frozenset(output.model_fields)):
+        try:
+            return output.model_validate(candidate)
+        except ValidationError as error:
+            first = first or error
+    raise NotReadable(_described(first) if first else "it holds no JSON object.")
+
+
+def _described(error: ValidationError) -> str:
+    """Name each fault by place and rule; the values stay out, since the model has just written them."""
+    faults = [
+        f"- {'.'.join(map(str, fault['loc'])) or 'the object'}: {fault['msg']}"
+        for fault in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    return "\n".join(["it does not fit the schema:", *faults[:_SHOWN_ERRORS]])
+
+
+def candidates(text: str, fields: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects that an answer may mean, likeliest first, taken out of tool-call envelopes.
+
+    Exact readings come before repaired ones, and later objects before earlier ones, since a model
+    that explains itself ends with its answer. Thoughts count only where nothing else is said.
+    """
+    spoken = _THOUGHTS.sub("", text)
+    said = spoken if "{" in spoken else text
+    spans = list(_spans(said))[: -_READ_SPANS - 1 : -1]
+    for decode in (_decoded, _repaired):
+        for span in spans:
+            found = decode(span)
+            if isinstance(found, dict) and (found or decode is _decoded):
+                yield _unwrapped(found, fields)
+
+
+def _unwrapped(found: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
+    """Take an answer out of a tool call or a lone wrapping key, unless the schema has such a field."""
+    for key in (*_ENVELOPES, *(found if len(found) == 1 else ())):
+        inner = found.get(key)
+        inner = _decoded(inner) if isinstance(inner, str) else inner
+        if key not in fields and isinstance(inner, dict):
+            return inner
+    return found
+
+
+def _spans(text: str) -> Iterator[str]:
+    """Yield the outermost braced pieces of a text, then the tail after a brace that never closes.
+
+    One pass, so that a hostile text of nothing but braces costs no more than any other.
+    """
+    depth, start, quoted, escaped = 0, 0, False, False
+    for at, char in enumerate(text):
+        if quoted:
+            quoted, escaped = (char != '"' or escaped), (char == "\\" and not escaped)
+        elif char == "{":
+            start, depth = (start if depth else at), depth + 1
+        elif depth and char == '"':
+            quoted = True
+        elif depth and char == "}":
+            depth -= 1
+            if not depth:
+                yield text[start : at + 1]
+    if depth:
+        yield text[start:]
+
+
+def _decoded(span: str) -> object:
+    try:
+        return json.loads(span)
+    except (ValueError, RecursionError):  # not JSON, or nested beyond reading: no candidate
+        return None
+
+
+def _repaired(span: str) -> object:
+    if len(span) > _REPAIRABLE or _tangled(span):
+        return None
+    try:
+        return repair_json(span, return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _tangled(span: str) -> bool:
+    """Whether brackets are too deep or too often unmatched for a slip of the pen.
+
+    The time of a repair grows with the square of such faults; brackets within strings count, too,
+    since with broken quotes nobody can say where a string ends.
+    """
+    open_brackets: list[str] = []
+    faults = 0
+    for char in span:
+        if char in "{[":
+            open_brackets.append("}" if char == "{" else "]")
+        elif char in "}]":
+            matched = bool(open_brackets) and open_brackets.pop() == char
+            faults += not matched
+        if faults + len(open_brackets) > _MOST_TANGLED:
+            return True
+    return False
