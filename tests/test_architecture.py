@@ -28,6 +28,7 @@ WORLD = {"tenure.models", "tenure.knowledge", "tenure.sources", "tenure.sandbox"
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
     "tenure.settings": set(),
+    "tenure.logs": {"tenure.settings"},
     "tenure.algorithms": {"tenure.contracts"},
     "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
     "tenure.models": {*PURE, "tenure.settings"},
