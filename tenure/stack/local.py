@@ -45,6 +45,8 @@ class StackStatus(BaseModel):
     """Process id of this home's Temporal server; None where it does not run."""
     worker_pid: int | None = None
     """Process id of this home's worker; None where it does not run."""
+    worker_created: float = 0.0
+    """Start time of the worker, seconds since the epoch."""
     port: int
     """Port of the Temporal server."""
     ui_url: str
@@ -255,6 +257,7 @@ def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, 
         home=str(settings.home.absolute()),
         server_pid=record.server.pid if record.server and server_alive else None,
         worker_pid=record.worker.pid if record.worker and worker_alive else None,
+        worker_created=record.worker.created if record.worker and worker_alive else 0.0,
         port=port,
         ui_url=f"http://127.0.0.1:{ui_port}",
         server_ready=server_alive and server.is_ready(ui_port),

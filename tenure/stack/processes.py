@@ -6,6 +6,7 @@ command that started it and its terminal.
 
 import re
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from tenure.stack.record import ProcessRecord
 
 LOG_LIMIT = 20 * 1024 * 1024
 """Bytes after which a log is set aside at the next start; one older log is kept."""
+
+KILL_SECONDS = 10.0
+"""How long the system may take to end a killed process."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TAIL = 64 * 1024
@@ -59,18 +63,18 @@ def is_alive(record: ProcessRecord | None) -> bool:
 def end(record: ProcessRecord | None, grace_seconds: float) -> bool:
     """End a process: ask, wait, then insist; False where it was gone already."""
     process = _find(record) if record is not None else None
-    if process is None:
+    if record is None or process is None:
         return False
     try:
         process.terminate()
-        process.wait(grace_seconds)
-    except psutil.TimeoutExpired:
-        process.kill()
-        process.wait(5)
+        if not _gone(record, grace_seconds):
+            process.kill()
     except psutil.NoSuchProcess:
         return True  # it ended between the look and the signal, which is what was wanted
     except psutil.AccessDenied as error:
         raise StackError(f"process {process.pid} belongs to another user: stop it as that user") from error
+    if not _gone(record, KILL_SECONDS):
+        raise StackError(f"process {process.pid} does not end even when killed: look at what it waits for")
     return True
 
 
@@ -115,6 +119,17 @@ def _find(record: ProcessRecord) -> psutil.Process | None:
         return process if same and process.status() != psutil.STATUS_ZOMBIE else None
     except psutil.NoSuchProcess:
         return None
+
+
+def _gone(record: ProcessRecord, seconds: float) -> bool:
+    """Wait until a process has ended; one that only waits to be reaped by its parent has."""
+    deadline, pause = time.monotonic() + seconds, 0.01
+    while _find(record) is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.2)
+    return True
 
 
 def _set_aside(log: Path) -> None:

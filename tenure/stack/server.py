@@ -65,9 +65,26 @@ def command(settings: Settings, path: Path) -> list[str]:
             "history.timerProcessorMaxPollRPS=2000",
         ],
         "--search-attribute": [f"{name}=Keyword" for name in SEARCH_ATTRIBUTES],
+        "--namespace": [name for name in (os.environ.get("TEMPORAL_NAMESPACE"),) if name],
     }
     pairs = [part for option, values in options.items() for value in values for part in (option, value)]
     return [str(path), "server", "start-dev", *pairs, "--ui-disable-news-fetch"]
+
+
+def check_ports(settings: Settings) -> None:
+    """Make sure that the server can have its ports.
+
+    Raises:
+        PortTaken: something else listens on the server's port.
+        StackError: something else listens on the web UI's port.
+    """
+    if not _is_free(settings.temporal_port):
+        raise PortTaken(settings.temporal_port, _owner(settings.temporal_port))
+    if not _is_free(settings.ui_port):
+        raise StackError(
+            f"the web UI's port {settings.ui_port} is taken by {_owner(settings.ui_port)}: "
+            "set TENURE_UI_PORT to a free port, or stop what is there"
+        )
 
 
 def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
@@ -77,13 +94,7 @@ def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
         PortTaken: something else listens on the server's port.
         StackError: something else listens on the web UI's port, or the binary does not start.
     """
-    if not _is_free(settings.temporal_port):
-        raise PortTaken(settings.temporal_port, _owner(settings.temporal_port))
-    if not _is_free(settings.ui_port):
-        raise StackError(
-            f"the web UI's port {settings.ui_port} is taken by {_owner(settings.ui_port)}: "
-            "set TENURE_UI_PORT to a free port, or stop what is there"
-        )
+    check_ports(settings)
     environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     environment["TENURE_HOME"] = str(settings.home.absolute())
     return processes.spawn(command(settings, path), environment, settings.home, log)

@@ -1,0 +1,87 @@
+"""The command line of Tenure: `python client.py --help`.
+
+This file only finds the command's handler and turns what goes wrong into one line and an exit code.
+Handlers are imported when they are needed, so that `--help` and mistakes are answered at once.
+"""
+
+import importlib
+import os
+import sys
+import traceback
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+
+from commands.errors import CommandError
+from commands.parser import build_parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        return _run(arguments)
+    except CommandError as error:
+        return _tell(error, error.exit_code)
+    except KeyboardInterrupt as error:
+        return _tell(error, 130, "interrupted")
+    except BrokenPipeError as error:
+        # Whoever read standard output has had enough, `head` for instance; there is nobody left to write to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _tell(error, 0, "")
+    except Exception as error:
+        return _tell(error, *_explain(error))
+
+
+def _run(arguments: Namespace) -> int:
+    """Load the settings and the handler, and run it."""
+    from tenure.settings import Settings
+
+    module, function = arguments.handler.split(":")
+    handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
+    code = handler(arguments, Settings())
+    sys.stdout.flush()
+    return code
+
+
+def _explain(error: Exception) -> tuple[int, str]:
+    """Return the exit code and the line for an error that is not a command's own."""
+    from pydantic import ValidationError
+
+    from connection import CannotReach
+    from tenure.stack.errors import StackError
+
+    if isinstance(error, StackError | CannotReach):
+        return 4, str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        name = "_".join(str(part) for part in first["loc"]).upper()
+        return 2, f"setting {name} is not valid: {first['msg'].lower()}"
+    words = " ".join(str(error).split())[:300] or "no more is known"
+    return 1, f"{type(error).__name__}: {words} (TENURE_LOG_LEVEL=DEBUG shows where)"
+
+
+def _tell(error: BaseException, code: int, line: str | None = None) -> int:
+    """Print the line, and with TENURE_LOG_LEVEL=DEBUG where it came from."""
+    if os.environ.get("TENURE_LOG_LEVEL", "").upper() == "DEBUG":
+        traceback.print_exception(error)
+    words = str(error) if line is None else line
+    if words:
+        print(words if code == 130 else f"error: {words}", file=sys.stderr)
+    return code
+
+
+def _leave(code: int) -> None:
+    """End the process at once, its output written.
+
+    The SDK's threads may still hold a connection; when Python tears itself down under them it can abort.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or 1
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _leave(main())

@@ -1,0 +1,135 @@
+"""`ingest` and `corpus`: reading documents into the knowledge base, and looking after what is there."""
+
+import asyncio
+from argparse import Namespace
+from datetime import timedelta
+from typing import Literal
+from uuid import uuid4
+
+from rich.table import Table
+from temporalio.client import Client, WorkflowHandle
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from commands.display import display_for
+from commands.errors import CommandError, UsageError
+from commands.follow import follow
+from commands.names import check_corpus, corpus_of
+from commands.paths import existing
+from commands.place import Place, announce, ensure
+from commands.session import CORPUS_WORKFLOW, INGEST_WORKFLOW, explained, open_session
+from commands.terminal import print_json, print_table, say, stderr_console
+from commands.texts import within_bytes
+from tenure.contracts.corpus import CorpusReply, CorpusRequest, CorpusStats, IngestReport, IngestRequest
+from tenure.settings import Settings
+from workflows.queues import TENURE_QUEUE
+
+ANSWER_TIMEOUT = timedelta(seconds=120)
+"""How long a question about corpora may take, the start of a worker included."""
+
+_SHOWN_SKIPS = 10
+
+
+def ingest(arguments: Namespace, settings: Settings) -> int:
+    """Run `ingest`."""
+    paths = existing(arguments.paths)
+    corpus = check_corpus(arguments.corpus) if arguments.corpus else corpus_of(paths)
+    request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths))
+    place = ensure(settings)
+    announce(place)
+    return asyncio.run(_ingest(arguments, place, request))
+
+
+def corpus(arguments: Namespace, settings: Settings) -> int:
+    """Run `corpus list`, `corpus stats` and `corpus drop`."""
+    if arguments.name is not None:
+        check_corpus(arguments.name)
+    elif arguments.action == "drop":
+        raise UsageError("name the corpus to drop: `python client.py corpus list` shows them")
+    place = ensure(settings)
+    announce(place)
+    return asyncio.run(_corpus(arguments, place))
+
+
+async def ask_corpora(client: Client, action: Literal["list", "stats", "drop"], name: str | None = None) -> CorpusReply:
+    """Ask about corpora, or drop one.
+
+    Raises:
+        Unreachable: no worker answers.
+        CommandError: it failed.
+    """
+    with explained(f"corpus {action}"):
+        reply: CorpusReply = await client.execute_workflow(
+            CORPUS_WORKFLOW,
+            CorpusRequest(action=action, corpus=name),
+            id=f"corpus-{action}-{uuid4().hex[:8]}",
+            task_queue=TENURE_QUEUE,
+            result_type=CorpusReply,
+            static_summary=f"{action} {name or 'all corpora'}",
+            execution_timeout=ANSWER_TIMEOUT,
+        )
+    return reply
+
+
+async def _ingest(arguments: Namespace, place: Place, request: IngestRequest) -> int:
+    """Start the ingestion, follow it, say what came of it."""
+    client = await open_session(place)
+    workflow_id = f"ingest-{request.corpus}"
+    try:
+        with explained(workflow_id):
+            handle: WorkflowHandle[object, IngestReport] = await client.start_workflow(
+                INGEST_WORKFLOW,
+                request,
+                id=workflow_id,
+                task_queue=TENURE_QUEUE,
+                result_type=IngestReport,
+                static_summary=within_bytes(f"{request.corpus}: {', '.join(request.paths)}"),
+            )
+    except WorkflowAlreadyStartedError as error:
+        raise CommandError(f"corpus {request.corpus} is being read right now: try again when that is over") from error
+    with display_for(stderr_console()) as display:
+        report = await follow(client, place, handle, display, query=False)
+    if arguments.json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_report(report)
+    return 0
+
+
+async def _corpus(arguments: Namespace, place: Place) -> int:
+    """Ask, and print the answer."""
+    client = await open_session(place)
+    reply = await ask_corpora(client, arguments.action, arguments.name)
+    known = arguments.action == "list" or arguments.name is None
+    if not known and not reply.corpora and not reply.dropped:
+        raise UsageError(f"there is no corpus {arguments.name!r}: `python client.py corpus list` shows them")
+    if arguments.json:
+        print_json(reply.model_dump(mode="json"))
+    elif reply.dropped:
+        say(f"corpus {arguments.name} dropped")
+    else:
+        print_table(_table(reply.corpora))
+    return 0
+
+
+def _print_report(report: IngestReport) -> None:
+    """Print what an ingestion did."""
+    print(
+        f"corpus {report.corpus}: {report.files} files ({report.added} new, {report.changed} changed, "
+        f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "
+        f"{report.chunks} chunks written in {report.seconds:.1f} s"
+    )
+    for skip in report.skipped[:_SHOWN_SKIPS]:
+        say(f"skipped {skip.path}: {skip.reason}")
+    if report.skipped_total > _SHOWN_SKIPS:
+        say(f"and {report.skipped_total - _SHOWN_SKIPS} more")
+
+
+def _table(corpora: tuple[CorpusStats, ...]) -> Table:
+    """Set corpora as a table."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for heading in ("corpus", "documents", "chunks", "characters", "embedding model", "updated"):
+        table.add_column(heading, justify="right" if heading in ("documents", "chunks", "characters") else "left")
+    for one in corpora:
+        figures = (f"{one.sources:,}", f"{one.chunks:,}", f"{one.characters:,}")
+        table.add_row(one.corpus, *figures, one.embedding_model, one.updated_at[:19])
+    return table

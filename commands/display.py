@@ -1,0 +1,233 @@
+"""Progress of a run: a live table on a terminal, a plain line per change elsewhere. Always on standard error."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from commands.texts import duration, one_line
+from tenure.contracts.corpus import IngestProgress
+from tenure.contracts.run import Progress, TopicProgress, Usage
+
+_BAR_WIDTH = 12
+_PHASES = {
+    "ingest": "reading the documents",
+    "retrieve": "finding evidence",
+    "route": "choosing the path",
+    "outline": "outlining",
+    "write": "writing sections",
+    "reflect": "criticising the report",
+    "refine": "repairing the report",
+    "compose": "title and abstract",
+    "assemble": "numbering the sources",
+    "done": "finished",
+}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What is known of a run at a moment."""
+
+    progress: Progress | None = None
+    """The run's own answer; None while no worker gives one."""
+    ingest: IngestProgress | None = None
+    """The ingestion under way; None while there is none."""
+    seconds: float = 0.0
+    """Time since the run's start."""
+
+
+class Display(Protocol):
+    """Where progress is shown."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show how far the run is."""
+        ...
+
+    def say(self, line: str) -> None:
+        """Say something that stays on the screen."""
+        ...
+
+
+class LiveDisplay:
+    """A table that is redrawn in place."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(render(Snapshot()), console=console, refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Redraw the table."""
+        self._live.update(render(snapshot))
+
+    def say(self, line: str) -> None:
+        """Print a line above the table."""
+        self._live.console.print(Text(line))
+
+
+class PlainDisplay:
+    """One line per change, for logs and pipes."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = Snapshot()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Print what changed since the last time."""
+        for line in changes(self._last, snapshot):
+            self.say(f"[{duration(snapshot.seconds)}] {line}")
+        self._last = snapshot
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        self._console.print(Text(line), soft_wrap=True)
+
+
+def display_for(console: Console) -> Display:
+    """Choose the live table for a terminal, plain lines for everything else."""
+    return LiveDisplay(console) if console.is_terminal else PlainDisplay(console)
+
+
+def render(snapshot: Snapshot) -> RenderableType:
+    """Draw a snapshot."""
+    return Group(*_parts(snapshot))
+
+
+def changes(before: Snapshot, now: Snapshot) -> Iterator[str]:
+    """Yield a line for everything that is new in a snapshot."""
+    if now.ingest is not None and _ingest_step(now.ingest) != _ingest_step(before.ingest):
+        yield _ingest_line(now.ingest)
+    if now.progress is None:
+        return
+    old = before.progress
+    if old is None or (old.phase, old.status, old.revision) != (
+        now.progress.phase,
+        now.progress.status,
+        now.progress.revision,
+    ):
+        yield _headline(now.progress)
+    known = {topic.topic: topic for topic in old.topics} if old else {}
+    for topic in now.progress.topics:
+        if topic.topic not in known or known[topic.topic].phase != topic.phase:
+            yield _topic_line(topic)
+    for handled in now.progress.feedback[len(old.feedback) if old else 0 :]:
+        yield f"feedback received: {one_line(handled.text, 100)}"
+    if now.progress.last and (old is None or old.last != now.progress.last):
+        yield one_line(now.progress.last, 160)
+
+
+def _parts(snapshot: Snapshot) -> Iterator[RenderableType]:
+    """Yield the lines of the live table from top to bottom."""
+    progress = snapshot.progress
+    head = Table.grid(padding=(0, 1))
+    words = _headline(progress) if progress else "waiting for a worker"
+    if progress is None and snapshot.ingest:
+        words = _PHASES["ingest"]
+    head.add_row(Spinner("dots"), Text(words, style="bold"), Text(duration(snapshot.seconds), style="cyan"))
+    yield head
+    if snapshot.ingest is not None:
+        yield _ingest_bar(snapshot.ingest)
+    if progress is None:
+        return
+    if progress.topics:
+        yield _topics(progress.topics)
+    yield Text(_usage_line(progress.usage), style="dim")
+    if progress.last:
+        yield Text(one_line(progress.last, 160), style="dim")
+
+
+def _topics(topics: tuple[TopicProgress, ...]) -> Table:
+    """Draw the table of topics."""
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    table.add_column("topic", ratio=1, overflow="ellipsis", no_wrap=True)
+    table.add_column("state")
+    table.add_column("claims", justify="right")
+    table.add_column("sources", justify="right")
+    table.add_column("coverage", no_wrap=True)
+    for topic in topics:
+        bar = Table.grid(padding=(0, 1))
+        share = min(max(topic.coverage, 0.0), 1.0)
+        bar.add_row(ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH), f"{share:.0%}")
+        table.add_row(Text(topic.topic), _topic_state(topic), str(topic.claims), str(topic.sources), bar)
+    return table
+
+
+def _topic_state(topic: TopicProgress) -> Text:
+    """Name a topic's state in its colour."""
+    colours = {"done": "green", "failed": "red", "no_evidence": "yellow", "waiting": "dim"}
+    return Text(topic.phase.replace("_", " "), style=colours.get(topic.phase, "cyan"))
+
+
+def _topic_line(topic: TopicProgress) -> str:
+    """Say in one line how a topic stands."""
+    line = f"{one_line(topic.topic, 80)}: {topic.phase.replace('_', ' ')}"
+    if topic.phase == "done":
+        line += f" ({topic.claims} claims, {topic.sources} sources, coverage {topic.coverage:.0%})"
+    return line
+
+
+def _headline(progress: Progress) -> str:
+    """Say in one line what a run does."""
+    words = _PHASES[progress.phase]
+    if progress.status == "paused":
+        words = f"paused while {words}"
+    elif progress.status != "running":
+        words = progress.status.replace("_", " ")
+    return f"{words} (revision {progress.revision})" if progress.revision else words
+
+
+def _usage_line(usage: Usage) -> str:
+    """Say in one line what was used."""
+    tokens = usage.tokens_in + usage.tokens_out
+    spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens else "offline"
+    return f"{spent} · {usage.calls} calls · {usage.searches} searches"
+
+
+def _ingest_bar(ingest: IngestProgress) -> Table:
+    """Draw how far an ingestion is."""
+    grid = Table.grid(padding=(0, 1))
+    total = max(ingest.files_total, 1)
+    bar = ProgressBar(total=total, completed=min(ingest.files_done, total), width=30, pulse=not ingest.files_total)
+    grid.add_row(bar, Text(_ingest_line(ingest)))
+    return grid
+
+
+def _ingest_line(ingest: IngestProgress) -> str:
+    """Say in one line how far an ingestion is."""
+    line = f"{ingest.stage}: {ingest.files_done} of {ingest.files_total} files, {ingest.chunks} chunks"
+    return f"{line}, {one_line(ingest.last.rsplit('/', 1)[-1], 60)}" if ingest.last else line
+
+
+def _ingest_step(ingest: IngestProgress | None) -> tuple[str, int] | None:
+    """Round an ingestion to tenths, so that a log gets ten lines and not a thousand."""
+    if ingest is None:
+        return None
+    return ingest.stage, 10 * ingest.files_done // max(ingest.files_total, 1)

@@ -1,0 +1,138 @@
+"""The command line's grammar. Imports nothing slow: `--help` and mistakes are answered at once."""
+
+import argparse
+from pathlib import Path
+
+EPILOG = """\
+exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found;
+4 cannot reach what is needed; 130 interrupted (a run goes on)
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser; each command names its handler as `module:function`."""
+    parser = argparse.ArgumentParser(
+        prog="client.py",
+        description="Tenure answers questions from documents, in durable runs, with verbatim citations.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_start(commands)
+    _add_looking(commands)
+    _add_steering(commands)
+    _add_corpora(commands)
+    _add_stack(commands)
+    return parser
+
+
+Commands = argparse._SubParsersAction  # the type argparse gives no public name to
+
+
+def _add(commands: "Commands[argparse.ArgumentParser]", name: str, handler: str, about: str) -> argparse.ArgumentParser:
+    """Add a command with the option that all of them share."""
+    command = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+    command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+    command.set_defaults(handler=handler)
+    return command
+
+
+def _add_output(command: argparse.ArgumentParser) -> None:
+    """Add where a report goes, and in which format."""
+    command.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the report into a file")
+    command.add_argument("--format", choices=["md", "json"], help="format of the report (default: md)")
+
+
+def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add `start`."""
+    start = _add(commands, "start", "commands.start:start", "ask a question and get a cited report")
+    start.add_argument("question", type=_text, metavar="QUESTION")
+    start.add_argument("--mode", choices=["auto", "research", "code"], default="auto", help="path (default: auto)")
+    start.add_argument(
+        "--docs", action="append", default=[], metavar="PATH", help="read this file or folder; may be repeated"
+    )
+    start.add_argument(
+        "--corpus", action="append", default=[], metavar="NAME", help="read a corpus made before; may be repeated"
+    )
+    start.add_argument("--id", type=_text, metavar="ID", help="name of the run (default: made from the question)")
+    start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
+    start.add_argument("--max-sections", type=_between(1, 12), metavar="N", help="sections of the report at the most")
+    start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
+    start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")
+    _add_output(start)
+
+
+def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add what looks at runs."""
+    watch = _add(commands, "watch", "commands.runs:watch", "follow a run and print its report")
+    state = _add(commands, "state", "commands.runs:state", "show what a run knows and does")
+    report = _add(commands, "report", "commands.runs:report", "print the report of a finished run")
+    for command in (watch, state, report):
+        command.add_argument("id", metavar="ID")
+    _add_output(watch)
+    _add_output(report)
+    runs = _add(commands, "list", "commands.runs:list_runs", "list the latest runs")
+    runs.add_argument("--limit", type=_between(1, 1000), default=20, metavar="N", help="runs to show (default: 20)")
+
+
+def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add what steers a running run."""
+    for name, about in (
+        ("feedback", "tell a run something it is to take into account"),
+        ("pause", "hold a run before its next step"),
+        ("resume", "let a paused run go on"),
+        ("finish", "have a run write up what there is"),
+        ("cancel", "stop a run"),
+    ):
+        command = _add(commands, name, "commands.steer:steer", about)
+        command.add_argument("id", metavar="ID")
+        if name == "feedback":
+            command.add_argument("text", metavar="TEXT")
+            command.add_argument("--topic", help="heading of the section it concerns (default: the whole report)")
+
+
+def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add what looks after documents."""
+    ingest = _add(commands, "ingest", "commands.corpora:ingest", "read documents into a corpus")
+    ingest.add_argument("paths", nargs="+", metavar="PATH")
+    ingest.add_argument("--corpus", metavar="NAME", help="name of the corpus (default: made from the paths)")
+    corpus = _add(commands, "corpus", "commands.corpora:corpus", "list, measure or drop corpora")
+    corpus.add_argument("action", choices=["list", "stats", "drop"])
+    corpus.add_argument("name", nargs="?", metavar="NAME")
+
+
+def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add what manages this machine."""
+    _add(commands, "up", "commands.stack:up", "start the local stack, or what of it is missing")
+    _add(commands, "down", "commands.stack:down", "stop the local stack; runs go on when it is up again")
+    _add(commands, "status", "commands.stack:status", "show how the local stack stands")
+    _add(commands, "doctor", "commands.doctor:doctor", "check everything a run needs")
+
+
+def _text(value: str) -> str:
+    """Accept a text with something in it."""
+    if not value.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return value
+
+
+def _path(value: str) -> Path:
+    """Accept a path, with the shell's `~`."""
+    return Path(value).expanduser()
+
+
+class _between:
+    """Accepts whole numbers of a range."""
+
+    def __init__(self, least: int, most: int) -> None:
+        self._least, self._most = least, most
+
+    def __call__(self, value: str) -> int:
+        """Turn an argument into a number."""
+        try:
+            number = int(value)
+        except ValueError:
+            number = self._least - 1
+        if not self._least <= number <= self._most:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {self._least} to {self._most}")
+        return number

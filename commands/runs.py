@@ -1,0 +1,154 @@
+"""`watch`, `list`, `state` and `report`: looking at runs, the finished ones too."""
+
+import asyncio
+from argparse import Namespace
+from typing import Any
+
+from rich.table import Table
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.common import SearchAttributeKey
+
+from commands.deliver import deliver
+from commands.display import Snapshot, changes, display_for
+from commands.errors import CommandError
+from commands.follow import follow
+from commands.names import check_run
+from commands.place import Place, locate
+from commands.session import AGENT_WORKFLOW, QUERY_TIMEOUT, explained, open_session
+from commands.terminal import check_writable, print_json, print_table, say, stderr_console
+from commands.texts import one_line
+from tenure.contracts.research import RunState
+from tenure.contracts.result import Result
+from tenure.settings import Settings
+from workflows.search_attributes import MODE, PHASE, STATUS
+
+_ENDED_BADLY = {
+    WorkflowExecutionStatus.FAILED: "failed",
+    WorkflowExecutionStatus.TERMINATED: "terminated",
+    WorkflowExecutionStatus.TIMED_OUT: "timed out",
+    WorkflowExecutionStatus.CANCELED: "cancelled",
+}
+"""Ends that a workflow cannot write into its own search attributes."""
+
+
+def watch(arguments: Namespace, settings: Settings) -> int:
+    """Run `watch`."""
+    check_run(arguments.id)
+    check_writable(arguments.output)
+    return asyncio.run(_watch(arguments, locate(settings)))
+
+
+def report(arguments: Namespace, settings: Settings) -> int:
+    """Run `report`."""
+    check_run(arguments.id)
+    check_writable(arguments.output)
+    return asyncio.run(_report(arguments, locate(settings)))
+
+
+def state(arguments: Namespace, settings: Settings) -> int:
+    """Run `state`."""
+    check_run(arguments.id)
+    return asyncio.run(_state(arguments, locate(settings)))
+
+
+def list_runs(arguments: Namespace, settings: Settings) -> int:
+    """Run `list`."""
+    return asyncio.run(_list(arguments, locate(settings)))
+
+
+def _handle(client: Client, run_id: str) -> WorkflowHandle[Any, Result]:
+    """Return the handle of a run."""
+    return client.get_workflow_handle(run_id, result_type=Result)
+
+
+async def _watch(arguments: Namespace, place: Place) -> int:
+    """Follow a run to its end and hand its report over."""
+    client = await open_session(place)
+    handle = _handle(client, arguments.id)
+    with explained(arguments.id):
+        await handle.describe()
+    if place.ui:
+        say(f"run {arguments.id}, web UI: {place.url(arguments.id)}")
+    with display_for(stderr_console()) as display:
+        result = await follow(client, place, handle, display)
+    return deliver(result, arguments)
+
+
+async def _report(arguments: Namespace, place: Place) -> int:
+    """Hand over the report of a run that is over; the report was asked for, so having it is success."""
+    handle = _handle(await open_session(place), arguments.id)
+    with explained(arguments.id):
+        description = await handle.describe()
+        if description.status == WorkflowExecutionStatus.RUNNING:
+            raise CommandError(
+                f"run {arguments.id} is still at work: `python client.py watch {arguments.id}` follows it, "
+                f"`python client.py finish {arguments.id}` asks for what there is"
+            )
+        result = await handle.result()
+    deliver(result, arguments)
+    return 0
+
+
+async def _state(arguments: Namespace, place: Place) -> int:
+    """Print everything a run says of itself."""
+    handle = _handle(await open_session(place), arguments.id)
+    with explained(arguments.id):
+        await handle.describe()  # an unknown id is answered at once, also while no worker is there
+        found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
+    if arguments.json:
+        print_json(found.model_dump(mode="json"))
+        return 0
+    progress = found.progress
+    print(f"{progress.id}: {one_line(progress.question, 160)}")
+    print(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}, corpora {', '.join(found.corpora)}")
+    for line in changes(Snapshot(), Snapshot(progress)):
+        print(f"  {line}")
+    if progress.error:
+        print(f"error: {one_line(progress.error, 300)}")
+    return 0
+
+
+async def _list(arguments: Namespace, place: Place) -> int:
+    """Print the latest runs."""
+    client = await open_session(place)
+    with explained("list"):
+        rows = [
+            await _row(execution)
+            async for execution in client.list_workflows(f"WorkflowType = '{AGENT_WORKFLOW}'", limit=arguments.limit)
+        ]
+    if arguments.json:
+        print_json([row | {"url": place.url(row["id"])} for row in rows])
+    elif rows:
+        print_table(_table(rows))
+    else:
+        say('there are no runs yet: `python client.py start "QUESTION"` starts one')
+    return 0
+
+
+async def _row(execution: WorkflowExecution) -> dict[str, str]:
+    """Describe a run by what the visibility store knows of it."""
+    status = _ENDED_BADLY.get(execution.status) if execution.status else None
+    return {
+        "id": execution.id,
+        "status": status or _attribute(execution, STATUS) or "running",
+        "phase": _attribute(execution, PHASE),
+        "mode": _attribute(execution, MODE),
+        "started": execution.start_time.isoformat(timespec="seconds"),
+        "question": str(await execution.memo_value("question", "", type_hint=str)),
+    }
+
+
+def _attribute(execution: WorkflowExecution, key: SearchAttributeKey[str]) -> str:
+    """Read a search attribute, empty where the run has none."""
+    return execution.typed_search_attributes.get(key) or ""
+
+
+def _table(rows: list[dict[str, str]]) -> Table:
+    """Set runs as a table."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for heading in ("id", "status", "phase", "mode", "started"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        table.add_row(*(one_line(row[key], 200) for key in ("id", "status", "phase", "mode", "started", "question")))
+    return table

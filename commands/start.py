@@ -1,0 +1,148 @@
+"""`start`: bring up what is needed, start a run, follow it, hand its report over."""
+
+import asyncio
+from argparse import Namespace
+
+from pydantic import ValidationError
+from temporalio.client import Client, WorkflowHandle
+from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from commands.corpora import ask_corpora
+from commands.deliver import deliver
+from commands.display import display_for
+from commands.errors import UsageError
+from commands.follow import follow
+from commands.names import DEFAULT_CORPUS, check_corpus, check_run, corpus_of, run_id
+from commands.paths import existing, manual
+from commands.place import Place, announce, ensure
+from commands.session import AGENT_WORKFLOW, explained, open_session, register_search_attributes
+from commands.terminal import check_writable, print_json, say, stderr_console
+from commands.texts import one_line, within_bytes
+from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.result import Result
+from tenure.contracts.run import Limits, RunRequest
+from tenure.settings import Settings
+from workflows.queues import TENURE_QUEUE
+from workflows.search_attributes import MODE, PHASE, STATUS
+
+
+def start(arguments: Namespace, settings: Settings) -> int:
+    """Run the command."""
+    request = build_request(arguments, settings)
+    chosen = check_run(arguments.id) if arguments.id else run_id(request.question, request.mode)
+    check_writable(arguments.output)
+    place = ensure(settings)
+    announce(place)
+    return asyncio.run(_run(arguments, place, request, chosen))
+
+
+def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
+    """Turn the command line into a request.
+
+    Raises:
+        UsageError: a path does not exist, or a value is out of its range.
+    """
+    named = tuple(dict.fromkeys(check_corpus(name) for name in arguments.corpus))
+    ingest: list[IngestRequest] = []
+    if arguments.docs:
+        paths = existing(arguments.docs)
+        ingest.append(IngestRequest(corpus=corpus_of(paths), paths=tuple(str(path) for path in paths)))
+    if DEFAULT_CORPUS in named or not (arguments.docs or named):
+        ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(manual()),)))
+    corpora = dict.fromkeys((*(one.corpus for one in ingest), *named))
+    try:
+        return RunRequest(
+            question=arguments.question.strip(),
+            mode=arguments.mode,
+            ingest=tuple(ingest),
+            corpora=tuple(corpora),
+            limits=_limits(arguments, settings),
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{first['loc'][-1]}: {first['msg'].lower()}") from error
+
+
+def details(request: RunRequest, chosen: str) -> str:
+    """Write the page that the web UI shows with the run: what was asked, and how to steer it."""
+    sources = "\n".join(f"- `{path}`" for one in request.ingest for path in one.paths)
+    return (
+        f"{one_line(request.question, 4000)}\n\n"
+        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n"
+        f'**Steer** `python client.py feedback {chosen} "TEXT"`, `pause`, `resume`, `finish`, `cancel`\n'
+    )
+
+
+def _limits(arguments: Namespace, settings: Settings) -> Limits:
+    """Take the limits from the settings and, over them, from the command line."""
+    values = {name: getattr(settings, name) for name in Limits.model_fields}
+    given = {name: getattr(arguments, name, None) for name in values}
+    return Limits.model_validate(values | {name: value for name, value in given.items() if value is not None})
+
+
+async def _run(arguments: Namespace, place: Place, request: RunRequest, chosen: str) -> int:
+    """Start the run and see it to its end."""
+    client = await open_session(place)
+    await register_search_attributes(client, place)
+    await _check_corpora(client, request)
+    handle = await _start(client, request, chosen)
+    say(f"run {chosen}" + (f", web UI: {place.url(chosen)}" if place.ui else ""))
+    if arguments.detach:
+        if arguments.json:
+            print_json({"id": chosen, "url": place.url(chosen), "status": "running"})
+        else:
+            say(f"follow it with `python client.py watch {chosen}`")
+        return 0
+    with display_for(stderr_console()) as display:
+        result = await follow(client, place, handle, display)
+    code = deliver(result, arguments)
+    say(f"again: `python client.py report {chosen}`" + (f", or {place.url(chosen)}" if place.ui else ""))
+    return code
+
+
+async def _check_corpora(client: Client, request: RunRequest) -> None:
+    """Make sure that every corpus the run will not make itself is there."""
+    wanted = set(request.corpora) - {one.corpus for one in request.ingest}
+    if not wanted:
+        return
+    known = [stats.corpus for stats in (await ask_corpora(client, "list")).corpora]
+    missing = sorted(wanted - set(known))
+    if missing:
+        raise UsageError(
+            f"there is no corpus {missing[0]!r} ({', '.join(known) or 'there is none yet'}): "
+            f"make it with `python client.py ingest PATH --corpus {missing[0]}`"
+        )
+
+
+async def _start(client: Client, request: RunRequest, chosen: str) -> WorkflowHandle[object, Result]:
+    """Start the workflow.
+
+    Raises:
+        UsageError: the id is in use, also by a run that is over: its report would be lost to sight.
+    """
+    try:
+        with explained(chosen):
+            handle: WorkflowHandle[object, Result] = await client.start_workflow(
+                AGENT_WORKFLOW,
+                request,
+                id=chosen,
+                task_queue=TENURE_QUEUE,
+                result_type=Result,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                memo={"question": one_line(request.question, 500)},
+                static_summary=within_bytes(request.question),
+                static_details=details(request, chosen),
+                search_attributes=TypedSearchAttributes(
+                    [
+                        SearchAttributePair(MODE, "UNDEFINED"),
+                        SearchAttributePair(PHASE, "ingest"),
+                        SearchAttributePair(STATUS, "running"),
+                    ]
+                ),
+            )
+    except WorkflowAlreadyStartedError as error:
+        raise UsageError(
+            f"the id {chosen} is in use: see it with `python client.py report {chosen}`, or choose another --id"
+        ) from error
+    return handle

@@ -1,0 +1,74 @@
+"""How every program of Tenure reaches Temporal: the worker, the command line and the doctor.
+
+The standard `TEMPORAL_*` variables and profiles decide; where they name no server it is this home's
+local stack, on 127.0.0.1 and the port of the settings. The converter is set here once, since two
+programs with different converters cannot read each other.
+"""
+
+import re
+from datetime import timedelta
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
+
+from tenure.settings import Settings
+
+CONNECT_TIMEOUT = timedelta(seconds=5)
+
+
+class CannotReach(Exception):
+    """The Temporal server does not answer, or turns us away; the message is one line.
+
+    Attributes:
+        address: where it was looked for.
+    """
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"cannot reach the Temporal server at {address}: {reason}")
+        self.address = address
+
+
+def profile() -> ClientConfigProfile:
+    """Load the connection profile that `TEMPORAL_*` variables and the configuration file describe.
+
+    Raises:
+        CannotReach: the configuration cannot be read.
+    """
+    try:
+        return ClientConfigProfile.load()
+    except (RuntimeError, ValueError, OSError) as error:
+        raise CannotReach("its configured address", f"the TEMPORAL_* configuration is not valid ({error})") from error
+
+
+def local_address(settings: Settings) -> str:
+    """Return the address of the local stack's server."""
+    return f"127.0.0.1:{settings.temporal_port}"
+
+
+async def connect(settings: Settings) -> Client:
+    """Connect to the configured server, the local one where none is configured.
+
+    Raises:
+        CannotReach: it does not answer in time, or refuses the connection.
+    """
+    config = _connect_config(profile(), settings)
+    try:
+        return await Client.connect(**config, data_converter=pydantic_data_converter, connect_timeout=CONNECT_TIMEOUT)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise CannotReach(str(config.get("target_host")), _reason(str(error))) from error
+
+
+def _connect_config(found: ClientConfigProfile, settings: Settings) -> ClientConnectConfig:
+    """Turn a profile into arguments; without an address its key and certificates are not for the local server."""
+    if found.address:
+        return found.to_client_connect_config()
+    return {"target_host": local_address(settings), "namespace": found.namespace or "default"}
+
+
+def _reason(message: str) -> str:
+    """Find the words for a person in the transport's nested error."""
+    quoted: list[str] = re.findall(r'(?:message|error): "([^"]+)"', message)
+    if quoted:
+        return quoted[-1].lower() if quoted[-1].istitle() else quoted[-1]
+    return "it does not answer in time" if "timed out" in message.lower() else " ".join(message.split())[:200]
