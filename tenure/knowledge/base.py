@@ -1,0 +1,78 @@
+"""The knowledge base: the one class the rest of Tenure deals with."""
+
+from collections.abc import Callable, Sequence
+
+from tenure.algorithms.passages import Passage, Vectors
+from tenure.contracts.base import SourceId
+from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.knowledge import catalogue
+from tenure.knowledge.catalogue import SourceRecord
+from tenure.knowledge.ingest import Ingestion, never
+from tenure.knowledge.search import search
+from tenure.knowledge.store import Store
+from tenure.knowledge.vectors import SentenceVectors
+from tenure.models.embedding import EmbeddingModel
+
+
+class KnowledgeBase:
+    """Documents, chunks and vectors at one address; safe to share between threads."""
+
+    def __init__(self, uri: str, embedding: EmbeddingModel, chunk_tokens: int = 200) -> None:
+        """Connect to a folder or object store; it is made where there is none."""
+        self._store = Store(uri)
+        self._model = embedding
+        self._chunk_tokens = chunk_tokens
+        self._sentences = SentenceVectors(embedding)
+
+    def ingest(
+        self,
+        request: IngestRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = never,
+    ) -> IngestReport:
+        """Bring a corpus into the state of the given files and folders.
+
+        Repeating it, also after an interruption, leads to the same rows. `report` is called at least every
+        other second; `cancelled` is asked as often.
+
+        Raises:
+            FileNotFoundError: a path does not exist.
+            EmbeddingModelMismatch: documents outside the paths were embedded with another model.
+            IngestCancelled: `cancelled` said so.
+        """
+        return Ingestion(self._store, self._model, self._chunk_tokens, request, report, cancelled).run()
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        """Find passages, best first.
+
+        Raises:
+            InvalidSearch: nothing to look for, or nowhere to look.
+            UnknownCorpus: a corpus was never ingested.
+            EmbeddingModelMismatch: a corpus's vectors come from another model.
+        """
+        return search(self._store, self._model, self.encode, request)
+
+    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+        """Return the passages behind references, in their order, with their relevance.
+
+        Raises:
+            UnknownChunk: one of them is not stored.
+        """
+        return catalogue.passages(self._store, self._model.dimensions, refs)
+
+    def sources(self, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
+        """Return stored sources with their full texts; ids of sources that are gone are absent."""
+        return catalogue.sources(self._store, ids)
+
+    def corpora(self) -> tuple[CorpusStats, ...]:
+        """Return what each corpus holds, in alphabetical order."""
+        return catalogue.stats(self._store)
+
+    def drop(self, corpus: str) -> bool:
+        """Forget a corpus; tell whether it was there."""
+        return catalogue.drop_corpus(self._store, corpus)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit row per text, recently used ones from memory."""
+        return self._sentences.encode(texts)

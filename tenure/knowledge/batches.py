@@ -1,0 +1,127 @@
+"""Writing what was read: a batch of files at a time, in an order that an interruption cannot spoil.
+
+1. The sources, with their text but without a recipe: "not finished".
+2. Their chunks, merged by id; then, for sources that were there before, the chunks of the old text go.
+3. The sources again, with the recipe: "finished".
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from tenure.contracts.base import SourceId
+from tenure.knowledge import catalogue
+from tenure.knowledge.reading import ReadChunk, ReadFile
+from tenure.knowledge.schema import SOURCES, SOURCES_SCHEMA, chunk_id, chunks_schema, chunks_table, source_id
+from tenure.knowledge.store import Store, quoted
+from tenure.knowledge.vectors import EmbeddingCache, vector_column
+from tenure.models.embedding import EmbeddingModel
+
+_CHUNKS = 512
+"""Chunks of a batch: half a minute of embedding at worst is lost by an interruption."""
+_FILES = 256
+
+
+class Written(NamedTuple):
+    """What a batch came to."""
+
+    chunks: int
+    embedded: int
+
+
+class Batch:
+    """Files that were read and wait to be written."""
+
+    def __init__(self, store: Store, model: EmbeddingModel, corpus: str, recipe: str, cache: EmbeddingCache) -> None:
+        """Start empty."""
+        self._store, self._model, self._corpus, self._recipe = store, model, corpus, recipe
+        self._cache = cache
+        self._files: list[ReadFile] = []
+        self._replaced: list[SourceId] = []
+        self._chunks = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to write."""
+        return self._chunks >= _CHUNKS or len(self._files) >= _FILES
+
+    def add(self, file: ReadFile, known: bool) -> None:
+        """Take a file; `known` if the corpus has a source of this path already."""
+        self._files.append(file)
+        self._chunks += len(file.chunks)
+        if known:
+            self._replaced.append(source_id(self._corpus, file.path))
+
+    def write(self, progress: Callable[[int], None]) -> Written:
+        """Write all files and start anew; `progress` hears how many chunks have their vector."""
+        files, self._files = self._files, []
+        replaced, self._replaced = self._replaced, []
+        self._chunks = 0
+        if not files:
+            return Written(0, 0)
+        pairs = [(file, chunk) for file in files for chunk in file.chunks]
+        embedded = self._cache.embed([chunk.embedded for _, chunk in pairs], progress)
+        fetched_at = catalogue.now()
+        self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=""), "id")
+        rows = self._chunk_rows(pairs, vector_column(embedded.vectors))
+        self._store.merge(chunks_table(self._model.dimensions), rows, "id")
+        self._drop_stale(replaced, rows["id"].to_pylist())
+        self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=self._recipe), "id")
+        return Written(rows.num_rows, embedded.computed)
+
+    def _drop_stale(self, replaced: list[SourceId], current: list[str]) -> None:
+        own = chunks_table(self._model.dimensions)
+        for table in self._store.chunk_tables() if replaced else ():
+            # Vectors of another model's size stand in another table, and none of them is current.
+            unless = f"id IN {quoted(current)}" if table == own else ""
+            self._store.delete_in(table, "source_id", replaced, unless)
+
+    def _sources(self, files: list[ReadFile], fetched_at: str, recipe: str) -> pa.Table:
+        rows = [
+            {
+                "id": source_id(self._corpus, file.path),
+                "corpus": self._corpus,
+                "uri": file.path,
+                "title": file.document.title,
+                "author": file.document.author,
+                "published": file.document.published,
+                "kind": file.document.kind,
+                "fetched_at": fetched_at,
+                "content_hash": file.content_hash,
+                "recipe": recipe,
+                "size": file.size,
+                "mtime_ns": file.mtime_ns,
+                "chunks": len(file.chunks),
+                "characters": len(file.document.text),
+                "text": file.document.text,
+            }
+            for file in files
+        ]
+        return pa.Table.from_pylist(rows, schema=SOURCES_SCHEMA)
+
+    def _chunk_rows(self, pairs: list[tuple[ReadFile, ReadChunk]], vectors: pa.FixedSizeListArray) -> pa.Table:
+        schema = chunks_schema(self._model.dimensions)
+        rows = [self._chunk_row(file, chunk) for file, chunk in pairs]
+        plain = pa.Table.from_pylist(rows, schema=pa.schema([field for field in schema if field.name != "vector"]))
+        table = plain.append_column(schema.field("vector"), vectors)
+        # A merge needs unique keys, and a chunker may cut two empty-looking chunks at one place.
+        return table.take(list({key: row for row, key in enumerate(table["id"].to_pylist())}.values()))
+
+    def _chunk_row(self, file: ReadFile, chunk: ReadChunk) -> dict[str, object]:
+        source = source_id(self._corpus, file.path)
+        return {
+            "id": chunk_id(source, chunk.start, chunk.end, chunk.text),
+            "source_id": source,
+            "corpus": self._corpus,
+            "ordinal": chunk.ordinal,
+            "start": chunk.start,
+            "end": chunk.end,
+            "heading_path": list(chunk.heading_path),
+            "title": file.document.title,
+            "uri": file.path,
+            "kind": file.document.kind,
+            "text": chunk.text,
+            "search_text": chunk.search_text,
+            "vector": None,
+        }

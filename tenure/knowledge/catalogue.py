@@ -1,0 +1,178 @@
+"""What the knowledge base holds, row by row: corpora, sources, and passages by reference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tenure.algorithms.passages import Passage
+from tenure.contracts.base import SourceId
+from tenure.contracts.corpus import CorpusStats
+from tenure.contracts.evidence import PassageRef
+from tenure.knowledge.errors import UnknownChunk, UnknownCorpus
+from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, SOURCES, chunks_table
+from tenure.knowledge.store import Store, quoted
+
+
+@dataclass(frozen=True)
+class SourceRecord:
+    """A stored source with its full text."""
+
+    id: SourceId
+    """Its id."""
+    uri: str
+    """Where it is: a path or an address."""
+    title: str
+    """Its title."""
+    author: str
+    """Who wrote it, empty where unknown."""
+    published: str
+    """When it was published, empty where unknown."""
+    accessed: str
+    """When it was read, ISO 8601 in UTC."""
+    kind: str
+    """`prose` or `code`."""
+    text: str
+    """The text that chunks and citations point into."""
+
+
+class KnownFile(NamedTuple):
+    """What an ingestion remembers of a file."""
+
+    source: SourceId
+    content_hash: str
+    recipe: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True)
+class CorpusRecord:
+    """A corpus, the model of its vectors, and the model's similarity between its unrelated chunks."""
+
+    corpus: str
+    model: str
+    dimensions: int
+    unrelated: float
+    calibrated: str
+    updated_at: str
+
+
+def now() -> str:
+    """Return the present time, ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def corpora(store: Store) -> dict[str, CorpusRecord]:
+    """Return all corpora by name, in alphabetical order."""
+    rows = store.rows(CORPORA, CORPORA_SCHEMA.names).to_pylist()
+    return {row["corpus"]: CorpusRecord(**row) for row in sorted(rows, key=lambda row: str(row["corpus"]))}
+
+
+def corpus(store: Store, name: str) -> CorpusRecord:
+    """Return one corpus.
+
+    Raises:
+        UnknownCorpus: there is none of that name.
+    """
+    known = corpora(store)
+    if name not in known:
+        raise UnknownCorpus(name, tuple(known))
+    return known[name]
+
+
+def save_corpus(store: Store, record: CorpusRecord) -> None:
+    """Write a corpus down."""
+    store.merge(CORPORA, pa.Table.from_pylist([vars(record)], schema=CORPORA_SCHEMA), "corpus")
+
+
+def drop_corpus(store: Store, name: str) -> bool:
+    """Forget a corpus with all its sources and chunks; tell whether it was there."""
+    if name not in corpora(store):
+        return False
+    where = f"corpus = {quoted([name])[1:-1]}"
+    # The corpus itself goes last: an interrupted drop can be repeated.
+    for table in (*store.chunk_tables(), SOURCES, CORPORA):
+        store.delete(table, where)
+    return True
+
+
+def stats(store: Store) -> tuple[CorpusStats, ...]:
+    """Return what each corpus holds."""
+    sums = store.rows(SOURCES, ["corpus", "chunks", "characters"]).group_by("corpus")
+    held = {
+        row["corpus"]: row
+        for row in sums.aggregate([("corpus", "count"), ("chunks", "sum"), ("characters", "sum")]).to_pylist()
+    }
+    return tuple(
+        CorpusStats(
+            corpus=name,
+            sources=held.get(name, {}).get("corpus_count", 0),
+            chunks=held.get(name, {}).get("chunks_sum", 0),
+            characters=held.get(name, {}).get("characters_sum", 0),
+            embedding_model=record.model,
+            updated_at=record.updated_at,
+        )
+        for name, record in corpora(store).items()
+    )
+
+
+def known_files(store: Store, name: str) -> dict[str, KnownFile]:
+    """Return what is remembered of a corpus's files, by their path."""
+    columns = ["uri", "id", "content_hash", "recipe", "size", "mtime_ns"]
+    rows = store.rows(SOURCES, columns, f"corpus = {quoted([name])[1:-1]}")
+    return {uri: KnownFile(*rest) for uri, *rest in zip(*(rows[column].to_pylist() for column in columns), strict=True)}
+
+
+def sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
+    """Return the sources with these ids; ids of sources that are gone are absent."""
+    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text"]
+    rows = store.rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
+        ["accessed" if column == "fetched_at" else column for column in columns]
+    )
+    return {SourceId(row["id"]): SourceRecord(**row) for row in rows.to_pylist()}
+
+
+def passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+    """Return the passages behind the references, in their order, each with its reference's relevance.
+
+    Raises:
+        UnknownChunk: one of them is not stored.
+    """
+    columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind"]
+    wanted = list(dict.fromkeys(ref.chunk for ref in refs))
+    rows = {row["id"]: row for row in store.rows_in(chunks_table(dimensions), columns, "id", wanted).to_pylist()}
+    if missing := [chunk for chunk in wanted if chunk not in rows]:
+        raise UnknownChunk(missing)
+    return tuple(_passage(rows[ref.chunk], ref) for ref in refs)
+
+
+def _passage(row: dict[str, object], ref: PassageRef) -> Passage:
+    path = row["heading_path"]
+    return Passage(
+        chunk=ref.chunk,
+        source=SourceId(str(row["source_id"])),
+        title=str(row["title"]),
+        uri=str(row["uri"]),
+        heading_path=tuple(path) if isinstance(path, list) else (),
+        text=str(row["text"]),
+        start=int(str(row["start"])),
+        end=int(str(row["end"])),
+        kind=str(row["kind"]),
+        relevance=ref.relevance,
+    )
+
+
+def chunk_count(store: Store, dimensions: int, name: str) -> int:
+    """Count a corpus's chunks."""
+    return store.count(chunks_table(dimensions), f"corpus = {quoted([name])[1:-1]}")
+
+
+def chunk_origins(store: Store, dimensions: int, name: str) -> list[tuple[str, str]]:
+    """Return (chunk id, source id) of every chunk of a corpus, sorted."""
+    rows = store.rows(chunks_table(dimensions), ["id", "source_id"], f"corpus = {quoted([name])[1:-1]}")
+    order = pc.sort_indices(rows["id"])
+    return list(zip(rows["id"].take(order).to_pylist(), rows["source_id"].take(order).to_pylist(), strict=True))

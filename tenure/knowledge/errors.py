@@ -1,0 +1,81 @@
+"""What can go wrong in the knowledge base.
+
+::
+
+    KnowledgeError
+    ├── UnknownCorpus            a corpus of that name was never ingested
+    ├── UnknownChunk             a reference leads to no stored chunk
+    ├── InvalidSearch            a search that cannot be answered as asked
+    ├── EmbeddingModelMismatch   stored vectors come from another model
+    ├── CorruptTable             a table cannot be read
+    ├── CommitConflict           other writers kept winning
+    └── IngestCancelled          an ingestion was told to stop
+"""
+
+from collections.abc import Sequence
+
+
+class KnowledgeError(Exception):
+    """Base of all errors of the knowledge base."""
+
+
+class UnknownCorpus(KnowledgeError):
+    """A corpus of that name was never ingested."""
+
+    def __init__(self, corpus: str, known: Sequence[str]) -> None:
+        """Name the corpus and those there are."""
+        there = ", ".join(repr(name) for name in known) or "none yet"
+        super().__init__(f"no corpus {corpus!r}; known corpora: {there}. Ingest documents into it first")
+        self.corpus, self.known = corpus, tuple(known)
+
+
+class UnknownChunk(KnowledgeError):
+    """A reference leads to no stored chunk."""
+
+    def __init__(self, chunks: Sequence[str]) -> None:
+        """Name the chunks."""
+        super().__init__(f"{len(chunks)} chunk(s) are not in the knowledge base (any more): {', '.join(chunks[:5])}")
+        self.chunks = tuple(chunks)
+
+
+class InvalidSearch(KnowledgeError):
+    """A search that cannot be answered as asked."""
+
+
+class EmbeddingModelMismatch(KnowledgeError):
+    """Stored vectors come from another model; their similarities would mean nothing."""
+
+    def __init__(self, corpus: str, stored: str, current: str) -> None:
+        """Name both models."""
+        super().__init__(
+            f"corpus {corpus!r} was embedded with {stored!r}, but the current model is {current!r}: set the former "
+            "embedding model again, or ingest all of the corpus's folders anew, or drop the corpus"
+        )
+        self.corpus, self.stored, self.current = corpus, stored, current
+
+
+class CorruptTable(KnowledgeError):
+    """A table cannot be read."""
+
+    def __init__(self, table: str, uri: str, reason: str) -> None:
+        """Say which table, where, and what the database said."""
+        super().__init__(f"table {table!r} of the knowledge base at {uri} cannot be read ({reason}); move it away")
+        self.table, self.uri, self.reason = table, uri, reason
+
+
+class CommitConflict(KnowledgeError):
+    """Other writers kept winning the race for a commit."""
+
+    def __init__(self, table: str, attempts: int) -> None:
+        """Count the attempts."""
+        super().__init__(f"gave up writing to table {table!r} after {attempts} conflicts with other writers")
+        self.table, self.attempts = table, attempts
+
+
+class IngestCancelled(KnowledgeError):
+    """An ingestion was told to stop; what it had written stays, and the next one goes on from there."""
+
+    def __init__(self, corpus: str, files_done: int, files_total: int) -> None:
+        """Say how far it was."""
+        super().__init__(f"ingestion of corpus {corpus!r} stopped after {files_done} of {files_total} files")
+        self.corpus, self.files_done, self.files_total = corpus, files_done, files_total

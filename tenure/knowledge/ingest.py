@@ -1,0 +1,229 @@
+"""Ingestion: from files to searchable chunks, in one pass with bounded memory.
+
+Reader processes parse ahead while this process embeds; rows are written in batches, since every commit
+costs. A source's row names its recipe only when all its chunks are stored, so whatever an interruption
+leaves behind is read again by the next ingestion, to the same ids.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import filelock
+
+from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
+from tenure.knowledge import catalogue
+from tenure.knowledge.batches import Batch
+from tenure.knowledge.calibration import unrelated_similarity
+from tenure.knowledge.catalogue import CorpusRecord, KnownFile
+from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
+from tenure.knowledge.readers import Readers
+from tenure.knowledge.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
+from tenure.knowledge.schema import SOURCES, chunks_table
+from tenure.knowledge.store import Store
+from tenure.knowledge.vectors import EmbeddingCache
+from tenure.models.embedding import EmbeddingModel
+from tenure.sources.discover import discover
+
+_SKIPPED_LISTED = 200
+_REPORT_INTERVAL = 0.5
+
+
+def never() -> bool:
+    """Answer that nobody wants to stop."""
+    return False
+
+
+@dataclass
+class _Tally:
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    skipped_total: int = 0
+    skipped: list[SkippedFile] = field(default_factory=list)
+
+
+class Ingestion:
+    """One ingestion of one corpus."""
+
+    def __init__(
+        self,
+        store: Store,
+        model: EmbeddingModel,
+        chunk_tokens: int,
+        request: IngestRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        """Take what `run` needs; nothing is touched yet."""
+        self._store, self._model, self._corpus = store, model, request.corpus
+        self._paths = request.paths
+        self._recipe = Recipe(chunk_tokens, model.max_tokens, model.count_tokens)
+        self._recipe_name = f"{RECIPE}/{chunk_tokens}/{model.name}"
+        self._report, self._cancelled = report, cancelled
+        self._progress = IngestProgress()
+        self._reported = 0.0
+        self._tally = _Tally()
+        self._batch = Batch(store, model, request.corpus, self._recipe_name, EmbeddingCache(store, model))
+
+    def run(self) -> IngestReport:
+        """Do it all; see `KnowledgeBase.ingest`."""
+        started = time.monotonic()
+        roots = _existing(self._paths)
+        with self._alone():
+            self._tell(stage="scanning", force=True)
+            files = {str(path): None for path in discover(roots)}
+            known = catalogue.known_files(self._store, self._corpus)
+            self._claim(known, roots)
+            self._tell(stage="reading", files_total=len(files), force=True)
+            self._read(list(files), known)
+            self._tell(stage="indexing", force=True)
+            self._forget([file for uri, file in known.items() if uri not in files and _under(uri, roots)])
+            self._finish()
+        self._tell(stage="done", files_done=len(files), force=True)
+        return self._summary(len(files), time.monotonic() - started)
+
+    def _claim(self, known: dict[str, KnownFile], roots: list[Path]) -> None:
+        """Make the corpus known, and refuse to mix two models' vectors in it."""
+        record = catalogue.corpora(self._store).get(self._corpus)
+        if record is None:
+            record = CorpusRecord(self._corpus, self._model.name, self._model.dimensions, 0.0, "", catalogue.now())
+            catalogue.save_corpus(self._store, record)
+        elif record.model != self._model.name and any(not _under(uri, roots) for uri in known):
+            raise EmbeddingModelMismatch(self._corpus, record.model, self._model.name)
+
+    def _read(self, files: list[str], known: dict[str, KnownFile]) -> None:
+        with Readers(self._recipe) as readers:
+            for outcome in readers.outcomes(self._tasks(files, known), self._tell):
+                self._take(outcome, known.get(outcome.path))
+                if self._batch.full:
+                    self._flush()
+        self._flush()
+
+    def _tasks(self, files: list[str], known: dict[str, KnownFile]) -> Iterator[ReadTask]:
+        """Yield the files that must be opened; one of the same size and time as when it was read need not be."""
+        for path in files:
+            file = known.get(path)
+            current = file is not None and file.recipe == self._recipe_name
+            if file is not None and current and _untouched(path, file):
+                self._tally.unchanged += 1
+                self._tell(files_done=self._progress.files_done + 1, last=path)
+            else:
+                yield ReadTask(path, file.content_hash if file is not None and current else "")
+
+    def _take(self, outcome: Outcome, known: KnownFile | None) -> None:
+        if isinstance(outcome, ReadFile):
+            self._batch.add(outcome, known is not None)
+            self._tally.changed += known is not None
+            self._tally.added += known is None
+        elif isinstance(outcome, BadFile):
+            self._skip(outcome, known)
+        else:
+            self._tally.unchanged += 1
+        self._tell(files_done=self._progress.files_done + 1, last=outcome.path)
+
+    def _skip(self, bad: BadFile, known: KnownFile | None) -> None:
+        """List a file that cannot be read; what it said when it could be read is no longer evidence."""
+        self._tally.skipped_total += 1
+        if len(self._tally.skipped) < _SKIPPED_LISTED:
+            self._tally.skipped.append(SkippedFile(path=bad.path, reason=bad.reason))
+        if known is not None:
+            self._forget([known])
+
+    def _flush(self) -> None:
+        before = self._tally.chunks
+        written = self._batch.write(lambda done: self._tell(chunks=before + done))
+        self._tally.chunks += written.chunks
+        self._tally.embedded += written.embedded
+        self._tell(chunks=self._tally.chunks)
+
+    def _forget(self, gone: list[KnownFile]) -> None:
+        ids = [file.source for file in gone]
+        for table in (*self._store.chunk_tables(), SOURCES) if ids else ():
+            self._store.delete_in(table, "id" if table == SOURCES else "source_id", ids)
+        self._tally.removed += len(ids)
+
+    def _finish(self) -> None:
+        """Bring indexes, μ and the corpus's record up to date, as far as they are not."""
+        record = catalogue.corpora(self._store)[self._corpus]
+        dimensions = self._model.dimensions
+        state = f"{self._model.name}/{catalogue.chunk_count(self._store, dimensions, self._corpus)}"
+        if self._tally.added or self._tally.changed or self._tally.removed or record.calibrated != state:
+            self._store.refresh_indexes(chunks_table(dimensions))
+            self._store.compact(SOURCES)
+            record = replace(
+                record,
+                model=self._model.name,
+                dimensions=dimensions,
+                unrelated=unrelated_similarity(self._store, self._corpus, dimensions, self._model.embed),
+                calibrated=state,
+            )
+        catalogue.save_corpus(self._store, replace(record, updated_at=catalogue.now()))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep a second ingestion of the same corpus on this machine waiting until this one is through."""
+        folder = self._store.folder
+        with ExitStack() as stack:
+            if folder is not None:
+                (folder / ".locks").mkdir(parents=True, exist_ok=True)
+                name = hashlib.sha256(self._corpus.encode()).hexdigest()[:16]
+                lock = filelock.FileLock(folder / ".locks" / f"{name}.lock")
+                while True:
+                    try:
+                        stack.enter_context(lock.acquire(timeout=_REPORT_INTERVAL))
+                        break
+                    except filelock.Timeout:
+                        self._tell(force=True)
+            yield
+
+    def _tell(self, force: bool = False, **changes: IngestStage | int | str) -> None:
+        """Note progress, pass it on when the last word was some time ago, and stop when told to."""
+        self._progress = self._progress.model_copy(update=changes)
+        if force or time.monotonic() - self._reported >= _REPORT_INTERVAL:
+            self._reported = time.monotonic()
+            self._report(self._progress)
+            if self._cancelled():
+                raise IngestCancelled(self._corpus, self._progress.files_done, self._progress.files_total)
+
+    def _summary(self, files: int, seconds: float) -> IngestReport:
+        tally = self._tally
+        return IngestReport(
+            corpus=self._corpus,
+            files=files,
+            added=tally.added,
+            changed=tally.changed,
+            unchanged=tally.unchanged,
+            removed=tally.removed,
+            chunks=tally.chunks,
+            embedded=tally.embedded,
+            seconds=seconds,
+            skipped=tuple(tally.skipped),
+            skipped_total=tally.skipped_total,
+        )
+
+
+def _existing(paths: tuple[str, ...]) -> list[Path]:
+    roots = [Path(path).absolute() for path in paths]
+    for root in roots:
+        if not root.exists():
+            raise FileNotFoundError(f"no such file or folder: {root}")
+    return roots
+
+
+def _under(uri: str, roots: list[Path]) -> bool:
+    return any(Path(uri).is_relative_to(root) for root in roots)
+
+
+def _untouched(path: str, file: KnownFile) -> bool:
+    try:
+        stat = Path(path).stat()
+    except OSError:
+        return False
+    return (stat.st_size, stat.st_mtime_ns) == (file.size, file.mtime_ns)

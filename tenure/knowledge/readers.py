@@ -1,0 +1,117 @@
+"""The embedding process's side of reading: reader processes, fed in order, replaced when they die."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from multiprocessing.connection import Connection, Pipe
+from types import TracebackType
+
+from tenure.knowledge.reading import BadFile, Outcome, ReadTask, Recipe
+
+_FILE_TIMEOUT = 180.0
+"""Seconds for one file, after which its parser is taken to hang."""
+_AHEAD = 12
+"""Files read ahead of the embedding, per reader: enough that it never waits, few enough for memory."""
+_TICK = 0.5
+_MAIN = "from tenure.knowledge.reading import main; main()"
+"""Not `-m`: what is defined in a main module cannot be pickled to another process."""
+
+
+class Reader:
+    """One reader process, started on first need and again after a crash."""
+
+    def __init__(self, recipe: Recipe, timeout: float = _FILE_TIMEOUT) -> None:
+        """Keep the recipe for every process to come."""
+        self._recipe, self._timeout = recipe, timeout
+        self._running: tuple[subprocess.Popen[bytes], Connection] | None = None
+
+    def read(self, task: ReadTask) -> Outcome:
+        """Have one file read; a crash or a hang is the file's fault."""
+        _, connection = self._running = self._running or self._start()
+        try:
+            connection.send(task)
+            if connection.poll(self._timeout):
+                outcome: Outcome = connection.recv()
+                return outcome
+        except (EOFError, OSError):
+            self.close()
+            return BadFile(task.path, "crashed its parser")
+        self.close()
+        return BadFile(task.path, f"took longer than {self._timeout:g} s to parse")
+
+    def close(self) -> None:
+        """End the process."""
+        if self._running is not None:
+            process, connection = self._running
+            self._running = None
+            connection.close()
+            process.kill()
+            process.wait()
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
+        ours, theirs = Pipe()
+        # The reader sees what this process can import, and nothing it prints reaches a terminal.
+        process = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        theirs.close()
+        ours.send(self._recipe)
+        return process, ours
+
+
+class Readers:
+    """A few readers behind one ordered stream of outcomes."""
+
+    def __init__(self, recipe: Recipe, count: int = 0) -> None:
+        """Take `count` readers; 0 for one per four cores, since embedding needs most of them."""
+        self._count = count or max(1, (os.cpu_count() or 1) // 4)
+        self._local = threading.local()
+        self._recipe = recipe
+        self._all: list[Reader] = []
+        self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="reader")
+
+    def __enter__(self) -> "Readers":
+        """Start nothing yet."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End all processes, also in the middle of a file."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for reader in self._all:
+            reader.close()
+        self._threads.shutdown(wait=True)
+
+    def outcomes(self, tasks: Iterable[ReadTask], waiting: Callable[[], None]) -> Iterator[Outcome]:
+        """Yield what became of each task, in order; `waiting` is called now and then while nothing is ready."""
+        pending: deque[Future[Outcome]] = deque()
+        for task in tasks:
+            pending.append(self._threads.submit(self._read, task))
+            if len(pending) > _AHEAD * self._count:
+                yield _settled(pending.popleft(), waiting)
+        while pending:
+            yield _settled(pending.popleft(), waiting)
+
+    def _read(self, task: ReadTask) -> Outcome:
+        reader: Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = Reader(self._recipe)
+            self._all.append(reader)
+        return reader.read(task)
+
+
+def _settled(future: "Future[Outcome]", waiting: Callable[[], None]) -> Outcome:
+    while True:
+        try:
+            return future.result(timeout=_TICK)
+        except NotYet:
+            waiting()

@@ -1,0 +1,158 @@
+"""Reading a file into chunks, in a process of its own.
+
+Parsing is slow, holds the interpreter's lock and runs other people's parsers over other people's files,
+so it happens next to the process that embeds, and that process survives whatever a parser does. The two
+talk over an inherited socket; when the parent is gone, the socket ends, and so does this process.
+"""
+
+import hashlib
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from tenure.algorithms.chunking import chunk
+from tenure.sources.document import Document, Unreadable
+from tenure.sources.parse import parse
+
+RECIPE = "1"
+"""Raise it when parsers or chunker make something else of the same bytes: known files are then read anew."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How files are to be read."""
+
+    chunk_tokens: int
+    """Target length of a chunk."""
+    max_tokens: int
+    """What the embedding model can read."""
+    count_tokens: Callable[[str], int]
+    """The embedding model's count."""
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """A file to be read, unless its bytes have the known hash."""
+
+    path: str
+    known_hash: str = ""
+
+
+@dataclass(frozen=True)
+class ReadChunk:
+    """A chunk, and the words that stand for it in the vector and full-text indexes."""
+
+    ordinal: int
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    text: str
+    embedded: str
+    search_text: str
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """A file that was read."""
+
+    path: str
+    content_hash: str
+    size: int
+    mtime_ns: int
+    document: Document
+    chunks: tuple[ReadChunk, ...]
+
+
+@dataclass(frozen=True)
+class SameFile:
+    """A file whose bytes are those already known."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class BadFile:
+    """A file that could not be read, and why."""
+
+    path: str
+    reason: str
+
+
+Outcome = ReadFile | SameFile | BadFile
+
+
+def read(task: ReadTask, recipe: Recipe) -> Outcome:
+    """Read one file; whatever is wrong with it is said in the outcome."""
+    path = Path(task.path)
+    try:
+        status = path.stat()
+        content_hash = _content_hash(path) if stat.S_ISREG(status.st_mode) else ""
+        if content_hash and content_hash == task.known_hash:
+            return SameFile(task.path)
+        document = parse(path)
+        chunks = _chunks(document, recipe)
+    except Unreadable as error:
+        return BadFile(task.path, error.reason)
+    except OSError as error:
+        return BadFile(task.path, f"could not be opened: {error.strerror or type(error).__name__}")
+    except MemoryError:
+        return BadFile(task.path, "is too large for this machine's memory")
+    # A parser's own bug over one file must cost this file only; the report names it.
+    except Exception as error:
+        return BadFile(task.path, f"broke its parser: {type(error).__name__}: {error}"[:300])
+    if not chunks:
+        return BadFile(task.path, "contains no text")
+    return ReadFile(task.path, content_hash, status.st_size, status.st_mtime_ns, document, chunks)
+
+
+def _content_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _chunks(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
+    read = []
+    for span in chunk(document.text, document.kind, recipe.chunk_tokens, recipe.count_tokens):
+        text = document.text[span.start : span.end]
+        path = tuple(span.heading_path)
+        read.append(
+            ReadChunk(
+                ordinal=span.ordinal,
+                start=span.start,
+                end=span.end,
+                heading_path=path,
+                text=text,
+                embedded=_in_context(document.title, path, text, recipe),
+                search_text="\n".join(dict.fromkeys((document.title, *path))) + "\n" + text,
+            )
+        )
+    return tuple(read)
+
+
+def _in_context(title: str, path: tuple[str, ...], text: str, recipe: Recipe) -> str:
+    """Put title and headings before a chunk's text, as many as the model can read beside the text."""
+    places = [place for place in dict.fromkeys((title, *path)) if place]
+    room = recipe.max_tokens - recipe.count_tokens(text)
+    for kept in (places, places[:1] + places[1:][-1:], places[-1:]):
+        header = " \u203a ".join(kept)
+        if header and recipe.count_tokens(header) <= room:
+            return f"{header}\n{text}"
+    return text
+
+
+def serve(connection: Connection) -> None:
+    """Answer tasks until the other side is gone; the recipe comes first."""
+    try:
+        recipe: Recipe = connection.recv()
+        while True:
+            connection.send(read(connection.recv(), recipe))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+
+
+def main() -> None:
+    """Serve the socket whose number is the one argument."""
+    serve(Connection(int(sys.argv[1])))

