@@ -210,20 +210,20 @@ class _Cutter:
             return
         inner = ""
         for part in _paragraphs(lines):
-            name = self._symbol(part)
-            inner = name if name and name != outer else inner
+            inner = self._symbol(part, besides=outer) or inner
             for piece in self._split(self._span(part[0][0], part[-1][1]), part):
                 yield _Piece(piece, outer, inner)
 
-    def _symbol(self, lines: Iterable[tuple[int, int]], at_margin: bool = False) -> str:
-        """Name what the first defining line defines, of all lines or of those at column 0."""
+    def _symbol(self, lines: Iterable[tuple[int, int]], at_margin: bool = False, besides: str = "") -> str:
+        """Name what the first defining line defines, of all lines or of those at column 0, besides a known symbol."""
         for start, end in lines:
             if end - start > _LONGEST_SIGNATURE or (at_margin and self._text[start].isspace()):
                 continue
             line = self._text[start:end]
             match = _SYMBOL.match(line) or _BRACED.match(line)
-            if match and match["name"] not in _C_KEYWORDS:
-                return match["name"].strip("\"'")
+            name = match["name"].strip("\"'") if match else ""
+            if name and name != besides and name not in _C_KEYWORDS:
+                return name
         return ""
 
     def _pack(self, pieces: list[_Piece]) -> list[list[_Piece]]:
@@ -233,15 +233,22 @@ class _Cutter:
         for piece in pieces:
             tokens = piece.span.tokens
             room = self._limit if sizes and sizes[-1] < TINY_TOKENS else self._target
-            if groups and sizes[-1] + tokens <= room:
+            together = sizes[-1] + self._gap(groups[-1], piece) + tokens if groups else 0
+            if groups and together <= room:
                 groups[-1].append(piece)
-                sizes[-1] += tokens
+                sizes[-1] = together
             else:
                 groups.append([piece])
                 sizes.append(tokens)
-        if len(groups) > 1 and sizes[-1] < TINY_TOKENS and sizes[-2] + sizes[-1] <= self._limit:
-            groups[-2:] = [groups[-2] + groups[-1]]
+        if len(groups) > 1 and sizes[-1] < TINY_TOKENS:
+            before, rest = groups[-2:]
+            if sizes[-2] + self._gap(before, rest[0]) + sizes[-1] <= self._limit:
+                groups[-2:] = [before + rest]
         return groups
+
+    def _gap(self, group: list[_Piece], piece: _Piece) -> int:
+        """Count what lies between; to most tokenizers white space is nothing, to some it is."""
+        return self._count(self._text[group[-1].span.end : piece.span.start])
 
 
 def definitions(text: str) -> list[list[tuple[int, int]]]:

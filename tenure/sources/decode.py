@@ -16,6 +16,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DECLARATION = re.compile(rb"(?:charset|coding|encoding)[=:][ \t]*[\"']?([A-Za-z][\w.-]+)")
+_WESTERN = "cp1252"
 _SAMPLE = 65_536
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27})
 
@@ -71,5 +72,10 @@ def _declared(data: bytes) -> str | None:
 
 
 def _guess(data: bytes) -> str | None:
-    best = from_bytes(data[:_SAMPLE]).best()
-    return best.encoding if best else None
+    matches = from_bytes(data[:_SAMPLE])
+    best = matches.best()
+    if best is None:
+        return None
+    # Western and central European code pages often fit equally well, and the western one is far more common.
+    equals = [m for m in matches if (m.chaos, -m.coherence) <= (best.chaos, -best.coherence)]
+    return _WESTERN if any(_WESTERN in m.could_be_from_charset for m in equals) else best.encoding

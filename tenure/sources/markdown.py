@@ -16,7 +16,7 @@ _FIELD = re.compile(r"^([A-Za-z][\w-]*)[ \t]*[:=][ \t]*(.*)$")
 _LIST_ENTRY = re.compile(r"^\s*-\s+(.*)$")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]+\]:?")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_SILENT = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_SILENT = re.compile(r"<(script|style|head|template)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -79,7 +79,7 @@ def _inline(token: Token) -> str:
             return ""
 
 
-def _html_words(markup: str) -> str:
+def html_words(markup: str) -> str:
     """Return the words of a block of raw HTML; it stands in Markdown for layout more often than for content."""
     return html.unescape(_TAG.sub(" ", _SILENT.sub(" ", _COMMENT.sub(" ", markup))))
 
@@ -103,7 +103,7 @@ class _Writer:
             case "fence" | "code_block":
                 self.form.literal(token.content)
             case "html_block":
-                self._words(_html_words(token.content))
+                self._words(html_words(token.content))
             case "tr_open":
                 self._cells = []
             case "tr_close":

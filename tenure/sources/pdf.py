@@ -80,8 +80,8 @@ def _extract(data: bytes) -> tuple[list[list[str]], dict[str, int], dict[str, st
 
 def _page_lines(pdf: pypdfium2.PdfDocument, n: int) -> list[str]:
     page = pdf[n]
-    # pdfium marks a hyphen at a line's end by U+FFFE, and some fonts by a soft hyphen.
-    text = page.get_textpage().get_text_bounded().replace("\ufffe", "-\n").replace("\u00ad\r", "-\r")
+    # pdfium swallows a hyphen at a line's end together with the line break, and leaves this mark.
+    text = page.get_textpage().get_text_bounded().replace("\x02", "-\n")
     return [words for line in text.splitlines() if (words := one_line(line))]
 
 
