@@ -48,9 +48,7 @@ class RoleActivities:
         return _reply(await self._ask(router.ROLE, call, await self._evidence(call)))
 
     @activity.defn
-    async def decomposer(
-        self, call: RoleCall[decomposer.DecomposerInput]
-    ) -> RoleReply[decomposer.DecomposerOutput]:
+    async def decomposer(self, call: RoleCall[decomposer.DecomposerInput]) -> RoleReply[decomposer.DecomposerOutput]:
         """Find the questions inside the question."""
         return _reply(await self._ask(decomposer.ROLE, call, await self._evidence(call)))
 

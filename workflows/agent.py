@@ -131,8 +131,12 @@ class AgentWorkflow(Steered):
         await self._ingest()
         self._show(phase="retrieve", last="looking for documents")
         self.evidence = await self.calls.search(
-            SearchRequest(query=self.request.question, corpora=self.request.corpora, k=DOCUMENTS,
-                          max_per_source=self.request.limits.max_per_source),
+            SearchRequest(
+                query=self.request.question,
+                corpora=self.request.corpora,
+                k=DOCUMENTS,
+                max_per_source=self.request.limits.max_per_source,
+            ),
             self.request.limits.min_relevance,
             summary=self.request.question,
         )
@@ -194,8 +198,9 @@ class AgentWorkflow(Steered):
 
     def _report(self, status: ResultStatus, note: str) -> ReportDraft:
         self.notes.append(note)
-        return ReportDraft(id=self.progress_now.id, mode=self.progress_now.mode, question=self.request.question,
-                           status=status)
+        return ReportDraft(
+            id=self.progress_now.id, mode=self.progress_now.mode, question=self.request.question, status=status
+        )
 
     def _completed(self, draft: ReportDraft, seconds: float) -> ReportDraft:
         """Add to the draft what only the run knows."""
@@ -218,8 +223,9 @@ class AgentWorkflow(Steered):
                 text=wish.text,
                 topic=wish.topic,
                 at=at,
-                outcome=outcomes.get((wish.text, wish.topic), "It came too late to change the report."
-                                     if self.draft else "received"),
+                outcome=outcomes.get(
+                    (wish.text, wish.topic), "It came too late to change the report." if self.draft else "received"
+                ),
             )
             for wish, at in zip(self.wishes, self.heard_at, strict=True)
         )

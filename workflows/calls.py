@@ -119,4 +119,3 @@ async def ingest(request: IngestRequest) -> IngestReport:
         retry_policy=PATIENCE,
         summary=f"read corpus {request.corpus}",
     )
-

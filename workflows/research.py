@@ -197,9 +197,11 @@ class ResearchWorkflow(Steered):
     def _section_request(self, topic: Topic, critiques: list[Critique]) -> SectionRequest:
         headings = [other.heading for other in self.topics]
         before = self.results.get(topic.heading)
-        wished = [Critique(topic=topic.heading, critique=wish.text, query=wish.text, origin="person")
-                  for wish in self.wishes if topic.heading in concerned(wish, headings)
-                  and not (before and wish.text in before.wishes)]
+        wished = [
+            Critique(topic=topic.heading, critique=wish.text, query=wish.text, origin="person")
+            for wish in self.wishes
+            if topic.heading in concerned(wish, headings) and not (before and wish.text in before.wishes)
+        ]
         known = {critique.critique for critique in critiques}
         refining = before is not None and bool(before.draft.claims)
         return SectionRequest(
@@ -212,8 +214,14 @@ class ResearchWorkflow(Steered):
             evidence=before.evidence if before and refining else self.request.evidence,
             draft=before.draft if before and refining else None,
             critiques=(*critiques, *(wish for wish in wished if wish.critique not in known)),
-            said=tuple(c.text for other in headings if other != topic.heading and other in self.results
-                       for c in self.results[other].draft.claims) if refining else (),
+            said=tuple(
+                c.text
+                for other in headings
+                if other != topic.heading and other in self.results
+                for c in self.results[other].draft.claims
+            )
+            if refining
+            else (),
         )
 
     def _keep(self, topic: Topic, result: SectionResult) -> None:
@@ -233,11 +241,14 @@ class ResearchWorkflow(Steered):
             cause = cause.__cause__
         given_up = is_cancelled_exception(error)
         note = "it was cancelled" if given_up else str(cause)
-        await report(self.request.run, ProgressUpdate(
-            reporter=workflow.info().workflow_id,
-            topics=(TopicProgress(topic=topic.heading, phase="failed"),),
-            last=f"{topic.heading}: {note}",
-        ))
+        await report(
+            self.request.run,
+            ProgressUpdate(
+                reporter=workflow.info().workflow_id,
+                topics=(TopicProgress(topic=topic.heading, phase="failed"),),
+                last=f"{topic.heading}: {note}",
+            ),
+        )
         return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not written: {note}")
 
     def _drop_repeats(self) -> None:
@@ -363,14 +374,17 @@ class ResearchWorkflow(Steered):
 
     async def _tell(self, phase: Phase, last: str) -> None:
         known = tuple(TopicProgress(topic=t.heading) for t in self.topics if t.heading not in self.results)
-        await report(self.request.run, ProgressUpdate(
-            reporter=workflow.info().workflow_id,
-            phase=phase,
-            revision=self.revisions,
-            topics=known if phase in ("write", "refine") else (),
-            usage=self.calls.usage,
-            last=last,
-        ))
+        await report(
+            self.request.run,
+            ProgressUpdate(
+                reporter=workflow.info().workflow_id,
+                phase=phase,
+                revision=self.revisions,
+                topics=known if phase in ("write", "refine") else (),
+                usage=self.calls.usage,
+                last=last,
+            ),
+        )
 
 
 def _together(found: list[tuple[PassageRef, ...]]) -> tuple[PassageRef, ...]:

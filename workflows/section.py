@@ -163,12 +163,15 @@ class SectionWorkflow(Steered):
             coverage=round(coverage(self.evidence), 3),
             round=self.rounds,
         )
-        await report(self.request.run, ProgressUpdate(
-            reporter=workflow.info().workflow_id,
-            topics=(progress,),
-            usage=self.calls.usage,
-            last=f"{self.request.topic.heading}: {phase}",
-        ))
+        await report(
+            self.request.run,
+            ProgressUpdate(
+                reporter=workflow.info().workflow_id,
+                topics=(progress,),
+                usage=self.calls.usage,
+                last=f"{self.request.topic.heading}: {phase}",
+            ),
+        )
 
     def _result(self) -> SectionResult:
         written = bool(self.draft.claims)

@@ -33,6 +33,7 @@ _SENTENCE_GAP = re.compile(
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|Eq|Vol|pp?|approx)|\b[A-Z])\.$")
 _LONGEST_ABBREVIATION = 12
 _WORD = re.compile(r"\S+")
+_RUN = re.compile(r"\S+(?:\s+\S+){0,7}")
 _CLOSING = re.compile(r"[)\]}>]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b")
 _SYMBOL = re.compile(
     r"\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|sealed|async|unsafe|override|inline"
@@ -189,8 +190,14 @@ class _Cutter:
             yield self._span(start, start + len(self._text[start:end].rstrip()))
 
     def _words(self, span: _Span) -> Iterator[_Span]:
-        for word in _WORD.finditer(self._text, span.start, span.end):
-            yield from self._halves(self._span(*word.span()))
+        """Yield runs of a few words, which spares counting each word alone, or the words of a run too long."""
+        for found in _RUN.finditer(self._text, span.start, span.end):
+            run = self._span(*found.span())
+            if run.tokens <= self._limit:
+                yield run
+            else:
+                for word in _WORD.finditer(self._text, run.start, run.end):
+                    yield from self._halves(self._span(*word.span()))
 
     def _halves(self, span: _Span) -> Iterator[_Span]:
         """Yield a word, or what halving leaves of one that no chunk could hold (an encoded image, for instance)."""

@@ -5,6 +5,7 @@ so it is verbatim whatever the writer wrote.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from tenure.algorithms.passages import Passage
 from tenure.algorithms.text import Sentence, fingerprint, sentences, stems
@@ -70,9 +71,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
     """Return what can be quoted: sentences, pairs of neighbours, and where there is no prose the lines."""
     found = sentences(text)
     singles = [(s.start, min(s.end, s.start + MAX_QUOTE)) for s in found] or _lines(text)
-    return singles + [
-        (a.start, b.end) for a, b in zip(found, found[1:], strict=False) if _neighbours(a, b)
-    ]
+    return singles + [(a.start, b.end) for a, b in pairwise(found) if _neighbours(a, b)]
 
 
 def _neighbours(a: Sentence, b: Sentence) -> bool:

@@ -25,8 +25,8 @@ _CONNECTIVE = re.compile(
 _LEANING = re.compile(
     r"^(?:th(?:is|at|ese|ose)|it|its|they|their|them|he|she|such|but|and|or|so|then|otherwise|instead|for example|"
     r"for instance|e\.g\.|i\.e\.|here|there(?!\s+(?:is|are)\b)|the (?:former|latter|same|above|following|other|second|"
-    r"third|last|rest|result)|both|neither|either|another|one of (?:these|them)|on the other hand|if (?:so|not)|because|"
-    r"second|third|first|next|again|yes|no|all (?:of )?(?:this|these)|each of|in (?:this|that|these|those|such) |"
+    r"third|last|rest|result)|both|neither|either|another|one of (?:these|them)|on the other hand|if (?:so|not)|"
+    r"because|second|third|first|next|again|yes|no|all (?:of )?(?:this|these)|each of|in (?:this|that|these|those|such) |"
     r"at (?:this|that)|from (?:this|that|here)|with (?:this|that|these)|by (?:this|that|doing)|to do (?:so|this|that)|"
     r"when (?:this|that|it) |even (?:so|then)|still|yet|unlike (?:this|that)|similar|as (?:above|before|such|noted))\b",
     re.IGNORECASE,
@@ -36,9 +36,10 @@ _DEIXIS = re.compile(
     re.IGNORECASE,
 )
 _POINTING = re.compile(
-    r"\b(?:see (?:below|above|also|the|section)|as follows|following (?:example|code|table|list|section)|shown (?:below|"
-    r"above|here)|(?:above|below|previous|next) (?:example|section|code|table|figure)|(?:fig(?:ure)?|table|section|listing)"
-    r" \d|described (?:above|below|here)|mentioned (?:above|earlier)|this (?:section|page|example))\b",
+    r"\b(?:see (?:below|above|also|the|section)|as follows|following (?:example|code|table|list|section)|"
+    r"shown (?:below|above|here)|(?:above|below|previous|next) (?:example|section|code|table|figure)|"
+    r"(?:fig(?:ure)?|table|section|listing) \d|described (?:above|below|here)|mentioned (?:above|earlier)|"
+    r"this (?:section|page|example))\b",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|my|me|let's|let us)\b")

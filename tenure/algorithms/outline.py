@@ -34,7 +34,9 @@ _GENERIC_PHRASES = re.compile(
     r"(?:frequently asked )?questions(?: and answers)?|known (?:issues|limits))$",
     re.IGNORECASE,
 )
-_NUMBERING = re.compile(r"^(?:(?:chapter|section|part|appendix)\s+)?[\dIVXA-Z]{0,3}(?:\.\d+)*[.):]\s+|^\d+(?:\.\d+)*\s+")
+_NUMBERING = re.compile(
+    r"^(?:(?:chapter|section|part|appendix)\s+)?[\dIVXA-Z]{0,3}(?:\.\d+)*[.):]\s+|^\d+(?:\.\d+)*\s+"
+)
 
 NEAR_ENOUGH = 0.2
 """Cosine between a heading and the question below which the heading is noise."""
@@ -75,7 +77,10 @@ def facets(
         Facet(name, group[0].title, len(group), _score(float(near), group, bool(wanted.intersection(stems(name)))))
         for name, group, near in zip(names, groups.values(), nearness, strict=True)
     ]
-    near = [f if n >= NEAR_ENOUGH or wanted.intersection(stems(f.heading)) else None for f, n in zip(found, nearness, strict=True)]
+    near = [
+        f if n >= NEAR_ENOUGH or wanted.intersection(stems(f.heading)) else None
+        for f, n in zip(found, nearness, strict=True)
+    ]
     scores = [facet.score if facet else -1.0 for facet in near]
     if besides:
         taken = (vectors[1 : 1 + len(names)] @ vectors[1 + len(names) :].T).max(axis=1)

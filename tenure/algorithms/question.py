@@ -13,9 +13,27 @@ QueryType = Literal[
 
 _PATTERNS: dict[QueryType, tuple[str, ...]] = {
     "factual": (r"\bwhat (?:is|are|was|were)\b", r"\bwho\b", r"\bwhen\b", r"\bwhere\b", r"\bdefin(?:e|ition)\b"),
-    "analytical": (r"\bwhy\b", r"\bhow (?:does|do|did|is|are)\b", r"\bexplain\b", r"\banaly[sz]e\b", r"\bwhat causes\b"),
-    "comparative": (r"\bcompar", r"\bdifferences? between\b", r"\bversus\b", r"\bvs\b", r"\bbetter than\b", r"\bdiffer\b"),
-    "procedural": (r"\bhow (?:to|(?:do|can|should) (?:i|you|we|one))\b", r"\bsteps?\b", r"\bprocedure\b", r"\binstructions\b"),
+    "analytical": (
+        r"\bwhy\b",
+        r"\bhow (?:does|do|did|is|are)\b",
+        r"\bexplain\b",
+        r"\banaly[sz]e\b",
+        r"\bwhat causes\b",
+    ),
+    "comparative": (
+        r"\bcompar",
+        r"\bdifferences? between\b",
+        r"\bversus\b",
+        r"\bvs\b",
+        r"\bbetter than\b",
+        r"\bdiffer\b",
+    ),
+    "procedural": (
+        r"\bhow (?:to|(?:do|can|should) (?:i|you|we|one))\b",
+        r"\bsteps?\b",
+        r"\bprocedure\b",
+        r"\binstructions\b",
+    ),
     "evaluative": (r"\bshould\b", r"\bworth\b", r"\bevaluat", r"\bassess", r"\bpros and cons\b", r"\btrade-?offs?\b"),
     "hypothetical": (r"\bwhat if\b", r"\bsuppose\b", r"\bimagine\b", r"\bwhat (?:would )?happens? (?:if|when)\b"),
     "causal": (r"\bbecause\b", r"\bdue to\b", r"\bcauses?\b", r"\bresults? in\b", r"\bleads? to\b", r"\breasons?\b"),

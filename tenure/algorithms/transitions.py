@@ -10,9 +10,7 @@ from typing import Literal
 
 from tenure.contracts.run import TaskMode
 
-Node = Literal[
-    "retrieve", "route", "generate_report", "reflect_on_report", "generate_code", "test_code", "end"
-]
+Node = Literal["retrieve", "route", "generate_report", "reflect_on_report", "generate_code", "test_code", "end"]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from tenure.roles.base import (
 )
 from tenure.roles.writing import as_list, joined
 
-SYSTEM = f"""You plan a research report: its topics, in reading order. You are given the question, the questions inside it
-and passages that show what the sources hold.
+SYSTEM = f"""You plan a research report: its topics, in reading order. You are given the question, the questions inside
+it and passages that show what the sources hold.
 
 Rules:
 - At most the given number of topics; fewer if the question is small. Together they answer the question.
@@ -79,7 +79,9 @@ def offline(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
     asked = [PlannedTopic(heading=heading(q), question=q) for q in input.sub_questions[: input.max_topics]]
     topics = asked if len(asked) > 1 else []
     room = input.max_topics - len(topics)
-    found = facets(input.question, evidence.passages, evidence.vectors, room, [t.heading for t in topics]) if room else []
+    found = (
+        facets(input.question, evidence.passages, evidence.vectors, room, [t.heading for t in topics]) if room else []
+    )
     topics += [PlannedTopic(heading=f.heading, question=f"{f.heading}: {input.question}") for f in found]
     return OutlinerOutput(topics=tuple(topics or asked or _whole(input.question)))
 

