@@ -17,6 +17,7 @@ _MARKS = (
 )
 _DECLARATION = re.compile(rb"(?:charset|coding|encoding)[=:][ \t]*[\"']?([A-Za-z][\w.-]+)")
 _WESTERN = "cp1252"
+_MAX_DAMAGED = 0.01
 _SAMPLE = 65_536
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27})
 
@@ -44,7 +45,11 @@ def decode(data: bytes) -> str:
                 return data.decode(encoding)
         except (UnicodeDecodeError, LookupError):
             continue
-    raise Unreadable("could not be decoded")
+    # UTF-8 with a few bytes damaged is still a document; nothing else comes out of this with so few gaps.
+    text = data.decode("utf-8", errors="replace")
+    if text.count("\ufffd") > len(text) * _MAX_DAMAGED:
+        raise Unreadable("could not be decoded")
+    return text
 
 
 def _marked(data: bytes) -> str:

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+import zlib
 from typing import Any
 
 import docx
@@ -20,6 +21,19 @@ _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST = re.compile(r"list (bullet|number|continue|paragraph)?\s*(\d?)", re.IGNORECASE)
 _LITERAL = re.compile(r"code|preformatted|plain text|source", re.IGNORECASE)
 _UNPACKED_FACTOR = 10
+# python-docx lets through whatever zipfile, zlib and lxml (whose XML errors are SyntaxErrors) make of damage.
+_DAMAGE = (
+    OpcError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    RuntimeError,
+    LookupError,
+    ValueError,
+    AttributeError,
+    TypeError,
+    SyntaxError,
+)
 
 
 def parse_docx(data: bytes, limit_bytes: int) -> Document:
@@ -28,8 +42,8 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
     Raises:
         Unreadable: if it is encrypted, of the old binary format, damaged, or unpacks to far more than the limit.
     """
-    _check_package(data, limit_bytes)
     try:
+        _check_package(data, limit_bytes)
         word = docx.Document(io.BytesIO(data))
         form = _read(word)
         properties = word.core_properties
@@ -41,19 +55,15 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
             author=one_line(properties.author),
             published=created.date().isoformat() if created else "",
         )
-    # python-docx lets through what its packages raise: lxml's XML errors are SyntaxErrors.
-    except (OpcError, zipfile.BadZipFile, KeyError, ValueError, AttributeError, SyntaxError) as error:
+    except _DAMAGE as error:
         raise Unreadable("is not a valid Word document") from error
 
 
 def _check_package(data: bytes, limit_bytes: int) -> None:
     if data.startswith(_OLE):
         raise Unreadable("is encrypted" if _ENCRYPTED_PACKAGE in data else "is in the old binary Word format")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as package:
-            unpacked = sum(entry.file_size for entry in package.infolist())
-    except zipfile.BadZipFile as error:
-        raise Unreadable("is not a valid Word document") from error
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        unpacked = sum(entry.file_size for entry in package.infolist())
     if unpacked > limit_bytes * _UNPACKED_FACTOR:
         raise Unreadable("unpacks to far more than a document")
 

@@ -31,6 +31,8 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
 _PLACEHOLDER_TITLE = re.compile(r"(?:untitled|microsoft word\b.*|.*\.(?:docx?|tex|dvi|indd|pdf))$", re.IGNORECASE)
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_NUMBERING = re.compile(r"(?:(?:chapter|section|appendix)\s+)?(?:\d+(?:\.\d+)*|[a-z](?:\.\d+)+)[.:]?\s+(?=\S)")
+_NUMBERED_HEAD = re.compile(r"\d+\s+\D|.*\D\s\d+$")
 _EDGE = 2
 _MIN_PAGES = 3
 
@@ -50,7 +52,8 @@ def parse_pdf(data: bytes) -> Document:
     _write(form, lines, outline)
     title = one_line(fields.get("Title", ""))
     return Document(
-        title="" if _PLACEHOLDER_TITLE.match(title) else title or form.first_heading,
+        # The first heading of an outline is "Introduction"; the file name says more.
+        title="" if _PLACEHOLDER_TITLE.match(title) else title,
         text=form.text,
         kind="prose",
         author=one_line(fields.get("Author", "")),
@@ -86,7 +89,8 @@ def _page_lines(pdf: pypdfium2.PdfDocument, n: int) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    return one_line(text).casefold()
+    """Fold a heading for comparison; outlines often leave out its number."""
+    return _NUMBERING.sub("", one_line(text).casefold())
 
 
 def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
@@ -94,7 +98,12 @@ def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
     seen = Counter(chain.from_iterable({_shape(page[i]) for i in _edges(page)} for page in pages))
     least = max(_MIN_PAGES, len(pages) * 0.4)
     for page in pages:
-        dropped = {i for i in _edges(page) if seen[_shape(page[i])] >= least}
+        dropped = {
+            i
+            for i in _edges(page)
+            # A running head with the page's number may change with the chapter; other lines must recur throughout.
+            if seen[_shape(page[i])] >= (_MIN_PAGES if _NUMBERED_HEAD.match(page[i]) else least)
+        }
         if len(pages) > 1:
             dropped |= {i for i in _edges(page) if i in (0, len(page) - 1) and _PAGE_NUMBER.match(page[i])}
         yield [line for i, line in enumerate(page) if i not in dropped]

@@ -34,3 +34,12 @@ def test_binary_data_is_refused(data: bytes) -> None:
     assert is_binary(data)
     with pytest.raises(Unreadable, match="is a binary file"):
         decode(data)
+
+
+def test_a_few_damaged_bytes_do_not_cost_the_document() -> None:
+    """UTF-8 with a broken byte is read with a gap in its place, unless it is broken all over."""
+    japanese = ("今日は天気がいいですね。明日も晴れるでしょう。" * 20).encode()
+
+    assert decode(japanese[:301] + japanese[303:]).count("\ufffd") in range(1, 4)
+    with pytest.raises(Unreadable, match="could not be decoded"):
+        decode(japanese.replace("気".encode(), b"\xff\x81\x8d"))

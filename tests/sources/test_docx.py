@@ -81,3 +81,14 @@ def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
         parse_docx(data, LIMIT)
 
     assert caught.value.reason == reason
+
+
+def test_code_styles_and_numbered_properties_are_understood() -> None:
+    """A paragraph in a code style is literal; a list made by properties, not by style, is a list."""
+    word = docx.Document()
+    word.styles.add_style("Source Code", 1)
+    word.add_paragraph("x = 1", style="Source Code")
+    item = word.add_paragraph("point")
+    item._p.get_or_add_pPr().get_or_add_numPr()._add_numId()
+
+    assert parse_docx(_saved(word), LIMIT).text == "    x = 1\n\n- point"

@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tenure.sources.document import Document, Unreadable
 from tenure.sources.parse import parse, readable_name
@@ -137,3 +139,25 @@ def test_the_same_bytes_give_the_same_document(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "a.docx", tmp_path / "b.docx")
 
     assert parse(tmp_path / "b.docx") == first
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.pdf", make_pdf([["Some words of text"] * 20] * 3)),
+        ("a.docx", make_docx()),
+        ("a.rst", b".. a::\n   b\n\n* c `d`_\n" * 9),
+    ],
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.floats(0, 1, exclude_max=True), cut=st.integers(0, 40), put=st.binary(max_size=20))
+def test_damage_never_crashes(tmp_path: Path, name: str, content: bytes, place: float, cut: int, put: bytes) -> None:
+    """A damaged file is read or unreadable; no other error leaves the door."""
+    start = int(place * len(content))
+    try:
+        document = _parse(tmp_path, name, content[:start] + put + content[start + cut :])
+    except Unreadable as error:
+        assert error.reason
+    else:
+        assert document.text
+        assert document.title

@@ -27,7 +27,7 @@ INFO = "/Title (A Study) /Author (Ann Lee) /CreationDate (D:20240305101010Z)"
 
 def test_lines_become_paragraphs_and_page_furniture_goes() -> None:
     """Lines are joined over page breaks, hyphens mended or kept, heads and page numbers dropped."""
-    document = parse_pdf(make_pdf(PAGES, INFO, ["Introduction", "Method"]))
+    document = parse_pdf(make_pdf(PAGES, INFO, ["1. Introduction", "Method"]))
 
     assert document.text == (
         "# Introduction\n\n"
@@ -76,3 +76,23 @@ def test_threads_may_read_at_the_same_time() -> None:
         texts = {document.text for document in pool.map(parse_pdf, [data] * 24)}
 
     assert len(texts) == 1
+
+
+def test_running_heads_with_page_numbers_may_change_with_the_chapter() -> None:
+    """A head that recurs on three pages with its number goes, the text below it stays."""
+    chapters = [
+        [f"{title} {n}", f"Start {chr(96 + n)}", "Body.", f"More {chr(96 + n)}", f"End {chr(96 + n)}"]
+        for n, title in enumerate(["One"] * 3 + ["Two"] * 5, 1)
+    ]
+    text = parse_pdf(make_pdf(chapters)).text
+
+    assert "One 2" not in text
+    assert "Two 5" not in text
+    assert text.count("Body") == 8
+
+
+def test_a_numbered_heading_is_found_in_an_outline_without_numbers() -> None:
+    """Outline and page may disagree about the number of a section."""
+    assert (
+        "# 2.4 Library notes" in parse_pdf(make_pdf([["2.4 Library notes", "Text."]], outline=["Library Notes"])).text
+    )

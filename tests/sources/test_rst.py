@@ -162,3 +162,10 @@ def test_every_proposal_parses_silently(capfd: pytest.CaptureFixture[str]) -> No
 
     assert all(document.text and document.title.startswith("PEP ") for document in documents)
     assert capfd.readouterr() == ("", "")
+
+
+def test_directives_and_references_inside_lines_keep_their_words() -> None:
+    """A reference to nothing keeps its name, an image its alternative text, a code directive its one line."""
+    text = "See |missing| and |logo| here.\n\n.. |logo| image:: a.png\n   :alt: the logo\n\n.. math:: e = mc^2\n"
+
+    assert parse_rst(text).text == "See missing and the logo here.\n\n    e = mc^2"
