@@ -5,10 +5,17 @@ cancelled run keeps paying for an answer nobody waits for.
 """
 
 import asyncio
+import contextvars
+import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any, Self
 
 from temporalio import activity
+
+BEAT = 2.0
+"""Seconds between heartbeats of a synchronous activity, whatever it is doing."""
 
 
 @asynccontextmanager
@@ -31,3 +38,36 @@ async def _beat(interval: float) -> None:
     while True:
         activity.heartbeat()
         await asyncio.sleep(interval)
+
+
+class Beat:
+    """Heartbeats of a synchronous activity from a thread of its own: a long parse must not look like death."""
+
+    def __init__(self, *details: Any) -> None:
+        """Send `details` until there is something newer to tell."""
+        self._details = details
+        self._ended = threading.Event()
+        self._sent = 0.0
+
+    def tell(self, *details: Any) -> None:
+        """Make these the details from now on; often told ones are not all sent."""
+        self._details = details
+        if time.monotonic() - self._sent >= BEAT / 4:
+            self._sent = time.monotonic()
+            activity.heartbeat(*details)
+
+    def __enter__(self) -> Self:
+        """Start to beat."""
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(target=run, args=(self._beat,), name="heartbeat", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exit: object) -> None:
+        """Stop beating."""
+        self._ended.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT):
+            activity.heartbeat(*self._details)

@@ -1,24 +1,18 @@
 """Knowledge activities: ingestion, search and corpora, on LanceDB and the embedding model."""
 
-import contextvars
-import threading
-import time
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.errors import KNOWLEDGE_REFUSED, PATH_MISSING
+from activities.heartbeat import Beat
 from tenure.contracts.corpus import CorpusReply, CorpusRequest, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import SearchReply, SearchRequest
 from tenure.knowledge.errors import CommitConflict, CorruptTable, KnowledgeError
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
-
-BEAT = 2.0
-"""Seconds between heartbeats of an ingestion, whatever it is doing."""
-
 
 class KnowledgeActivities:
     """Reading and searching, on one knowledge base. Synchronous: they run in the worker's threads."""
@@ -30,8 +24,7 @@ class KnowledgeActivities:
     @activity.defn
     def ingest(self, request: IngestRequest) -> IngestReport:
         """Bring a corpus into the state of its files; the heartbeat's details are an `IngestProgress`."""
-        beat = _Beat()
-        with beat:
+        with Beat(IngestProgress()) as beat:
             try:
                 return self._knowledge.ingest(request, beat.tell, activity.is_cancelled)
             except FileNotFoundError as error:
@@ -42,10 +35,11 @@ class KnowledgeActivities:
     @activity.defn
     def search(self, request: SearchRequest) -> SearchReply:
         """Find passages."""
-        try:
-            return self._knowledge.search(request)
-        except KnowledgeError as error:
-            raise _refusal(error) from error
+        with Beat():
+            try:
+                return self._knowledge.search(request)
+            except KnowledgeError as error:
+                raise _refusal(error) from error
 
     @activity.defn
     def corpora(self, request: CorpusRequest) -> CorpusReply:
@@ -64,30 +58,3 @@ def _refusal(error: KnowledgeError) -> ApplicationError:
     passing = isinstance(error, CommitConflict | CorruptTable)
     return ApplicationError(str(error), type=KNOWLEDGE_REFUSED, non_retryable=not passing)
 
-
-class _Beat:
-    """Heartbeats with the latest progress from a thread of its own: a long parse must not look like death."""
-
-    def __init__(self) -> None:
-        self._progress = IngestProgress()
-        self._ended = threading.Event()
-        self._sent = 0.0
-
-    def tell(self, progress: IngestProgress) -> None:
-        self._progress = progress
-        if time.monotonic() - self._sent >= BEAT / 4:
-            self._sent = time.monotonic()
-            activity.heartbeat(progress)
-
-    def __enter__(self) -> None:
-        context = contextvars.copy_context()
-        self._thread = threading.Thread(target=context.run, args=(self._beat,), name="ingest-heartbeat", daemon=True)
-        self._thread.start()
-
-    def __exit__(self, *exit: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _beat(self) -> None:
-        while not self._ended.wait(BEAT):
-            activity.heartbeat(self._progress)

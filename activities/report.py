@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from temporalio import activity
 
+from activities.heartbeat import Beat
 from tenure.contracts.research import ReportDraft
 from tenure.contracts.result import Result
 from tenure.report.assemble import assemble
@@ -24,4 +25,5 @@ class ReportActivities:
         """Number the sources, check the quotes, set the text."""
         drafts = (draft.abstract, *(section.draft for section in draft.sections))
         cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
-        return assemble(draft, self._knowledge.sources(sorted(cited)))
+        with Beat():
+            return assemble(draft, self._knowledge.sources(sorted(cited)))

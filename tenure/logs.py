@@ -10,7 +10,7 @@ import sys
 import structlog
 from structlog.typing import Processor
 
-QUIET = ("httpx", "httpcore", "openai", "lancedb", "urllib3", "trafilatura", "pypdf", "docutils", "asyncio")
+QUIET = ("httpx", "httpx2", "httpcore", "openai", "lancedb", "urllib3", "trafilatura", "pypdf", "docutils", "asyncio")
 """Libraries of which only warnings are worth a line."""
 
 

@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
     "tenure.settings": set(),
     "tenure.logs": {"tenure.settings"},
+    "tenure.settings_reference": {"tenure.settings"},
     "tenure.algorithms": {"tenure.contracts"},
     "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
     "tenure.models": {*PURE, "tenure.settings"},

@@ -40,6 +40,10 @@ OUTAGE = timedelta(hours=12)
 """How long a call may be retried in all before the run gives it up."""
 
 
+SILENCE = timedelta(seconds=10)
+"""Time without a heartbeat after which a worker counts as dead and the call is given to another."""
+
+
 class Calls:
     """The calls of one workflow and what they used."""
 
@@ -66,7 +70,7 @@ class Calls:
             task_queue=MODEL_QUEUE,
             start_to_close_timeout=timedelta(minutes=20),
             schedule_to_close_timeout=OUTAGE,
-            heartbeat_timeout=timedelta(seconds=15),
+            heartbeat_timeout=SILENCE,
             retry_policy=PATIENCE,
             summary=summary[:200],
         )
@@ -82,8 +86,9 @@ class Calls:
             KnowledgeActivities.search,
             request,
             task_queue=EMBED_QUEUE,
-            start_to_close_timeout=timedelta(seconds=60),
+            start_to_close_timeout=timedelta(minutes=5),
             schedule_to_close_timeout=timedelta(hours=1),
+            heartbeat_timeout=SILENCE,
             retry_policy=PATIENCE,
             summary=summary[:200],
         )
@@ -101,8 +106,9 @@ class Calls:
             ReportActivities.assemble,
             draft,
             task_queue=TENURE_QUEUE,
-            start_to_close_timeout=timedelta(seconds=60),
+            start_to_close_timeout=timedelta(minutes=5),
             schedule_to_close_timeout=timedelta(hours=1),
+            heartbeat_timeout=SILENCE,
             retry_policy=PATIENCE,
             summary="number the sources, check every quote",
         )
@@ -115,7 +121,7 @@ async def ingest(request: IngestRequest) -> IngestReport:
         request,
         task_queue=EMBED_QUEUE,
         start_to_close_timeout=timedelta(hours=24),
-        heartbeat_timeout=timedelta(seconds=20),
+        heartbeat_timeout=SILENCE,
         retry_policy=PATIENCE,
         summary=f"read corpus {request.corpus}",
     )

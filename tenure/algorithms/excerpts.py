@@ -24,11 +24,12 @@ _CONNECTIVE = re.compile(
 )
 _LEANING = re.compile(
     r"^(?:th(?:is|at|ese|ose)|it|its|they|their|them|he|she|such|but|and|or|so|then|otherwise|instead|for example|"
-    r"for instance|e\.g\.|i\.e\.|here|there(?!\s+(?:is|are)\b)|the (?:former|latter|same|above|following|other|second|"
-    r"third|last|rest|result)|both|neither|either|another|one of (?:these|them)|on the other hand|if (?:so|not)|"
-    r"because|second|third|first|next|again|yes|no|all (?:of )?(?:this|these)|each of|in (?:this|that|these|those|such) |"
-    r"at (?:this|that)|from (?:this|that|here)|with (?:this|that|these)|by (?:this|that|doing)|to do (?:so|this|that)|"
-    r"when (?:this|that|it) |even (?:so|then)|still|yet|unlike (?:this|that)|similar|as (?:above|before|such|noted))\b",
+    r"for instance|e\.g\.|i\.e\.|here|there(?!\s+(?:is|are)\b)|the (?:former|latter|same|above|following|other|"
+    r"second|third|last|rest|result)|both|neither|either|another|one of (?:these|them)|on the other hand|"
+    r"if (?:so|not)|because|second|third|first|next|again|yes|no|all (?:of )?(?:this|these)|each of|"
+    r"in (?:this|that|these|those|such) |at (?:this|that)|from (?:this|that|here)|with (?:this|that|these)|"
+    r"by (?:this|that|doing)|to do (?:so|this|that)|when (?:this|that|it) |even (?:so|then)|still|yet|"
+    r"unlike (?:this|that)|similar|as (?:above|before|such|noted))\b",
     re.IGNORECASE,
 )
 _DEIXIS = re.compile(

@@ -1,0 +1,145 @@
+"""Record the histories that `tests/test_replay.py` replays: `python -m tests.histories.record`.
+
+One run for each way through the workflows, on a real server, with a scripted model. Record anew only
+when a change of a workflow is meant to break running runs; otherwise the old histories must replay.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from temporalio.client import Client, WorkflowHandle
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.result import Result
+from tenure.contracts.run import Feedback, Limits, RunRequest
+from tests.conftest import SERVER_OPTIONS, temporal_binary
+from tests.worlds import KITCHEN, NO_CRITIQUE, Held, MemoryKnowledge, ScriptedChat, in_turn, says, story, text
+from worker import WORKFLOWS, activity_methods, runner
+from workflows import search_attributes
+from workflows.agent import AgentWorkflow
+from workflows.queues import ALL_QUEUES, TENURE_QUEUE
+
+HERE = Path(__file__).parent
+Handle = WorkflowHandle[Any, Result]
+Act = Callable[[Handle, Held], Awaitable[None]]
+
+REQUEST = RunRequest(
+    question="How are bread and cheese made?",
+    ingest=(IngestRequest(corpus="kitchen", paths=("/kitchen",)),),
+    corpora=("kitchen",),
+    limits=Limits(min_relevance=0.05),
+)
+
+
+async def _wait(handle: Handle, held: Held) -> None:
+    held.released.set()
+
+
+async def _feedback(handle: Handle, held: Held) -> None:
+    await held.reached.wait()
+    await handle.signal(AgentWorkflow.feedback, Feedback(text="More on mould", topic="Cheese"))
+    await asyncio.sleep(0.5)  # a recording may take its time; what matters is that the signal is in the history
+    held.released.set()
+
+
+async def _pause(handle: Handle, held: Held) -> None:
+    await held.reached.wait()
+    await handle.signal(AgentWorkflow.pause)
+    held.released.set()
+    await asyncio.sleep(0.5)
+    await handle.signal(AgentWorkflow.resume)
+
+
+async def _finish(handle: Handle, held: Held) -> None:
+    await held.reached.wait()
+    await handle.signal(AgentWorkflow.finish)
+    await asyncio.sleep(0.5)
+    held.released.set()
+
+
+async def _cancel(handle: Handle, held: Held) -> None:
+    await held.reached.wait()
+    await handle.signal(AgentWorkflow.cancel)
+    await asyncio.sleep(0.5)
+    held.released.set()
+
+
+def _revised() -> dict[str, Any]:
+    review = in_turn({"critique": "No mould.", "action": "SEARCH", "query": "mould"}, NO_CRITIQUE)
+    wanted = {"critiques": [{"topic": "Bread", "critique": "Too short.", "query": ""}], "further_considerations": []}
+    return story(
+        section_reviewer=review, report_reflector=in_turn(wanted, {"critiques": [], "further_considerations": []})
+    )
+
+
+def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
+    """Return every recorded way: its model, its request, what a person does, and where the model waits."""
+    held = {name: Held(text(("All about it.", 1))) for name in ("feedback", "pause", "finish", "cancel")}
+    plain = Held({})
+    code = REQUEST.model_copy(update={"mode": "code"})
+    nothing = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
+    return {
+        "offline": (None, REQUEST, _wait, plain),
+        "revised": (ScriptedChat(_revised()), REQUEST, _wait, plain),
+        "no_evidence": (None, nothing, _wait, plain),
+        "unsupported": (None, code, _wait, plain),
+        "degraded": (ScriptedChat(story(outliner=says("no"))), REQUEST, _wait, plain),
+        **{
+            name: (ScriptedChat(story(section_writer=held[name])), REQUEST, act, held[name])
+            for name, act in (("feedback", _feedback), ("pause", _pause), ("finish", _finish), ("cancel", _cancel))
+        },
+    }
+
+
+async def record(client: Client, name: str) -> None:
+    """Run one way and write the histories of the run and of its children."""
+    chat, request, act, held = paths()[name]
+    methods = activity_methods(chat, MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
+    run = f"recorded-{name}"
+    async with AsyncExitStack() as stack:
+        threads = stack.enter_context(ThreadPoolExecutor(8))
+        for queue in ALL_QUEUES:
+            worker = Worker(
+                client,
+                task_queue=queue,
+                workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
+                activities=methods[queue],
+                activity_executor=threads,
+                workflow_runner=runner(),
+            )
+            await stack.enter_async_context(worker)
+        handle = await client.start_workflow(AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE)
+        await act(handle, held)
+        await handle.result()
+    for child in (run, f"{run}/research", f"{run}/research/section-1", f"{run}/section-1", f"{run}/section-2"):
+        await _write(client, child, name)
+
+
+async def _write(client: Client, workflow_id: str, name: str) -> None:
+    async for execution in client.list_workflows(f"WorkflowId = '{workflow_id}'"):
+        history = await client.get_workflow_handle(execution.id, run_id=execution.run_id).fetch_history()
+        part = workflow_id.removeprefix(f"recorded-{name}").strip("/").replace("/", "-") or "run"
+        (HERE / f"{name}-{part}.json").write_text(history.to_json())
+
+
+async def main() -> None:
+    """Record every way."""
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=temporal_binary(),
+        data_converter=pydantic_data_converter,
+        search_attributes=list(search_attributes.ALL),
+        dev_server_extra_args=SERVER_OPTIONS,
+    ) as environment:
+        for name in paths():
+            await record(environment.client, name)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

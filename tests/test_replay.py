@@ -1,0 +1,26 @@
+"""Recorded histories replay: a change of a workflow that would break running runs is seen here."""
+
+from pathlib import Path
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+
+from worker import WORKFLOWS, runner
+
+HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
+
+
+def test_there_are_histories_of_every_way() -> None:
+    """The recorded ways are there, so that an empty folder cannot pass for success."""
+    assert len(HISTORIES) >= 20
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
+async def test_history_replays(path: Path) -> None:
+    """The workflows of today make the decisions of the recorded run."""
+    history = WorkflowHistory.from_json(path.stem, path.read_text())
+    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=runner(), data_converter=pydantic_data_converter)
+
+    await replayer.replay_workflow(history)
