@@ -31,7 +31,7 @@ def corpus_of(paths: Iterable[Path]) -> str:
 
 def slug(text: str, limit: int = 40) -> str:
     """Reduce a text to lower-case ASCII words joined by hyphens, cut between words."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
     words = re.findall(r"[a-z0-9]+", plain)
     kept = ""
     for word in words:

@@ -103,7 +103,7 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add what manages this machine."""
-    _add(commands, "up", "commands.stack:up", "start the local stack, or what of it is missing")
+    _add(commands, "up", "commands.up:up", "start the local stack, or what of it is missing")
     _add(commands, "down", "commands.stack:down", "stop the local stack; runs go on when it is up again")
     _add(commands, "status", "commands.stack:status", "show how the local stack stands")
     _add(commands, "doctor", "commands.doctor:doctor", "check everything a run needs")

@@ -1,0 +1,161 @@
+"""A worker whose workflows have the real names and contracts, and do what the question tells them to.
+
+The command line is tested against it: real server, real processes, no model and no knowledge base.
+"""
+
+import asyncio
+import signal
+from typing import cast
+
+from temporalio import activity, workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import Worker
+
+import connection
+from tenure.contracts.base import RunId
+from tenure.contracts.corpus import (
+    CorpusReply,
+    CorpusRequest,
+    CorpusStats,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+)
+from tenure.contracts.research import RunState
+from tenure.contracts.result import Result, ResultSection, ResultStatus
+from tenure.contracts.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
+from tenure.settings import Settings
+
+with workflow.unsafe.imports_passed_through():
+    from datetime import timedelta
+
+    from workflows.queues import TENURE_QUEUE
+    from workflows.search_attributes import PHASE, STATUS
+
+STATS = CorpusStats(
+    corpus="shelf", sources=2, chunks=7, characters=1234, embedding_model="stand-in", updated_at="2026-01-01T00:00:00Z"
+)
+
+
+@activity.defn(name="ingest")
+async def ingest(request: IngestRequest) -> IngestReport:
+    """Claim to have read every path, saying so in a heartbeat."""
+    activity.heartbeat(IngestProgress(stage="reading", files_done=1, files_total=2, chunks=3, last=request.paths[0]))
+    await asyncio.sleep(1.0)
+    return IngestReport(corpus=request.corpus, files=len(request.paths), added=len(request.paths), chunks=3)
+
+
+async def _ingest(request: IngestRequest) -> IngestReport:
+    return await workflow.execute_activity(
+        ingest, request, start_to_close_timeout=timedelta(seconds=30), retry_policy=RetryPolicy(maximum_attempts=1)
+    )
+
+
+@workflow.defn(name="AgentWorkflow")
+class StandInAgent:
+    """Answers at once; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing."""
+
+    @workflow.init
+    def __init__(self, request: RunRequest) -> None:
+        self.request = request
+        self.status: Status = "running"
+        self.held = "wait" in request.question
+        self.feedback_received: tuple[Handled, ...] = ()
+
+    @workflow.run
+    async def run(self, request: RunRequest) -> Result:
+        if "read" in request.question:
+            for one in request.ingest:
+                await _ingest(one)
+        await workflow.wait_condition(lambda: not self.held)
+        if "fail" in request.question:
+            raise ApplicationError("the stand-in was told to fail", non_retryable=True)
+        if self.status in ("running", "paused"):
+            self.status = "no_evidence" if "nothing" in request.question else "done"
+        workflow.upsert_search_attributes([PHASE.value_set("done"), STATUS.value_set(self.status)])
+        status = cast(ResultStatus, self.status)
+        return Result(
+            id=RunId(workflow.info().workflow_id),
+            mode="RESEARCH",
+            question=request.question,
+            title="A stand-in report",
+            abstract="Nothing was read.",
+            sections=(ResultSection(topic="Only topic", markdown="One sentence.", claims=()),),
+            notes=(f"corpora: {', '.join(request.corpora)}", f"sections: {request.limits.max_sections}"),
+            feedback=self.feedback_received,
+            usage=Usage(),
+            status=status,
+        )
+
+    @workflow.signal
+    def feedback(self, feedback: Feedback) -> None:
+        at = workflow.now().isoformat()
+        self.feedback_received += (Handled(text=feedback.text, topic=feedback.topic, at=at),)
+
+    @workflow.signal
+    def pause(self) -> None:
+        self.status = "paused"
+
+    @workflow.signal
+    def resume(self) -> None:
+        self.status = "running"
+
+    @workflow.signal
+    def finish(self) -> None:
+        self.status, self.held = "finished_early", False
+
+    @workflow.signal
+    def cancel(self) -> None:
+        self.status, self.held = "cancelled", False
+
+    @workflow.query
+    def progress(self) -> Progress:
+        return Progress(
+            id=RunId(workflow.info().workflow_id),
+            question=self.request.question,
+            phase="write" if self.held else "done",
+            status=self.status,
+            topics=(TopicProgress(topic="Only topic", phase="drafting", claims=1, sources=1, coverage=0.5),),
+            feedback=self.feedback_received,
+            last="the stand-in waits" if self.held else "",
+        )
+
+    @workflow.query
+    def state(self) -> RunState:
+        return RunState(progress=self.progress(), corpora=self.request.corpora, paused=self.status == "paused")
+
+
+@workflow.defn(name="IngestWorkflow")
+class StandInIngest:
+    """Reads nothing and says it did."""
+
+    @workflow.run
+    async def run(self, request: IngestRequest) -> IngestReport:
+        return await _ingest(request)
+
+
+@workflow.defn(name="CorpusWorkflow")
+class StandInCorpus:
+    """Knows one corpus."""
+
+    @workflow.run
+    async def run(self, request: CorpusRequest) -> CorpusReply:
+        known = request.corpus in (None, STATS.corpus)
+        if request.action == "drop":
+            return CorpusReply(dropped=known)
+        return CorpusReply(corpora=(STATS,) if known else ())
+
+
+async def main() -> None:
+    """Work until told to stop."""
+    client = await connection.connect(Settings())
+    workflows = [StandInAgent, StandInIngest, StandInCorpus]
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest]):
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,130 @@
+"""How progress looks, on a terminal and off it."""
+
+import io
+import itertools
+
+from rich.console import Console
+
+from commands.display import LiveDisplay, PlainDisplay, Snapshot, changes, display_for, render
+from tenure.contracts.base import RunId
+from tenure.contracts.corpus import IngestProgress
+from tenure.contracts.run import Handled, Progress, TopicProgress, Usage
+
+WRITING = Progress(
+    id=RunId("r"),
+    question="Why?",
+    phase="write",
+    revision=1,
+    topics=(
+        TopicProgress(topic="Causes", phase="done", claims=7, sources=3, coverage=0.75),
+        TopicProgress(topic="[bold]Effects", phase="drafting"),
+    ),
+    usage=Usage(calls=12, tokens_in=1500, tokens_out=250, searches=4),
+    last="found a passage about causes",
+)
+
+
+def drawn(snapshot: Snapshot, width: int = 100) -> str:
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+    console.print(render(snapshot))
+    return console.export_text()
+
+
+def test_live_table_shows_topics_and_figures() -> None:
+    """The table has a row for each topic with its state, claims, sources and coverage."""
+    text = drawn(Snapshot(WRITING, seconds=75))
+
+    row = next(line for line in text.splitlines() if "Causes" in line)
+    assert "writing sections (revision 1)" in text
+    assert "1:15" in text
+    assert row.split()[1:4] == ["done", "7", "3"]
+    assert "75%" in row
+    assert "1,500 + 250 tokens · 12 calls · 4 searches" in text
+    assert "found a passage about causes" in text
+
+
+def test_markup_in_a_topic_is_text() -> None:
+    """A heading from a document cannot style the terminal."""
+    assert "[bold]Effects" in drawn(Snapshot(WRITING))
+
+
+def test_run_without_a_model_is_called_offline() -> None:
+    """Where no token was used the table says so instead of a zero."""
+    assert "offline · 0 calls" in drawn(Snapshot(WRITING.model_copy(update={"usage": Usage()})))
+
+
+def test_ingestion_has_a_bar() -> None:
+    """Reading documents shows how many of them are done, also before the run answers."""
+    text = drawn(
+        Snapshot(None, IngestProgress(stage="reading", files_done=3, files_total=12, chunks=40, last="/a/b.md"))
+    )
+
+    assert "reading the documents" in text
+    assert "reading: 3 of 12 files, 40 chunks, b.md" in text
+
+
+def test_waiting_is_said() -> None:
+    """Before anybody answers, the table says what is waited for."""
+    assert "waiting for a worker" in drawn(Snapshot())
+
+
+def test_narrow_terminal_is_enough() -> None:
+    """No line is longer than the terminal."""
+    assert max(len(line) for line in drawn(Snapshot(WRITING), width=60).splitlines()) <= 60
+
+
+def test_plain_lines_come_once_per_change() -> None:
+    """The same snapshot twice says nothing the second time; a change says one line."""
+    before = Snapshot(WRITING)
+    after = Snapshot(
+        WRITING.model_copy(
+            update={
+                "topics": (WRITING.topics[0], WRITING.topics[1].model_copy(update={"phase": "done", "claims": 2})),
+                "feedback": (Handled(text="be brief", at="2026-01-01T00:00:00Z"),),
+            }
+        )
+    )
+
+    assert list(changes(before, before)) == []
+    assert list(changes(before, after)) == [
+        "[bold]Effects: done (2 claims, 0 sources, coverage 0%)",
+        "feedback received: be brief",
+    ]
+
+
+def test_long_ingestion_makes_ten_lines() -> None:
+    """A thousand files do not make a thousand lines in a log."""
+    steps = [Snapshot(None, IngestProgress(stage="reading", files_done=n, files_total=1000)) for n in range(1000)]
+    lines = [line for before, now in itertools.pairwise(steps) for line in changes(before, now)]
+
+    assert len(lines) == 9
+
+
+def test_paused_and_ended_runs_are_named() -> None:
+    """A status other than running is what the headline says."""
+    paused = WRITING.model_copy(update={"status": "paused"})
+    early = WRITING.model_copy(update={"status": "finished_early", "revision": 0})
+
+    assert "paused while writing sections (revision 1)" in list(changes(Snapshot(), Snapshot(paused)))
+    assert "finished early" in list(changes(Snapshot(), Snapshot(early)))
+
+
+def test_display_follows_the_stream() -> None:
+    """A terminal gets the live table, anything else plain lines with the time."""
+    file = io.StringIO()
+    with display_for(Console(file=file, width=100)) as display:
+        display.show(Snapshot(WRITING, seconds=5))
+
+    assert isinstance(display, PlainDisplay)
+    assert isinstance(display_for(Console(file=io.StringIO(), force_terminal=True)), LiveDisplay)
+    assert file.getvalue().splitlines()[0] == "[0:05] writing sections (revision 1)"
+
+
+def test_live_display_prints_words_above_the_table() -> None:
+    """What is said stays on the screen, and the table goes at the end."""
+    file = io.StringIO()
+    with LiveDisplay(Console(file=file, width=100, force_terminal=True)) as display:
+        display.show(Snapshot(WRITING))
+        display.say("no worker polls")
+
+    assert "no worker polls" in file.getvalue()

@@ -1,0 +1,87 @@
+"""The grammar of the command line."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from commands.parser import build_parser
+
+COMMANDS = {
+    "start": ["Why?"],
+    "watch": ["r"],
+    "list": [],
+    "state": ["r"],
+    "report": ["r"],
+    "feedback": ["r", "more"],
+    "pause": ["r"],
+    "resume": ["r"],
+    "finish": ["r"],
+    "cancel": ["r"],
+    "up": [],
+    "down": [],
+    "status": [],
+    "doctor": [],
+    "ingest": ["docs"],
+    "corpus": ["list"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_handler(command: str) -> None:
+    """Each command is accepted, with --json, and names a function that exists."""
+    arguments = build_parser().parse_args([command, *COMMANDS[command], "--json"])
+    module, function = arguments.handler.split(":")
+
+    assert arguments.json
+    assert callable(getattr(import_module(module), function))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["start"],
+        ["start", "  "],
+        ["start", "Why?", "--mode", "poetry"],
+        ["start", "Why?", "--format", "html"],
+        ["start", "Why?", "--max-sections", "0"],
+        ["start", "Why?", "--max-sections", "13"],
+        ["start", "Why?", "--max-revisions", "many"],
+        ["start", "Why?", "--web"],
+        ["start", "Why?", "--max-cycles", "3"],
+        ["corpus", "burn"],
+        ["ingest"],
+        ["feedback", "r"],
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Unknown options, those of later versions included, and values out of range end with code 2."""
+    with pytest.raises(SystemExit) as caught:
+        build_parser().parse_args(arguments)
+
+    assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_paths_and_corpora_may_be_repeated() -> None:
+    """--docs and --corpus collect what they are given."""
+    arguments = build_parser().parse_args(["start", "Why?", "--docs", "a", "--docs", "b", "--corpus", "c"])
+
+    assert (arguments.docs, arguments.corpus) == (["a", "b"], ["c"])
+
+
+def test_grammar_loads_nothing_slow() -> None:
+    """Help and mistakes are answered without loading Temporal, the knowledge base or a model."""
+    program = (
+        "import sys, client\n"
+        "from commands.parser import build_parser\n"
+        "build_parser()\n"
+        "print([name for name in ('temporalio', 'pydantic', 'lancedb', 'openai', 'rich') if name in sys.modules])\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
