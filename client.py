@@ -48,14 +48,16 @@ def _explain(error: Exception) -> tuple[int, str]:
     from pydantic import ValidationError
 
     from connection import CannotReach
+    from tenure.settings import Settings
     from tenure.stack.errors import StackError
 
     if isinstance(error, StackError | CannotReach):
         return 4, str(error)
-    if isinstance(error, ValidationError):
+    if isinstance(error, ValidationError) and error.title == Settings.__name__:
         first = error.errors()[0]
-        name = "_".join(str(part) for part in first["loc"]).upper()
-        return 2, f"setting {name} is not valid: {first['msg'].lower()}"
+        field = str(first["loc"][0])
+        name = f"TENURE_{field.upper()}" if field in Settings.model_fields else field
+        return 2, f"{name} is not valid: {first['msg'].lower()}"
     words = " ".join(str(error).split())[:300] or "no more is known"
     return 1, f"{type(error).__name__}: {words} (TENURE_LOG_LEVEL=DEBUG shows where)"
 

@@ -5,6 +5,7 @@ local stack, on 127.0.0.1 and the port of the settings. The converter is set her
 programs with different converters cannot read each other.
 """
 
+import asyncio
 import re
 from datetime import timedelta
 
@@ -15,6 +16,9 @@ from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 from tenure.settings import Settings
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
+
+ANSWER_SECONDS = 10.0
+"""How long a server may take from the first packet to its first answer."""
 
 
 class CannotReach(Exception):
@@ -54,7 +58,11 @@ async def connect(settings: Settings) -> Client:
     """
     config = _connect_config(profile(), settings)
     try:
-        return await Client.connect(**config, data_converter=pydantic_data_converter, connect_timeout=CONNECT_TIMEOUT)
+        # The SDK's own time-out ends with the TCP connection; what accepts it may still never speak.
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await Client.connect(
+                **config, data_converter=pydantic_data_converter, connect_timeout=CONNECT_TIMEOUT
+            )
     except (RuntimeError, ValueError, OSError) as error:
         raise CannotReach(str(config.get("target_host")), _reason(str(error))) from error
 
@@ -71,4 +79,8 @@ def _reason(message: str) -> str:
     quoted: list[str] = re.findall(r'(?:message|error): "([^"]+)"', message)
     if quoted:
         return quoted[-1].lower() if quoted[-1].istitle() else quoted[-1]
-    return "it does not answer in time" if "timed out" in message.lower() else " ".join(message.split())[:200]
+    return (
+        "it does not answer in time"
+        if not message or "timed out" in message.lower()
+        else " ".join(message.split())[:200]
+    )

@@ -1,14 +1,19 @@
 """A running stack with the stand-in worker, and the command line as a process against it."""
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+import client
 from tenure.settings import Settings
 from tenure.stack import local
 from tests.stack.conftest import free_ports
@@ -18,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class CommandLine:
-    """Runs `client.py` for a home, in a process of its own."""
+    """Runs commands for a home."""
 
     settings: Settings
 
@@ -35,6 +40,7 @@ class CommandLine:
         }
 
     def popen(self, *arguments: str, extra: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """Start a command in a process of its own, as a person does."""
         return subprocess.Popen(
             [sys.executable, str(ROOT / "client.py"), *arguments],
             stdout=subprocess.PIPE,
@@ -46,9 +52,17 @@ class CommandLine:
         )
 
     def __call__(self, *arguments: str, extra: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        with self.popen(*arguments, extra=extra) as process:
-            out, err = process.communicate(timeout=45)
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        """Run a command in this process, which spares the imports; a thread, since its event loop is its own."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            patch.dict(os.environ, self.environment(extra), clear=True),
+            chdir(self.settings.home.parent),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            ThreadPoolExecutor(1) as thread,
+        ):
+            code = thread.submit(client.main, arguments).result(timeout=45)
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def no_stack(home: Path) -> CommandLine:
@@ -60,12 +74,13 @@ def no_stack(home: Path) -> CommandLine:
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
     """The command line of a home whose stack runs the stand-in worker."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as without:
         for name in list(os.environ):
             if name.startswith(("TENURE_", "TEMPORAL_", "OPENAI_")):
-                patch.delenv(name)
-        patch.setenv("PYTHONPATH", str(ROOT))
+                without.delenv(name)
+        without.setenv("PYTHONPATH", str(ROOT))
         line = no_stack(tmp_path_factory.mktemp("commands") / "home")
         local.up(line.settings, worker_command=[sys.executable, str(Path(__file__).parent / "stand_in_worker.py")])
+    assert line("up").returncode == 0  # returns when the worker asks for work
     yield line
     local.down(line.settings)

@@ -21,13 +21,14 @@ def error_line(text: str) -> str:
 
 
 def test_start_prints_the_report_and_nothing_else(running: CommandLine) -> None:
-    """The report is on standard output; where it can be had again is on standard error."""
-    done = running("start", "What is this?", "--id", "plain-1")
+    """As a process: the report is on standard output; where it can be had again is on standard error."""
+    with running.popen("start", "What is this?", "--id", "plain-1") as process:
+        out, err = process.communicate(timeout=45)
 
-    assert done.returncode == 0
-    assert done.stdout.startswith("# A stand-in report\n")
-    assert f"http://127.0.0.1:{running.settings.ui_port}/namespaces/default/workflows/plain-1" in done.stderr
-    assert "client.py report plain-1" in done.stderr
+    assert process.returncode == 0
+    assert out.startswith("# A stand-in report\n")
+    assert f"http://127.0.0.1:{running.settings.ui_port}/namespaces/default/workflows/plain-1" in err
+    assert "client.py report plain-1" in err
 
 
 def test_json_is_one_document(running: CommandLine, tmp_path: Path) -> None:
