@@ -1,0 +1,141 @@
+"""The settings reference, `docs/settings.md`, out of the docstrings of `tenure/settings.py`.
+
+`python -m tenure.settings_reference` writes it. A setting is described in one place only, so that the
+page cannot tell something else than the code.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from pydantic import AliasChoices, SecretStr
+from pydantic.fields import FieldInfo
+
+from tenure.settings import Settings
+
+PUBLISHED: Final = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
+"""Where the reference is published."""
+
+GROUPS: Final = {
+    "Home, ports and knowledge base": (
+        "Settings of the home say where Tenure keeps its state and where it listens. Each home has a stack, runs and "
+        "a knowledge base of its own.",
+        ("home", "temporal_port", "ui_port", "lancedb_uri", "log_level"),
+    ),
+    "Chat model and embedding model": (
+        "Model settings connect Tenure to an OpenAI-compatible server. Without a key and an address, the offline twins "
+        "and the built-in embedding model do the work.",
+        (
+            *("openai_api_key", "openai_base_url", "model", "fast_model", "model_timeout", "model_calls_per_second"),
+            *("embedding_model", "embedding_threads"),
+        ),
+    ),
+    "Limits of a run": (
+        "Limits bound the length of a report and the effort of a run. The client reads them and sends them along with "
+        "the question, so a running run keeps the limits it was started with.",
+        (
+            *("max_sections", "max_reflexions", "max_revisions", "passages_per_section", "max_per_source"),
+            *("min_relevance", "parallel_sections"),
+        ),
+    ),
+    "Chunks of documents": (
+        "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
+        "cut anew the next time.",
+        ("chunk_tokens",),
+    ),
+}
+"""Settings by subject, with a sentence or two on each subject."""
+
+_HEAD: Final = """\
+# Settings
+
+Tenure is configured by environment variables or by a file named `.env` in the folder where a command runs. \
+A variable of the environment wins over the same variable in the file, and an empty variable counts as not set. \
+A value outside its range is refused with one line that names the setting and with exit code 2.
+
+A changed setting takes effect with the next command. \
+The worker of the local stack is replaced by `start` and `up` when settings that concern it have changed. \
+Workers that were started by hand have to be restarted by hand.
+"""
+
+_TAIL: Final = """\
+## Variables of the Temporal connection
+
+The connection to a Temporal server is described by the standard variables of Temporal, such as `TEMPORAL_ADDRESS`, \
+`TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_CLIENT_CERT_PATH` and `TEMPORAL_PROFILE`. \
+Variables of Temporal are read from the environment and not from the file `.env`. \
+Without an address, the client and the worker use the local server on the port of `TENURE_TEMPORAL_PORT`.
+"""
+
+_BOUNDS: Final = {"ge": "from {}", "gt": "above {}", "le": "to {}", "lt": "below {}"}
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    alias = Settings.model_fields[name].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"TENURE_{name.upper()}"
+
+
+def reference() -> str:
+    """Return the settings reference as Markdown."""
+    return "\n".join([_HEAD, *(_group(title, *group) for title, group in GROUPS.items()), _TAIL])
+
+
+def _group(title: str, about: str, names: tuple[str, ...]) -> str:
+    """Set one subject: a heading, a paragraph, a table."""
+    rows = "\n".join(_row(name, Settings.model_fields[name]) for name in names)
+    return f"## {title}\n\n{about}\n\n| variable | meaning | values | default |\n|---|---|---|---|\n{rows}\n"
+
+
+def _row(name: str, field: FieldInfo) -> str:
+    """Set one setting as a row of its table."""
+    meaning = re.sub(r"`(\w+)`", _named, field.description or "")
+    cells = (f"`{variable(name)}`", meaning, _values(field), _default(field.default))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _named(match: re.Match[str]) -> str:
+    """Name a setting that another's description mentions by its variable."""
+    return f"`{variable(match[1])}`" if match[1] in Settings.model_fields else match[0]
+
+
+def _values(field: FieldInfo) -> str:
+    """Say which values a setting takes."""
+    choices = [choice for choice in get_args(field.annotation) if isinstance(choice, str)]
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    kind = next(name for types, name in _KINDS if any(_is(field.annotation, wanted) for wanted in types))
+    return " ".join([kind, *_bounds(field)])
+
+
+_KINDS: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
+    ((int,), "whole number"),
+    ((float,), "number"),
+    ((Path,), "path"),
+    ((SecretStr,), "secret text"),
+    ((str,), "text"),
+)
+
+
+def _is(annotation: Any, wanted: type) -> bool:
+    """Tell whether a setting is of a type, be it optional or not."""
+    return annotation is wanted or wanted in get_args(annotation)
+
+
+def _bounds(field: FieldInfo) -> Iterator[str]:
+    """Yield the bounds of a number in words, the lower one first."""
+    for attribute, words in _BOUNDS.items():
+        for constraint in field.metadata:
+            if (bound := getattr(constraint, attribute, None)) is not None:
+                yield words.format(f"{bound:g}")
+
+
+def _default(value: object) -> str:
+    """Set a default; an empty one stays empty."""
+    return "" if value in (None, "") else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+if __name__ == "__main__":
+    PUBLISHED.write_text(reference(), encoding="utf-8")
+    print(f"wrote {PUBLISHED}")
