@@ -78,7 +78,7 @@ def _reason(message: str) -> str:
     """Find the words for a person in the transport's nested error."""
     quoted: list[str] = re.findall(r'(?:message|error): "([^"]+)"', message)
     if quoted:
-        return quoted[-1].lower() if quoted[-1].istitle() else quoted[-1]
+        return quoted[-1][0].lower() + quoted[-1][1:]
     return (
         "it does not answer in time"
         if not message or "timed out" in message.lower()

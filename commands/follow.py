@@ -9,7 +9,7 @@ from temporalio.service import RPCError
 
 from commands.display import Display
 from commands.errors import CommandError, Detached, Unreachable
-from commands.monitor import is_lost, look, why_nobody_works
+from commands.monitor import is_lost, look, what_died, who_is_missing
 from commands.place import Place
 from commands.session import refusal
 from commands.texts import failure
@@ -20,7 +20,7 @@ LOOK_SECONDS = 0.5
 """Pause between two looks."""
 
 WORKER_GRACE_SECONDS = 20.0
-"""How long a run may stand before its worker is looked for; a worker needs some seconds to start."""
+"""How long a run may stand before a worker is missed; one needs some seconds to start."""
 
 LOST_SECONDS = 60.0
 """How long the server may be away before following is given up; the run itself is safe."""
@@ -102,9 +102,10 @@ async def _watch(
         try:
             snapshot = await look(client, handle, query=query)
             display.show(snapshot)
-            standing = query and snapshot.progress is None
-            if (standing or not query) and time.monotonic() - began > WORKER_GRACE_SECONDS:
-                found = await why_nobody_works(client, place)
+            if snapshot.progress is None:
+                found = what_died(place)
+                if not found and time.monotonic() - began > WORKER_GRACE_SECONDS:
+                    found = await who_is_missing(client)
                 if found and found != complaint:
                     display.say(found)
                 complaint = found

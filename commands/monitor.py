@@ -72,16 +72,18 @@ async def workers_polling(client: Client, since: datetime | None = None) -> int:
     return sum(poller.last_access_time.ToDatetime(UTC) >= oldest for poller in reply.pollers)
 
 
-async def why_nobody_works(client: Client, place: Place) -> str:
-    """Say in one line why a run does not move; empty where a worker is there.
+def what_died(place: Place) -> str:
+    """Say in one line which process of this home's stack has died; empty where none has."""
+    notes = local.status(place.settings).notes if place.is_local else ()
+    return notes[0] if notes else ""
+
+
+async def who_is_missing(client: Client) -> str:
+    """Say in one line that no worker polls; empty where one does.
 
     Raises:
         RPCError: the server does not answer.
     """
-    if place.is_local:
-        notes = local.status(place.settings).notes
-        if notes:
-            return notes[0]
     if await workers_polling(client):
         return ""
     return f"no worker polls the task queue {TENURE_QUEUE!r}: start one with `python client.py up`"

@@ -100,7 +100,7 @@ def last_line(log: Path, start: int = 0) -> str:
     except FileNotFoundError:
         return "its log is empty"
     lines = [line for line in _ANSI.sub("", text).splitlines() if line.strip()]
-    return lines[-1].strip()[:400] if lines else "its log is empty"
+    return lines[-1].strip()[:200] if lines else "its log is empty"
 
 
 def log_size(log: Path) -> int:
