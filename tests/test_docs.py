@@ -1,0 +1,144 @@
+"""The manual is current: generated pages, commands, links, and what the README tells people to type."""
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from commands.parser import build_parser
+from tenure.algorithms.chunking import sections
+from tenure.algorithms.outline import is_generic
+from tenure.settings import Settings
+from tenure.settings_reference import GROUPS, PUBLISHED, reference, variable
+from tenure.sources.parse import parse
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
+CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """Return the real parser of each command."""
+    (found,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
+def shell_lines(text: str) -> list[str]:
+    """Return the lines of all shell examples."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def test_the_settings_reference_is_current() -> None:
+    """docs/settings.md is what `python -m tenure.settings_reference` writes."""
+    assert PUBLISHED.read_text(encoding="utf-8") == reference()
+
+
+def test_every_setting_has_a_place_in_the_reference() -> None:
+    """The groups of the reference hold each setting once, and no other."""
+    named = [name for _, names in GROUPS.values() for name in names]
+
+    assert sorted(named) == sorted(Settings.model_fields)
+
+
+def test_the_reference_names_the_variable_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting is changed by the variable that the reference names for it."""
+    monkeypatch.setenv(variable("max_sections"), "3")
+    monkeypatch.setenv(variable("openai_base_url"), "http://127.0.0.1:9/v1")
+
+    assert (Settings().max_sections, Settings().openai_base_url) == (3, "http://127.0.0.1:9/v1")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_names_no_variable_that_nothing_reads(path: Path) -> None:
+    """Every TENURE_ or OPENAI_ variable of the manual is a setting."""
+    used = set(re.findall(r"\b(?:TENURE|OPENAI)_[A-Z_]+\b", path.read_text(encoding="utf-8")))
+
+    assert used <= {variable(name) for name in Settings.model_fields}
+
+
+@pytest.mark.parametrize("name", commands())
+def test_the_command_reference_names_every_command_and_option(name: str) -> None:
+    """docs/cli.md has a heading for each command, an example of it, and all its options."""
+    headings = [line for line in CLI.splitlines() if line.startswith("## ")]
+    options = {
+        option
+        for action in commands()[name]._actions
+        for option in action.option_strings
+        if option not in ("-h", "--help")
+    }
+
+    assert any(re.search(rf"\b{name}\b", heading.split(":")[0]) for heading in headings)
+    assert any(line.startswith(f"python client.py {name}") for line in shell_lines(CLI))
+    assert {option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", CLI)} == set()
+
+
+@pytest.mark.parametrize("path", LINKED, ids=lambda path: path.name)
+def test_every_example_of_the_client_parses(path: Path) -> None:
+    """The real parser accepts each client command that a page shows."""
+    for line in shell_lines(path.read_text(encoding="utf-8")):
+        found = re.search(r"(?:python|uv run) client\.py (?P<arguments>.*?)(?:\s+#.*)?$", line)
+        if found:
+            build_parser().parse_args(shlex.split(found["arguments"]))
+
+
+@pytest.mark.parametrize("path", LINKED, ids=lambda path: path.name)
+def test_links_inside_the_repository_resolve(path: Path) -> None:
+    """Every relative link leads to a file, and every fragment to a heading of it."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, fragment = target.partition("#")
+        goal = (path.parent / file) if file else path
+
+        assert goal.is_file(), target
+        assert not fragment or fragment in _anchors(goal), target
+
+
+def _anchors(path: Path) -> set[str]:
+    """Return the anchors of a page's headings, as web front ends of repositories make them."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    """No page of the manual is missing from the README's table."""
+    assert {path.name for path in PAGES if f"(docs/{path.name})" not in README} == set()
+
+
+def test_the_readme_starts_with_the_two_commands() -> None:
+    """The first shell lines of the README run a report over docs/ and the tests, set-up included."""
+    install = "PIP_BREAK_SYSTEM_PACKAGES=1 pip install uv && uv run "
+    report, tests, *_ = shell_lines(README)
+
+    assert report.startswith(f'{install}client.py start "')
+    assert tests == f"{install}pytest"
+
+
+def test_the_readme_is_short() -> None:
+    """The README is read in one go."""
+    assert len(README.splitlines()) <= 120
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_headings_name_a_subject(path: Path) -> None:
+    """Below its title a page has no heading that every document has: the outliner could not use it as a topic."""
+    document = parse(path)
+    names = {name for section in sections(document.text) for name in section.path} - {document.title}
+
+    assert {name for name in names if is_generic(name)} == set()
+
+
+def test_no_sentence_of_the_manual_stands_on_two_pages() -> None:
+    """A fact has one place; a report over the manual would otherwise cite the same words twice."""
+    places: dict[str, set[str]] = {}
+    for path in PAGES:
+        for sentence in re.split(r"(?<=[.:])\s+", parse(path).text):
+            if len(sentence.split()) >= 6:
+                places.setdefault(sentence.strip().lower(), set()).add(path.name)
+
+    assert {sentence: pages for sentence, pages in places.items() if len(pages) > 1} == {}
