@@ -45,7 +45,7 @@ SECTIONS = {"simple": 2, "moderate": 4, "complex": 12}
 """Topics by complexity, before the run's own limit."""
 
 ABSTRACT_PASSAGES = 24
-"""Passages shown to the reflector and the abstract writer."""
+"""Passages shown to the reflector and the abstract writer, more only where more are cited."""
 
 
 @workflow.defn
@@ -304,10 +304,10 @@ class ResearchWorkflow(Steered):
         )
 
     def _shown(self) -> tuple[PassageRef, ...]:
-        """Return the passages for roles that see the whole report: those that are cited, then D."""
-        cited = {c.source for s in self._sections() for claim in s.draft.claims for c in claim.citations}
-        of_sections = [tuple(p for p in r.evidence if p.source in cited)[:6] for r in self.results.values()]
-        return _together([*of_sections, self.request.evidence])[:ABSTRACT_PASSAGES]
+        """Return the passages for roles that see the whole report: every cited one, then D."""
+        cited = {c.chunk for s in self._sections() for claim in s.draft.claims for c in claim.citations}
+        of_sections = [tuple(p for p in r.evidence if p.chunk in cited) for r in self.results.values()]
+        return _together([*of_sections, self.request.evidence])[: max(len(cited), ABSTRACT_PASSAGES)]
 
     async def _compose(self) -> ReportDraft:
         """Give the report its title and abstract; a cancelled one gets by without."""
@@ -335,8 +335,8 @@ class ResearchWorkflow(Steered):
             mode="RESEARCH",
             question=self.request.question,
             title=title,
-            abstract=without_repeats([*(s.draft for s in sections), abstract])[-1],
-            sections=sections,
+            abstract=abstract,
+            sections=self._beside(abstract, sections),
             further_considerations=self.considerations,
             critiques=tuple(self.critiques),
             decisions=(*self.decisions, self._why_ended()),
@@ -346,6 +346,11 @@ class ResearchWorkflow(Steered):
             notes=tuple(dict.fromkeys(self.notes)),
             status=self._status(bool(sections)),
         )
+
+    def _beside(self, abstract: Draft, sections: tuple[SectionDraft, ...]) -> tuple[SectionDraft, ...]:
+        """Return the sections without the sentences that the abstract has in their place."""
+        kept = without_repeats([abstract, *(section.draft for section in sections)])[1:]
+        return tuple(s.model_copy(update={"draft": d}) for s, d in zip(sections, kept, strict=True) if d.claims)
 
     def _status(self, written: bool) -> ResultStatus:
         if self.cancelled:

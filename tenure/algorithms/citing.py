@@ -45,6 +45,7 @@ def _citation(text: str, passage: Passage) -> Citation:
     start, end = _best_span(text, passage)
     return Citation(
         source=passage.source,
+        chunk=passage.chunk,
         start=passage.start + start,
         end=passage.start + end,
         quote=passage.text[start:end],

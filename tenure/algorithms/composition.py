@@ -4,6 +4,9 @@ The classical twin of writing. Each excerpt belongs to the topic it is nearest t
 sections written at the same time from the same passages never say the same thing.
 """
 
+import math
+import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,8 +19,17 @@ from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage, Vectors
 from tenure.algorithms.text import fingerprint, stems, words
 
-FLOOR = 0.28
+FLOOR = 0.35
 """Score below which an excerpt says nothing on the topic."""
+ENOUGH_TO_CENTRE = 20
+"""Candidates from which their common direction means something."""
+NEAR_BEST = 0.68
+"""Share of the best excerpt's score that another must have: what is much weaker only dilutes the section."""
+REPORT_WORDS, SHORTEST, LONGEST = 900, 180, 320
+"""Words of a report, shared among its sections, and the bounds of a section."""
+SUMMARIES = frozenset("abstract summary introduction overview".split())
+"""Headings under which a document says what it is about."""
+_VOICE = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
 FOCUS_WEIGHT = 0.9
 """How much likeness to a wish counts against likeness to the topic."""
 NEAREST_MARGIN = 0.03
@@ -62,8 +74,8 @@ def compose(
     wish: Wish,
     passages: Sequence[Passage],
     encode: Encoder,
-    target_words: int = 190,
-    max_excerpts: int = 9,
+    target_words: int | None = None,
+    max_excerpts: int = 12,
     said: Collection[str] = (),
 ) -> list[ComposedBlock]:
     """Compose a text of about `target_words` words; empty where no excerpt is on the topic.
@@ -72,7 +84,7 @@ def compose(
         wish: what the text is to be about.
         passages: evidence, best first.
         encode: sentence encoder.
-        target_words: length aimed at.
+        target_words: length aimed at; None for a share of `REPORT_WORDS` by the number of sections.
         max_excerpts: excerpts at the most.
         said: fingerprints of sentences that stand elsewhere and may not be repeated.
     """
@@ -81,9 +93,9 @@ def compose(
         return []
     vectors = encode([candidate.text for candidate in candidates])
     scores = _scores(wish, candidates, vectors, passages, encode)
-    order = mmr(scores, vectors, max_excerpts, floor=FLOOR)
-    chosen = _focused_first(wish, candidates, vectors, encode, order)
-    kept = _within(chosen, candidates, target_words)
+    order = mmr(scores, vectors, max_excerpts, floor=max(FLOOR, NEAR_BEST * float(scores.max())))
+    chosen = _focused_first(wish, scores, vectors, encode, order)
+    kept = _within(chosen, candidates, target_words or _share(len(wish.others) + 1))
     return _arrange([candidates[index] for index in kept], passages, {candidates[i]: float(scores[i]) for i in kept})
 
 
@@ -103,29 +115,73 @@ def _scores(
 ) -> NDArray[np.float32]:
     anchors = encode([wish.topic, wish.question, *wish.others, *wish.focus])
     near = vectors @ anchors.T
-    topic, question = near[:, 0], near[:, 1]
     others, focus = near[:, 2 : 2 + len(wish.others)], near[:, 2 + len(wish.others) :]
     wanted = set(stems(wish.topic)) | set(stems(wish.question))
-    overlap = [len(wanted.intersection(stems(c.text))) / max(1, len(wanted)) for c in candidates]
-    prior = [passages[c.passage - 1].relevance for c in candidates]
+    prior = np.asarray([passages[c.passage - 1].relevance for c in candidates])
+    leading = np.asarray([_leading(c, passages[c.passage - 1], wanted) for c in candidates])
     score: NDArray[np.float32] = (
-        0.5 * topic + 0.25 * question + 0.15 * np.asarray(overlap) + 0.15 * np.asarray(prior)
+        0.25 * near[:, 0]
+        + 0.3 * _set_apart(vectors, anchors[0])
+        + 0.1 * near[:, 1]
+        + 0.25 * _overlap(candidates, wanted)
+        + 0.3 * prior
+        + leading
     ).astype(np.float32)
     if others.shape[1]:
-        score[others.max(axis=1) > topic + NEAREST_MARGIN] = -1.0
+        score[others.max(axis=1) > near[:, 0] + NEAREST_MARGIN] = -1.0
     if focus.shape[1]:
         score = np.maximum(score, FOCUS_WEIGHT * focus.max(axis=1))
     return score
 
 
+def _set_apart(vectors: Vectors, anchor: Vectors) -> NDArray[np.float32]:
+    """Return cosines with the direction that all candidates share taken out.
+
+    In a corpus about one subject every sentence resembles every question; what is left after the
+    common direction is gone tells the candidates apart.
+    """
+    if len(vectors) < ENOUGH_TO_CENTRE:
+        return vectors @ anchor
+    common = vectors.mean(axis=0)
+    left, wanted = vectors - common, anchor - common
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(wanted)
+    apart: NDArray[np.float32] = (left @ wanted / np.maximum(lengths, 1e-6)).astype(np.float32)
+    return apart
+
+
+def _overlap(candidates: Sequence[Excerpt], wanted: set[str]) -> NDArray[np.float32]:
+    """Return the share of the wanted words each candidate has, a word weighing more the fewer have it."""
+    held = [wanted.intersection(stems(candidate.text)) for candidate in candidates]
+    frequency = Counter(word for words_held in held for word in words_held)
+    weight = {word: math.log(1 + len(candidates) / (1 + frequency[word])) for word in wanted}
+    whole = sum(weight.values()) or 1.0
+    return np.asarray([sum(weight[word] for word in sorted(found)) / whole for found in held], dtype=np.float32)
+
+
+def _leading(candidate: Excerpt, passage: Passage, wanted: set[str]) -> float:
+    """Return a bonus for what states a subject first: an opening sentence, a summary, a sentence about the topic."""
+    first = candidate.sentences[0]
+    summary = bool(passage.heading_path) and passage.heading_path[-1].casefold().strip(" .:") in SUMMARIES
+    about = bool(wanted.intersection(stems(" ".join(first.text.split()[:6]))))
+    voice = bool(_VOICE.search(candidate.text)) or first.text.startswith(("If ", "Unless "))
+    return (0.05 if summary else 0.0) + (0.05 if about else 0.0) - (0.08 if voice else 0.0)
+
+
+def _share(sections: int) -> int:
+    return min(LONGEST, max(SHORTEST, REPORT_WORDS // sections))
+
+
 def _focused_first(
-    wish: Wish, candidates: Sequence[Excerpt], vectors: Vectors, encode: Encoder, order: list[int]
+    wish: Wish, scores: NDArray[np.float32], vectors: Vectors, encode: Encoder, order: list[int]
 ) -> list[int]:
     """Put the excerpt nearest to each wish in front, so that no length bound can cut it off."""
     if not wish.focus:
         return order
-    nearest = [int(index) for index in np.argmax(encode(list(wish.focus)) @ vectors.T, axis=1)]
-    return list(dict.fromkeys([*nearest, *order]))
+    eligible = [index for index in range(len(scores)) if scores[index] >= FLOOR]
+    if not eligible:
+        return order
+    nearest = np.argmax(encode(list(wish.focus)) @ vectors[eligible].T, axis=1)
+    return list(dict.fromkeys([*(eligible[int(index)] for index in nearest), *order]))
 
 
 def _within(order: Sequence[int], candidates: Sequence[Excerpt], target_words: int) -> list[int]:
@@ -162,7 +218,8 @@ def _arrange(
         if excerpt.kind == "list" or len(paragraph) >= 4 or (new_source and len(paragraph) >= 2):
             blocks.extend(_paragraph(paragraph))
             paragraph = []
-        title = passages[excerpt.passage - 1].title
+        # Named once: a paragraph that goes on with the same document may say "this document" again.
+        title = passages[excerpt.passage - 1].title if new_source or not paragraph else ""
         if excerpt.kind == "list":
             blocks.extend(_list_blocks(excerpt, title))
         else:

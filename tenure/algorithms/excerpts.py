@@ -1,8 +1,8 @@
 """Excerpts: pieces of a passage that can stand in a report on their own.
 
 An extractive report reads well only if no sentence needs the one that was left behind. So the unit
-of choice is not the sentence but the excerpt: a sentence that starts a thought with the sentences
-that lean on it ("This …", "It …"), or a list together with the sentence that introduces it.
+of choice is not the sentence but the excerpt: a sentence that starts a thought with those that carry
+it on, or a list together with the sentence that introduces it.
 """
 
 import re
@@ -16,10 +16,14 @@ from tenure.algorithms.text import Sentence, sentences, words
 
 MAX_RUN = 3
 """Sentences of one excerpt at the most."""
+MAX_RUN_WORDS = 75
+"""Words from which a run takes no further sentence."""
 
 _CONNECTIVE = re.compile(
     r"^(?:however|therefore|thus|also|moreover|furthermore|in addition|additionally|consequently|hence|similarly|"
-    r"finally|nevertheless|likewise|as a result|in other words|in particular|in short|of course|note that|note),?\s+",
+    r"finally|nevertheless|likewise|as a result|in other words|in particular|in short|of course|note that|note|notably|"
+    r"certainly|again|indeed|importantly|specifically|essentially|basically|ultimately|unfortunately|fortunately|"
+    r"obviously|clearly|naturally|in practice|on top of that|that said|with that said|admittedly)[,:]?\s+",
     re.IGNORECASE,
 )
 _LEANING = re.compile(
@@ -32,6 +36,8 @@ _LEANING = re.compile(
     r"unlike (?:this|that)|similar|as (?:above|before|such|noted))\b",
     re.IGNORECASE,
 )
+_EARLY_PRONOUN = re.compile(r"^(?:[\w-]+,? ){1,3}(?:it|they|this|these|those|them)\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"^[A-Z]{2,6}[ -]?\d+(?=:)")
 _DEIXIS = re.compile(
     r"^this (?:pep|document|page|proposal|paper|report|specification|guide|chapter|article|manual|note|rfc)\b",
     re.IGNORECASE,
@@ -40,9 +46,28 @@ _POINTING = re.compile(
     r"\b(?:see (?:below|above|also|the|section)|as follows|following (?:example|code|table|list|section)|"
     r"shown (?:below|above|here)|(?:above|below|previous|next) (?:example|section|code|table|figure)|"
     r"(?:fig(?:ure)?|table|section|listing) \d|described (?:above|below|here)|mentioned (?:above|earlier)|"
-    r"this (?:section|page|example))\b",
+    r"this (?:section|page|example)|(?:as|the) follow(?:s|ing)|(?:above|below)(?=[.,;:)]))\b",
     re.IGNORECASE,
 )
+_THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
+_ENUMERATED = re.compile(r"^(?:\d{1,3}|[a-z])[.)]\s", re.IGNORECASE)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|must|shall|should|will|would|does|do|did|isn't|"
+    r"aren't|can't|cannot|don't|doesn't|won't|becomes?|became|uses?|used|makes?|made|gives?|gave|takes?|took|needs?|"
+    r"means?|meant|keeps?|kept|runs?|ran|goes|went|comes?|came|gets?|got|holds?|held|says?|said|tells?|told|shows?|"
+    r"showed|works?|worked|allows?|allowed|provides?|provided|defines?|defined|describes?|described|contains?|returns?|"
+    r"returned|requires?|required|supports?|supported|proposes?|proposed|adds?|added|creates?|created|calls?|called|"
+    r"reads?|writes?|wrote|starts?|started|stops?|stopped|ends?|ended|leads?|led|causes?|caused|includes?|included|"
+    r"applies|applied|follows?|followed|specif(?:y|ies|ied)|introduced?s?|replaced?s?|depends?|expects?|treats?|"
+    r"stores?|stored|sends?|sent|waits?|waited|finds?|found|chooses?|chose|lets?|remains?|consists?|refers?|ensures?|"
+    r"enables?|enabled|prevents?|avoids?|reduces?|reduced|increases?|increased|improves?|improved|changes?|changed)\b",
+    re.IGNORECASE,
+)
+BACK_MATTER = frozenset(
+    """references acknowledgements acknowledgments acknowledgement copyright footnotes bibliography changelog credits
+    license thanks""".split()
+)
+"""Headings under which nothing is said about a subject."""
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|my|me|let's|let us)\b")
 _ENDS = tuple('.!)"”’%')
 
@@ -77,24 +102,36 @@ def presentable(sentence: Sentence) -> bool:
     return (
         5 <= count <= 55
         and text.endswith(_ENDS)
-        and (text[0].isupper() or text[0].isdigit() or text[0] in "\"“'‘`(")
+        and (text[0].isupper() or text[0].isdigit())
+        and not _ENUMERATED.match(text)
+        and bool(_VERB.search(text))
+        and text.count("(") == text.count(")")
+        and text.count('"') % 2 == 0
+        and "?" not in text
+        and not _THANKS.search(text)
         and letters >= 0.75 * len(text)
         and not _POINTING.search(text)
         and not _FIRST_PERSON.search(text)
     )
 
 
-def leans(sentence: Sentence) -> bool:
+def points_back(sentence: str) -> bool:
     """Tell whether a sentence needs the one before it to be understood."""
-    text = _CONNECTIVE.sub("", sentence.text)
-    return bool(_LEANING.match(text)) and not _DEIXIS.match(text)
+    text = _CONNECTIVE.sub("", sentence)
+    return bool(_LEANING.match(text) or _EARLY_PRONOUN.match(text)) and not _DEIXIS.match(text)
 
 
 def standing(text: str, title: str) -> str:
     """Return a sentence as it can open a paragraph: connectives dropped, "this document" named by its title."""
     bare = _CONNECTIVE.sub("", text)
-    named = _DEIXIS.sub(lambda _: f"“{title}”", bare) if title else bare
+    named = _DEIXIS.sub(lambda _: _short(title), bare) if title else bare
     return named if named == text else named[0].upper() + named[1:]
+
+
+def _short(title: str) -> str:
+    """Return how a sentence names a document: by its number where the title starts with one, else in quotes."""
+    numbered = _NUMBERED.match(title)
+    return numbered.group() if numbered else f"“{title}”"
 
 
 def excerpts(passages: Sequence[Passage]) -> list[Excerpt]:
@@ -102,9 +139,13 @@ def excerpts(passages: Sequence[Passage]) -> list[Excerpt]:
     return [
         excerpt
         for number, passage in enumerate(passages, 1)
-        if passage.kind == "prose"
+        if passage.kind == "prose" and not _back_matter(passage)
         for excerpt in _of_passage(number, sentences(passage.text))
     ]
+
+
+def _back_matter(passage: Passage) -> bool:
+    return bool(passage.heading_path) and passage.heading_path[-1].strip(" :.").casefold() in BACK_MATTER
 
 
 def _of_passage(number: int, found: Sequence[Sentence]) -> Iterable[Excerpt]:
@@ -116,20 +157,38 @@ def _of_passage(number: int, found: Sequence[Sentence]) -> Iterable[Excerpt]:
             if block[-1].text.endswith(":") and following and following[0].kind == "item":
                 yield from _list(number, block[-1], following)
         else:
-            yield from (Excerpt(number, "run", (item,)) for item in block if presentable(item) and not leans(item))
+            yield from (
+                Excerpt(number, "run", (item,)) for item in block if presentable(item) and not points_back(item.text)
+            )
 
 
 def _runs(number: int, block: Sequence[Sentence]) -> Iterable[Excerpt]:
-    for first, sentence in enumerate(block):
-        if presentable(sentence) and not leans(sentence):
-            last = first + 1
-            while last < len(block) and last - first < MAX_RUN and leans(block[last]) and presentable(block[last]):
-                last += 1
+    """Cut a paragraph into runs: each opens with a sentence that stands alone and goes on while it reads well."""
+    first = 0
+    while first < len(block):
+        last = first
+        if presentable(block[first]) and not points_back(block[first].text):
+            last = _end_of_run(block, first)
             yield Excerpt(number, "run", tuple(block[first:last]))
+        first = max(last, first + 1)
+
+
+def _end_of_run(block: Sequence[Sentence], first: int) -> int:
+    last, length = first + 1, len(words(block[first].text))
+    while last < len(block) and last - first < MAX_RUN and presentable(block[last]):
+        length += len(words(block[last].text))
+        if length > MAX_RUN_WORDS:
+            break
+        last += 1
+    return last
 
 
 def _list(number: int, introduction: Sentence, items: Sequence[Sentence]) -> Iterable[Excerpt]:
     whole = all(4 <= len(words(item.text)) <= 45 and not _FIRST_PERSON.search(item.text) for item in items)
-    opens = len(words(introduction.text)) >= 4 and not leans(introduction) and not _POINTING.search(introduction.text)
+    opens = (
+        len(words(introduction.text)) >= 4
+        and not points_back(introduction.text)
+        and not _POINTING.search(introduction.text)
+    )
     if whole and opens and 2 <= len(items) <= 8:
         yield Excerpt(number, "list", (introduction, *items))

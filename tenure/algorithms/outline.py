@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tenure.algorithms.excerpts import BACK_MATTER
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage
 from tenure.algorithms.text import stems, words
@@ -35,8 +36,10 @@ _GENERIC_PHRASES = re.compile(
     re.IGNORECASE,
 )
 _NUMBERING = re.compile(
-    r"^(?:(?:chapter|section|part|appendix)\s+)?[\dIVXA-Z]{0,3}(?:\.\d+)*[.):]\s+|^\d+(?:\.\d+)*\s+"
+    r"^(?:(?:chapter|section|part|appendix)\s+)?[\dIVXA-Z]{0,3}(?:\.\d+)*[.):]\s+|^\d+(?:\.\d+)*\s+|"
+    r"^[A-Z]{2,6}[ -]?\d+\s*[:–—-]\s+"
 )
+_CODE = re.compile(r"_|\w\.\w|[(){}\[\]=<>]|--")
 
 NEAR_ENOUGH = 0.2
 """Cosine between a heading and the question below which the heading is noise."""
@@ -68,29 +71,33 @@ def facets(
         if name:
             groups.setdefault(name.casefold(), []).append(passage)
     names = [subject(group[0]) for group in groups.values()]
-    if not names:
+    if not names or k < 1:
         return []
     vectors = encode([question, *names, *besides])
-    nearness = vectors[1 : 1 + len(names)] @ vectors[0]
-    wanted = set(stems(question))
+    headings = vectors[1 : 1 + len(names)]
     found = [
-        Facet(name, group[0].title, len(group), _score(float(near), group, bool(wanted.intersection(stems(name)))))
-        for name, group, near in zip(names, groups.values(), nearness, strict=True)
+        _facet(name, group, float(near), set(stems(question)))
+        for name, group, near in zip(names, groups.values(), headings @ vectors[0], strict=True)
     ]
-    near = [
-        f if n >= NEAR_ENOUGH or wanted.intersection(stems(f.heading)) else None
-        for f, n in zip(found, nearness, strict=True)
-    ]
-    scores = [facet.score if facet else -1.0 for facet in near]
+    scores = np.asarray([facet.score for facet in found], dtype=np.float32)
     if besides:
-        taken = (vectors[1 : 1 + len(names)] @ vectors[1 + len(names) :].T).max(axis=1)
-        scores = [-1.0 if close >= TOO_CLOSE else score for score, close in zip(scores, taken, strict=True)]
-    chosen = mmr(np.asarray(scores, dtype=np.float32), vectors[1 : 1 + len(names)], k, floor=0.0, too_close=TOO_CLOSE)
+        scores[(headings @ vectors[1 + len(names) :].T).max(axis=1) >= TOO_CLOSE] = -1.0
+    chosen = mmr(scores, headings, k, floor=0.0, too_close=TOO_CLOSE)
     return [found[index] for index in chosen]
+
+
+def _facet(name: str, group: Sequence[Passage], nearness: float, wanted: set[str]) -> Facet:
+    """Weigh a heading; one that is neither near the question nor shares a word with it is noise."""
+    shared = len(wanted.intersection(stems(name))) / max(1, len(wanted))
+    best = max(passage.relevance for passage in group)
+    score = 0.45 * nearness + 0.3 * best + 0.08 * math.log1p(len(group)) + 0.15 * shared
+    return Facet(name, group[0].title, len(group), score if shared or nearness >= NEAR_ENOUGH else -1.0)
 
 
 def subject(passage: Passage) -> str:
     """Return what a passage is about by its headings: the innermost that names a subject, else the title."""
+    if passage.heading_path and passage.heading_path[-1].casefold().strip(" .:") in BACK_MATTER:
+        return ""
     for name in (*reversed(passage.heading_path), passage.title):
         bare = _NUMBERING.sub("", " ".join(name.split())).strip(" .:#*_`–—-")
         if not is_generic(bare) and 1 <= len(bare.split()) <= 10 and len(bare) <= 80:
@@ -102,9 +109,11 @@ def is_generic(name: str) -> bool:
     """Tell whether a heading names a part of a document, such as "Introduction", or nothing at all."""
     found = words(name)
     content = [word for word in found if word not in GENERIC]
-    return not content or not any(c.isalpha() for c in name) or not stems(name) or bool(_GENERIC_PHRASES.match(name))
-
-
-def _score(nearness: float, group: Sequence[Passage], shares_words: bool) -> float:
-    best = max(passage.relevance for passage in group)
-    return 0.5 * nearness + 0.35 * best + 0.06 * math.log1p(len(group)) + (0.06 if shares_words else 0.0)
+    code = bool(_CODE.search(name))
+    return (
+        code
+        or not content
+        or not any(c.isalpha() for c in name)
+        or not stems(name)
+        or bool(_GENERIC_PHRASES.match(name))
+    )

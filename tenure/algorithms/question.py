@@ -43,6 +43,7 @@ _OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|i
 _BOUNDARY = re.compile(
     rf"(?<=[?!])\s+|[;\n]+\s*|(?:,\s*|\s+)(?:and|or|but)\s+(?:also\s+)?(?=(?:{_OPENERS})\s+\w+\s+\w+)", re.IGNORECASE
 )
+_POINTS_BACK = re.compile(r"\b(?:it|its|they|them|their|one|this|these|those)\b", re.IGNORECASE)
 _COMPARED = (
     re.compile(r"\b(?:compare|contrast)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;]+)", re.I),
     re.compile(r"\bdifferences?\s+(?:is\s+there\s+)?between\s+(?P<a>.+?)\s+and\s+(?P<b>[^?.,;]+)", re.I),
@@ -85,9 +86,15 @@ def classify(question: str) -> Classified:
 
 
 def parts(question: str) -> tuple[str, ...]:
-    """Return the questions joined in one, each as a sentence; a question without joints is its own only part."""
+    """Return the questions joined in one, each as a sentence.
+
+    A question without joints is its own only part, and so is one whose later parts point back to the
+    first ("… and what happens without it?"): cut off, they would ask about nothing.
+    """
     pieces = [piece.strip(" ,.") for piece in _BOUNDARY.split(question)]
-    whole = [piece for piece in pieces if len(piece.split()) >= 3 or (piece and len(pieces) == 1)]
+    whole = [piece for piece in pieces if len(piece.split()) >= 3]
+    if any(_POINTS_BACK.search(piece) for piece in whole[1:]):
+        return (" ".join(question.split()),)
     return tuple(dict.fromkeys(piece[0].upper() + piece[1:] for piece in whole)) or (question.strip(),)
 
 

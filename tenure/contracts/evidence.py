@@ -14,6 +14,8 @@ class Citation(Contract):
 
     source: SourceId
     """The cited source."""
+    chunk: ChunkId
+    """The passage it was cut from."""
     start: int = Field(ge=0)
     """First character of the quote in the source's stored text."""
     end: int = Field(gt=0)

@@ -1,10 +1,12 @@
 """Abstract writer: the report in a paragraph (document 002 §6.3)."""
 
-from tenure.algorithms.composition import Wish, compose
-from tenure.algorithms.text import fingerprint
+from itertools import takewhile
+
+from tenure.algorithms.excerpts import points_back
+from tenure.algorithms.text import words
 from tenure.contracts.research import SectionDraft
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, mark_passages, tagged
-from tenure.roles.writing import CITING_RULE, WrittenText, joined, marked, written
+from tenure.roles.writing import CITING_RULE, WrittenBlock, WrittenSentence, WrittenText, joined, marked, numbers
 
 SYSTEM = f"""You write the abstract of a finished research report: one paragraph of 80 to 150 words that answers the
 question directly, gives the findings that carry the answer, and names what stays open. A reader who reads nothing else
@@ -30,17 +32,32 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
 
 
 def offline(input: AbstractWriterInput, evidence: Evidence) -> WrittenText:
-    """Answer with the excerpts nearest to the question that no section has used, as one paragraph."""
-    used = {fingerprint(claim.text) for section in input.sections for claim in section.draft.claims}
-    used |= {fingerprint(c.quote) for s in input.sections for claim in s.draft.claims for c in claim.citations}
-    topics = ", ".join(section.topic for section in input.sections)
-    wish = Wish(input.question, f"{input.question} {topics}")
-    text = written(compose(wish, evidence.passages, evidence.vectors, target_words=70, max_excerpts=3, said=used))
-    prose = [block for block in text.blocks if block.kind == "paragraph"]
-    if len(prose) < 2:
-        return WrittenText(blocks=tuple(prose))
-    sentences = tuple(sentence for block in prose for sentence in block.sentences)
-    return WrittenText(blocks=(prose[0].model_copy(update={"sentences": sentences}),))
+    """Lead with what the sections lead with; the report keeps each of these sentences in one place, here."""
+    sentences: list[WrittenSentence] = []
+    for section in input.sections:
+        found = _lead(section, evidence)
+        if sum(len(words(s.text)) for s in (*sentences, *found)) <= MAX_WORDS:
+            sentences.extend(found)
+    return WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=tuple(sentences)),) if sentences else ())
+
+
+def _lead(section: SectionDraft, evidence: Evidence) -> list[WrittenSentence]:
+    """Return a section's opening with what leans on it; nothing of a section too short to give it away."""
+    opening = section.draft.blocks[0].claims if section.draft.blocks else ()
+    if len(section.draft.claims) < LEAST_LEFT or not opening or opening[0].text.endswith(":"):
+        return []
+    leaning = takewhile(lambda claim: points_back(claim.text), opening[1:])
+    return [
+        WrittenSentence(text=claim.text, passages=numbers(claim, evidence.passages))
+        for claim in (opening[0], *leaning)
+        if numbers(claim, evidence.passages)
+    ]
+
+
+MAX_WORDS = 130
+"""Words of the twin's abstract at the most."""
+LEAST_LEFT = 4
+"""Sentences a section must have before it gives its first one to the abstract."""
 
 
 ROLE = Role("abstract_writer", "main", WrittenText, render, offline)

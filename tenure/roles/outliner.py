@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.outline import facets
-from tenure.algorithms.question import heading, parts
+from tenure.algorithms.question import heading
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -75,19 +75,12 @@ def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
 
 
 def offline(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
-    """Take the parts of the question as topics, then the headings of the evidence that are nearest to it."""
+    """Take the parts of the question as topics; for an undivided one the headings of the evidence nearest to it."""
     asked = [PlannedTopic(heading=heading(q), question=q) for q in input.sub_questions[: input.max_topics]]
-    topics = asked if len(asked) > 1 else []
-    room = input.max_topics - len(topics)
-    found = (
-        facets(input.question, evidence.passages, evidence.vectors, room, [t.heading for t in topics]) if room else []
-    )
-    topics += [PlannedTopic(heading=f.heading, question=f"{f.heading}: {input.question}") for f in found]
-    return OutlinerOutput(topics=tuple(topics or asked or _whole(input.question)))
-
-
-def _whole(question: str) -> list[PlannedTopic]:
-    return [PlannedTopic(heading=heading(part), question=part) for part in parts(question)[:1]]
+    if len(asked) < 2:
+        found = facets(input.question, evidence.passages, evidence.vectors, input.max_topics)
+        asked = [PlannedTopic(heading=f.heading, question=f"{f.heading}: {input.question}") for f in found] or asked
+    return OutlinerOutput(topics=tuple(asked))
 
 
 ROLE = Role("outliner", "main", OutlinerOutput, render, offline)

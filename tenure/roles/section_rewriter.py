@@ -44,7 +44,7 @@ def offline(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
     """Compose again over the augmented passages, with wish and critique as what the text is to be about."""
     wish = Wish(input.topic, input.topic_question, input.other_topics, input.wishes)
     said = {fingerprint(sentence) for sentence in input.said}
-    return written(compose(wish, evidence.passages, evidence.vectors, target_words=220, said=said))
+    return written(compose(wish, evidence.passages, evidence.vectors, said=said))
 
 
 ROLE = Role("section_rewriter", "main", WrittenText, render, offline)

@@ -82,14 +82,14 @@ def marked(draft: Draft, passages: Sequence[Passage]) -> str:
     )
 
 
+def numbers(claim: Claim, passages: Sequence[Passage]) -> tuple[int, ...]:
+    """Return the positions, from 1, of the passages a claim cites, as far as they are among `passages`."""
+    cited = {citation.chunk for citation in claim.citations}
+    return tuple(n for n, passage in enumerate(passages, 1) if passage.chunk in cited)
+
+
 def _marks(claim: Claim, passages: Sequence[Passage]) -> str:
-    numbers = [
-        n
-        for n, passage in enumerate(passages, 1)
-        for citation in claim.citations
-        if citation.source == passage.source and passage.start <= citation.start < passage.end
-    ]
-    return "".join(f"[{n}]" for n in dict.fromkeys(numbers))
+    return "".join(f"[{n}]" for n in numbers(claim, passages))
 
 
 def as_list(title: str, items: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Block, Citation, Claim, Draft
 from tenure.contracts.research import ReportDraft, SectionDraft
@@ -41,7 +41,7 @@ SOURCES = {
 def cite(source: SourceId, quote: str) -> Citation:
     """Cite words of a sample source where they stand."""
     start = SOURCES[source].text.index(quote)
-    return Citation(source=source, start=start, end=start + len(quote), quote=quote)
+    return Citation(source=source, chunk=ChunkId(f"{source}:{start}"), start=start, end=start + len(quote), quote=quote)
 
 
 def claim(source: SourceId, quote: str) -> Claim:
