@@ -109,10 +109,9 @@ def log_size(log: Path) -> int:
 
 
 def _find(record: ProcessRecord) -> psutil.Process | None:
-    """Return the recorded process where it still runs; reaps it where it was this process's own child."""
+    """Return the recorded process where it still runs; reaps what this process started and has ended since."""
     for child in _children:
-        if child.pid == record.pid:
-            child.poll()
+        child.poll()
     try:
         process = psutil.Process(record.pid)
         same = abs(process.create_time() - record.created) < 0.5
