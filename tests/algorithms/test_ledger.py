@@ -1,0 +1,69 @@
+"""Accounts of what a run used."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenure.algorithms.ledger import counted, merged, searched
+from tenure.contracts.run import RoleUsage, Usage
+
+CALLS = st.lists(
+    st.tuples(
+        st.sampled_from(["router", "outliner", "section_writer"]),
+        st.sampled_from(["offline", "gpt-5"]),
+        st.integers(0, 1000),
+        st.integers(0, 1000),
+    ),
+    max_size=8,
+)
+
+
+def account(calls: list[tuple[str, str, int, int]], searches: int = 0) -> Usage:
+    usage = Usage()
+    for role, model, tokens_in, tokens_out in calls:
+        usage = counted(usage, role, model, tokens_in, tokens_out)
+    for _ in range(searches):
+        usage = searched(usage)
+    return usage
+
+
+@given(CALLS)
+@settings(deadline=None)
+def test_totals_are_the_sums_of_the_roles(calls: list[tuple[str, str, int, int]]) -> None:
+    """Every call is counted once for its role and once for the run."""
+    usage = account(calls)
+
+    assert usage.calls == len(calls) == sum(role.calls for role in usage.by_role.values())
+    assert usage.tokens_in == sum(call[2] for call in calls) == sum(r.tokens_in for r in usage.by_role.values())
+    assert usage.tokens_out == sum(call[3] for call in calls) == sum(r.tokens_out for r in usage.by_role.values())
+
+
+@given(st.lists(st.tuples(CALLS, st.integers(0, 5)), max_size=4))
+@settings(deadline=None)
+def test_merged_accounts_are_one_account_of_everything(
+    parts: list[tuple[list[tuple[str, str, int, int]], int]],
+) -> None:
+    """Merging the accounts of children gives what one account of all their calls would hold."""
+    whole = account([call for calls, _ in parts for call in calls], sum(searches for _, searches in parts))
+
+    assert whole == merged(account(calls, searches) for calls, searches in parts)
+
+
+def test_models_are_named_once_in_the_order_they_answered() -> None:
+    """A role's models are listed without repetition."""
+    usage = account([("router", "b", 1, 1), ("router", "a", 1, 1), ("router", "b", 1, 1)])
+
+    assert usage.by_role == {"router": RoleUsage(calls=3, tokens_in=3, tokens_out=3, models=("b", "a"))}
+
+
+def test_an_account_is_not_changed_in_place() -> None:
+    """Counting returns a new account, since the old one may already be in a history."""
+    before = Usage()
+
+    counted(before, "router", "offline", 1, 1)
+
+    assert before == Usage()
+
+
+def test_pages_are_summed() -> None:
+    """Fetched pages of several accounts add up."""
+    assert merged([Usage(pages=2), Usage(pages=3)]).pages == 5

@@ -1,0 +1,36 @@
+"""Passages for tests: a few words in, a passage of a stored source out."""
+
+from tenure.algorithms.passages import Passage
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.evidence import PassageRef
+
+
+def passage(
+    text: str,
+    source: str = "bread",
+    start: int = 0,
+    *,
+    title: str = "Bread",
+    headings: tuple[str, ...] = (),
+    kind: str = "prose",
+    relevance: float = 0.5,
+) -> Passage:
+    """Return a passage that stands at `start` in its source."""
+    return Passage(
+        chunk=ChunkId(f"{source}:{start}"),
+        source=SourceId(source),
+        title=title,
+        uri=f"kitchen/{source}.md",
+        heading_path=headings,
+        text=text,
+        start=start,
+        end=start + len(text),
+        kind=kind,
+        relevance=relevance,
+    )
+
+
+def reference(relevance: float, source: str = "bread", chunk: str = "") -> PassageRef:
+    """Return a reference to a passage of some relevance."""
+    name = chunk or f"{source}:{relevance}"
+    return PassageRef(chunk=ChunkId(name), source=SourceId(source), score=relevance, relevance=relevance)
