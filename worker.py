@@ -99,16 +99,12 @@ def workers(
 
 
 def chat_model(settings: Settings) -> ChatModel | None:
-    """Return the configured chat model, None where the twins answer."""
-    if not settings.uses_model:
-        return None
-    return OpenAIChat(
-        model=settings.model,
-        fast_model=settings.fast_model,
-        api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
-        base_url=settings.openai_base_url,
-        timeout=settings.model_timeout,
-    )
+    """Return the configured chat model, None where the twins answer.
+
+    Raises:
+        ValueError: for an address or a key that no request can carry.
+    """
+    return OpenAIChat.from_settings(settings) if settings.uses_model else None
 
 
 async def serve(settings: Settings, queues: Sequence[str]) -> None:
@@ -149,13 +145,16 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the worker; return the process's exit code."""
     chosen = build_parser().parse_args(argv)
-    settings = Settings()
-    configure(settings.log_level)
     try:
+        settings = Settings()
+        configure(settings.log_level)
         asyncio.run(serve(settings, chosen.queues))
     except CannotReach as error:
-        structlog.get_logger().error(str(error))
+        print(f"error: {error}", file=sys.stderr)
         return 4
+    except ValueError as error:
+        print(f"error: the settings are not valid: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
     return 0
 
 

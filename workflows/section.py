@@ -169,9 +169,18 @@ class SectionWorkflow(Steered):
                 reporter=workflow.info().workflow_id,
                 topics=(progress,),
                 usage=self.calls.usage,
-                last=f"{self.request.topic.heading}: {phase}",
+                last=self._news(len(sources)),
             ),
         )
+
+    def _news(self, sources: int) -> str:
+        """Return what is worth telling beside the phase itself."""
+        name = self.request.topic.heading
+        if self.phase == "drafting":
+            return f"{len(self.evidence)} passages found on “{name}”"
+        if self.phase == "done":
+            return f"“{name}” rests on {sources} source{'' if sources == 1 else 's'}"
+        return self.reviews[-1] if self.phase == "rewriting" and self.reviews else ""
 
     def _result(self) -> SectionResult:
         written = bool(self.draft.claims)

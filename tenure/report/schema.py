@@ -9,7 +9,7 @@ from pydantic_core import core_schema
 
 from tenure.contracts.result import Result
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "result.schema.json"
+PUBLISHED = Path(__file__).resolve().parents[2] / "schema" / "result.schema.json"
 """Where the schema is published."""
 
 

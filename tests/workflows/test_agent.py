@@ -301,7 +301,7 @@ async def test_finish_delivers_what_there_is(serving: Serving) -> None:
         handle = await stage.start(request)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.finish)
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research/section-1"), "finish")
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-1"), "finish")
         draft.released.set()
         result = await handle.result()
 
@@ -369,7 +369,7 @@ async def test_search_attributes_and_status_page_tell_the_run(serving: Serving) 
         handle = await stage.start(REQUEST)
         await handle.result()
         described = await handle.describe()
-        section = await stage.client.get_workflow_handle(f"{handle.id}/research/section-1").fetch_history()
+        section = await stage.client.get_workflow_handle(f"{handle.id}/section-1").fetch_history()
 
     kept = {pair.key.name: pair.value for pair in described.typed_search_attributes}
     assert kept["TenureMode"] == "RESEARCH" and kept["TenurePhase"] == "done" and kept["TenureStatus"] == "done"
