@@ -9,6 +9,7 @@
     ├── EmbeddingModelMismatch   stored vectors come from another model
     ├── CorruptTable             a table cannot be read
     ├── CommitConflict           other writers kept winning
+    ├── ReaderFailed             the process that parses files does not start
     └── IngestCancelled          an ingestion was told to stop
 """
 
@@ -70,6 +71,15 @@ class CommitConflict(KnowledgeError):
         """Count the attempts."""
         super().__init__(f"gave up writing to table {table!r} after {attempts} conflicts with other writers")
         self.table, self.attempts = table, attempts
+
+
+class ReaderFailed(KnowledgeError):
+    """The process that parses files does not start; no file is to blame."""
+
+    def __init__(self, reason: str) -> None:
+        """Pass on the process's last words."""
+        super().__init__(f"the process that reads documents does not start: {reason or 'it said nothing'}")
+        self.reason = reason
 
 
 class IngestCancelled(KnowledgeError):

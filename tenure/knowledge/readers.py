@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -11,10 +12,12 @@ from concurrent.futures import TimeoutError as NotYet
 from multiprocessing.connection import Connection, Pipe
 from types import TracebackType
 
-from tenure.knowledge.reading import BadFile, Outcome, ReadTask, Recipe
+from tenure.knowledge.errors import ReaderFailed
+from tenure.knowledge.reading import READY, BadFile, Outcome, ReadTask, Recipe
 
 _FILE_TIMEOUT = 180.0
 """Seconds for one file, after which its parser is taken to hang."""
+_START_TIMEOUT = 60.0
 _AHEAD = 12
 """Files read ahead of the embedding, per reader: enough that it never waits, few enough for memory."""
 _TICK = 0.5
@@ -28,11 +31,20 @@ class Reader:
     def __init__(self, recipe: Recipe, timeout: float = _FILE_TIMEOUT) -> None:
         """Keep the recipe for every process to come."""
         self._recipe, self._timeout = recipe, timeout
+        self._stopped = False
         self._running: tuple[subprocess.Popen[bytes], Connection] | None = None
 
     def read(self, task: ReadTask) -> Outcome:
-        """Have one file read; a crash or a hang is the file's fault."""
-        _, connection = self._running = self._running or self._start()
+        """Have one file read; a crash or a hang is the file's fault.
+
+        Raises:
+            ReaderFailed: the process does not even start.
+        """
+        if self._running is None:
+            self._running = self._start()
+        if self._stopped:
+            return BadFile(task.path, "was not read: the ingestion stopped")
+        _, connection = self._running
         try:
             connection.send(task)
             if connection.poll(self._timeout):
@@ -44,8 +56,14 @@ class Reader:
         self.close()
         return BadFile(task.path, f"took longer than {self._timeout:g} s to parse")
 
+    def stop(self) -> None:
+        """Make a `read` under way in another thread return soon, and every later one at once."""
+        self._stopped = True
+        if (running := self._running) is not None:
+            running[0].kill()
+
     def close(self) -> None:
-        """End the process."""
+        """End the process, once no `read` is under way."""
         if self._running is not None:
             process, connection = self._running
             self._running = None
@@ -55,18 +73,32 @@ class Reader:
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
         ours, theirs = Pipe()
-        # The reader sees what this process can import, and nothing it prints reaches a terminal.
-        process = subprocess.Popen(
-            [sys.executable, "-c", _MAIN, str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        theirs.close()
-        ours.send(self._recipe)
-        return process, ours
+        with tempfile.TemporaryFile() as last_words:
+            # The reader sees what this process can import, and nothing it prints reaches a terminal.
+            process = subprocess.Popen(
+                [sys.executable, "-c", _MAIN, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=last_words,
+            )
+            theirs.close()
+            if self._greeted(ours):
+                return process, ours
+            process.kill()
+            process.wait()
+            ours.close()
+            last_words.seek(0)
+            lines = last_words.read().decode(errors="replace").strip().splitlines()
+        raise ReaderFailed(lines[-1] if lines else "")
+
+    def _greeted(self, connection: Connection) -> bool:
+        try:
+            connection.send(self._recipe)
+            return connection.poll(_START_TIMEOUT) and connection.recv() == READY
+        except (EOFError, OSError):
+            return False
 
 
 class Readers:
@@ -88,8 +120,10 @@ class Readers:
         """End all processes, also in the middle of a file."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for reader in self._all:
-            reader.close()
+            reader.stop()
         self._threads.shutdown(wait=True)
+        for reader in self._all:
+            reader.close()
 
     def outcomes(self, tasks: Iterable[ReadTask], waiting: Callable[[], None]) -> Iterator[Outcome]:
         """Yield what became of each task, in order; `waiting` is called now and then while nothing is ready."""

@@ -17,6 +17,7 @@ from tenure.algorithms.chunking import chunk
 from tenure.sources.document import Document, Unreadable
 from tenure.sources.parse import parse
 
+READY = "ready"
 RECIPE = "1"
 """Raise it when parsers or chunker make something else of the same bytes: known files are then read anew."""
 
@@ -144,9 +145,10 @@ def _in_context(title: str, path: tuple[str, ...], text: str, recipe: Recipe) ->
 
 
 def serve(connection: Connection) -> None:
-    """Answer tasks until the other side is gone; the recipe comes first."""
+    """Answer tasks until the other side is gone; the recipe comes first and is answered by `READY`."""
     try:
         recipe: Recipe = connection.recv()
+        connection.send(READY)
         while True:
             connection.send(read(connection.recv(), recipe))
     except (EOFError, BrokenPipeError, ConnectionResetError):
