@@ -7,6 +7,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
+from tests.histories.record import SLASH
 from worker import WORKFLOWS, runner
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
@@ -20,7 +21,7 @@ def test_there_are_histories_of_every_way() -> None:
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
 async def test_history_replays(path: Path) -> None:
     """The workflows of today make the decisions of the recorded run."""
-    history = WorkflowHistory.from_json(path.stem, path.read_text())
+    history = WorkflowHistory.from_json(path.stem.replace(SLASH, "/"), path.read_text())
     replayer = Replayer(workflows=WORKFLOWS, workflow_runner=runner(), data_converter=pydantic_data_converter)
 
     await replayer.replay_workflow(history)

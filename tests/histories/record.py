@@ -5,6 +5,7 @@ when a change of a workflow is meant to break running runs; otherwise the old hi
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -27,6 +28,8 @@ from workflows.agent import AgentWorkflow
 from workflows.queues import ALL_QUEUES, TENURE_QUEUE
 
 HERE = Path(__file__).parent
+SLASH = "__"
+"""What stands in a file's name for a slash of the workflow's id; replay needs the id as it was."""
 Handle = WorkflowHandle[Any, Result]
 Act = Callable[[Handle, Held], Awaitable[None]]
 
@@ -118,15 +121,15 @@ async def record(client: Client, name: str) -> None:
         handle = await client.start_workflow(AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE)
         await act(handle, held)
         await handle.result()
-    for child in (run, f"{run}/research", f"{run}/research/section-1", f"{run}/section-1", f"{run}/section-2"):
-        await _write(client, child, name)
+    for workflow_id in (run, f"{run}/research", f"{run}/section-1", f"{run}/section-2"):
+        await _write(client, workflow_id)
 
 
-async def _write(client: Client, workflow_id: str, name: str) -> None:
+async def _write(client: Client, workflow_id: str) -> None:
     async for execution in client.list_workflows(f"WorkflowId = '{workflow_id}'"):
         history = await client.get_workflow_handle(execution.id, run_id=execution.run_id).fetch_history()
-        part = workflow_id.removeprefix(f"recorded-{name}").strip("/").replace("/", "-") or "run"
-        (HERE / f"{name}-{part}.json").write_text(history.to_json())
+        compact = json.dumps(history.to_json_dict(), separators=(",", ":"), ensure_ascii=False)
+        (HERE / f"{workflow_id.replace('/', SLASH)}.json").write_text(compact + "\n")
 
 
 async def main() -> None:
