@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.outline import facets
-from tenure.algorithms.question import heading
+from tenure.algorithms.question import heading, shorten
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -44,6 +44,10 @@ class OutlinerInput(RoleInput):
     """What people asked for."""
 
 
+MAX_QUESTION = 1000
+"""Characters of a topic's question at the most; what a person asked may be longer."""
+
+
 class PlannedTopic(BaseModel):
     """A topic."""
 
@@ -51,7 +55,7 @@ class PlannedTopic(BaseModel):
 
     heading: str = Field(min_length=1, max_length=160)
     """Two to eight words."""
-    question: str = Field(min_length=1, max_length=1000)
+    question: str = Field(min_length=1, max_length=MAX_QUESTION)
     """What the section has to answer, in one sentence."""
 
 
@@ -76,11 +80,15 @@ def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
 
 def offline(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
     """Take the parts of the question as topics; for an undivided one the headings of the evidence nearest to it."""
-    asked = [PlannedTopic(heading=heading(q), question=q) for q in input.sub_questions[: input.max_topics]]
+    asked = [_planned(heading(q), q) for q in input.sub_questions[: input.max_topics]]
     if len(asked) < 2:
         found = facets(input.question, evidence.passages, evidence.vectors, input.max_topics)
-        asked = [PlannedTopic(heading=f.heading, question=f"{f.heading}: {input.question}") for f in found] or asked
+        asked = [_planned(f.heading, f"{f.heading}: {input.question}") for f in found] or asked
     return OutlinerOutput(topics=tuple(asked))
+
+
+def _planned(heading: str, question: str) -> PlannedTopic:
+    return PlannedTopic(heading=heading, question=shorten(question, MAX_QUESTION))
 
 
 ROLE = Role("outliner", "main", OutlinerOutput, render, offline)

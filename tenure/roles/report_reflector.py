@@ -4,9 +4,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.outline import facets
 from tenure.algorithms.question import heading as as_heading
+from tenure.algorithms.question import shorten
 from tenure.algorithms.text import stems, words
 from tenure.contracts.research import SectionDraft
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    Message,
+    Role,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    neutralise,
+    tagged,
+)
 from tenure.roles.section_reviewer import THIN
 from tenure.roles.writing import as_list, joined, marked
 
@@ -37,6 +48,10 @@ class ReportReflectorInput(RoleInput):
     """Critiques made before."""
 
 
+MAX_CRITIQUES, MAX_CRITIQUE, MAX_QUERY = 12, 2000, 1000
+"""Critiques at the most, and their characters; a question may be longer than what is made of it."""
+
+
 class ReportCritique(BaseModel):
     """Something to improve."""
 
@@ -44,16 +59,16 @@ class ReportCritique(BaseModel):
 
     topic: str = Field(max_length=300)
     """Exact heading of the section concerned; empty to ask for a section that is missing."""
-    critique: str = Field(min_length=1, max_length=2000)
+    critique: str = Field(min_length=1, max_length=MAX_CRITIQUE)
     """What is wrong or missing."""
-    query: str = Field(max_length=1000)
+    query: str = Field(max_length=MAX_QUERY)
     """What to search for; empty where the evidence suffices."""
 
 
 class ReportReflectorOutput(RoleOutput):
     """The reflection."""
 
-    critiques: tuple[ReportCritique, ...] = Field(max_length=12)
+    critiques: tuple[ReportCritique, ...] = Field(max_length=MAX_CRITIQUES)
     """What to improve; empty if nothing matters."""
     further_considerations: tuple[str, ...] = Field(max_length=5)
     """Thoughts beyond the sources."""
@@ -66,7 +81,7 @@ def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
         mark_passages(evidence.passages),
         tagged("question", input.question),
         tagged("draft", body),
-        as_list("Critiques already made", input.earlier),
+        as_list("Critiques already made", [neutralise(critique) for critique in input.earlier]),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
@@ -77,7 +92,7 @@ def offline(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorO
     fresh = tuple(c for c in found if c.critique not in input.earlier)
     near = facets(input.question, evidence.passages, evidence.vectors, 3, [s.topic for s in input.sections])
     return ReportReflectorOutput(
-        critiques=fresh,
+        critiques=fresh[:MAX_CRITIQUES],
         further_considerations=tuple(
             f"“{f.heading}” in “{f.source_title}” lies close to this question and was left aside; "
             "it may deserve a question of its own."
@@ -92,7 +107,7 @@ def _thin(input: ReportReflectorInput) -> list[ReportCritique]:
         ReportCritique(
             topic=section.topic,
             critique=f"There is little on {section.topic}",
-            query=f"{section.topic}: {input.question}",
+            query=shorten(f"{section.topic}: {input.question}", MAX_QUERY),
         )
         for section in input.sections
         if len(words(section.draft.text)) < THIN
@@ -109,8 +124,8 @@ def _unsaid(input: ReportReflectorInput) -> list[ReportCritique]:
     return [
         ReportCritique(
             topic=nearest.topic,
-            critique=f"Nothing is said on these words of the question: {terms}",
-            query=f"{terms} {as_heading(input.question)}",
+            critique=shorten(f"Nothing is said on these words of the question: {terms}", MAX_CRITIQUE),
+            query=shorten(f"{terms} {as_heading(input.question)}", MAX_QUERY),
         )
     ]
 

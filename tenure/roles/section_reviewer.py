@@ -4,9 +4,20 @@ from typing import Literal
 
 from pydantic import Field
 
+from tenure.algorithms.question import shorten
 from tenure.algorithms.text import stems, words
 from tenure.contracts.evidence import Draft
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    Message,
+    Role,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    neutralise,
+    tagged,
+)
 from tenure.roles.writing import as_list, joined, marked
 
 SYSTEM = f"""You review one section of a research report against the passages it was written from. Be strict and brief.
@@ -40,14 +51,18 @@ class SectionReviewerInput(RoleInput):
     """Critiques made before."""
 
 
+MAX_CRITIQUE, MAX_QUERY = 4000, 1000
+"""Characters of a critique and of a query at the most; a person's wish may be longer."""
+
+
 class SectionReviewerOutput(RoleOutput):
     """The review."""
 
-    critique: str = Field(max_length=4000)
+    critique: str = Field(max_length=MAX_CRITIQUE)
     """What is wrong or missing, point by point; empty with NONE."""
     action: Literal["NONE", "REWRITE", "SEARCH"]
     """What to do about it."""
-    query: str = Field(max_length=1000)
+    query: str = Field(max_length=MAX_QUERY)
     """What to search for; empty unless the action is SEARCH."""
 
 
@@ -59,7 +74,7 @@ def render(input: SectionReviewerInput, evidence: Evidence) -> list[Message]:
         tagged("topic", f"{input.topic}\n{input.topic_question}"),
         tagged("draft", marked(input.draft, evidence.passages)),
         tagged("feedback", as_list("People wished", input.wishes)) if input.wishes else "",
-        as_list("Critiques already made", input.earlier),
+        as_list("Critiques already made", [neutralise(critique) for critique in input.earlier]),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
@@ -74,9 +89,9 @@ def offline(input: SectionReviewerInput, evidence: Evidence) -> SectionReviewerO
     text = input.draft.text
     said = set(stems(text))
     for wish in input.wishes:
-        critique = f"What was wished for is not addressed: {wish}"
+        critique = shorten(f"What was wished for is not addressed: {wish}", MAX_CRITIQUE)
         if critique not in input.earlier and not set(stems(wish)) <= said:
-            return SectionReviewerOutput(critique=critique, action="SEARCH", query=wish)
+            return SectionReviewerOutput(critique=critique, action="SEARCH", query=shorten(wish, MAX_QUERY))
     missing = [word for word in dict.fromkeys(words(input.topic)) if set(stems(word)) - said]
     if missing:
         critique = f"The topic's own terms are not mentioned: {', '.join(missing)}"

@@ -1,0 +1,171 @@
+"""One small case per role: what it is asked and what it may rest on.
+
+The golden prompts in `tests/roles/golden` are these cases as rendered for a model. A change of a prompt is
+meant to be seen in the diff of its golden; after one, renew them all with `python -m tests.roles.cases`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenure.contracts.evidence import Block, Citation, Claim, Draft
+from tenure.contracts.research import SectionDraft
+from tenure.roles import (
+    abstract_writer,
+    decomposer,
+    hypothetical_document,
+    outliner,
+    report_reflector,
+    router,
+    section_reviewer,
+    section_rewriter,
+    section_writer,
+    title_writer,
+)
+from tenure.roles.base import Evidence, Role, RoleInput
+from tests.passages import passage
+from tests.worlds import encode
+
+GOLDEN = Path(__file__).parent / "golden"
+"""Where the rendered prompts are kept, one file per role."""
+
+QUESTION = "How is bread made, and how does cheese ripen?"
+MADE = "Bread is made from flour, water, salt and yeast."
+RISES = "The dough of the bread has to rise for two hours."
+RIPENS = "Cheese is kept in a cool cellar while it ripens."
+
+EVIDENCE = Evidence(
+    (
+        passage(f"{MADE} {RISES}", "bread", 40, headings=("Bread", "Making bread"), relevance=0.8),
+        passage(
+            f"{RIPENS} Blue cheese has a mould that needs air.",
+            "cheese",
+            title='Cheese, "the" book',
+            headings=("Cheese", "How cheese ripens"),
+            relevance=0.7,
+        ),
+        passage("Rye bread is made with a sourdough that is days old.", "bread", 300, headings=("Rye",), relevance=0.5),
+    ),
+    encode,
+)
+
+
+def quoted(position: int, quote: str) -> Citation:
+    """Cite words of one of the passages."""
+    cited = EVIDENCE.passages[position]
+    start = cited.start + cited.text.index(quote)
+    return Citation(source=cited.source, chunk=cited.chunk, start=start, end=start + len(quote), quote=quote)
+
+
+DRAFT = Draft(
+    blocks=(
+        Block(
+            claims=(
+                Claim(text=MADE, citations=(quoted(0, MADE),)),
+                Claim(text="Nobody knows who baked first.", status="missing_citation"),
+            )
+        ),
+        Block(
+            kind="bullets",
+            claims=(
+                Claim(
+                    text="Rye and cheese go together.",
+                    citations=(
+                        quoted(1, "Cheese"),
+                        quoted(2, "Rye bread"),
+                        quoted(2, "sourdough"),
+                    ),
+                ),
+            ),
+        ),
+    )
+)
+"""A draft whose claims rest on one passage, on none and on two."""
+
+SECTIONS = (SectionDraft(topic="Making bread", draft=DRAFT), SectionDraft(topic="Ripening of cheese", draft=Draft()))
+
+SECTION: dict[str, Any] = {
+    "question": QUESTION,
+    "topic": "Making bread",
+    "topic_question": "How is bread made?",
+    "other_topics": ("Ripening of cheese",),
+    "wishes": ("Say more on rye bread",),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A role with something to decide."""
+
+    role: Role[Any, Any]
+    input: RoleInput
+    evidence: Evidence = EVIDENCE
+
+    @property
+    def prompt(self) -> str:
+        """The whole prompt as one text, who speaks above each message."""
+        messages = self.role.render(self.input, self.evidence)
+        return "\n".join(f"=== {message.role} ===\n{message.content}\n" for message in messages)
+
+
+CASES: dict[str, Case] = {
+    case.role.name: case
+    for case in (
+        Case(router.ROLE, router.RouterInput(question=QUESTION)),
+        Case(decomposer.ROLE, decomposer.DecomposerInput(question=QUESTION)),
+        Case(
+            outliner.ROLE,
+            outliner.OutlinerInput(
+                question=QUESTION,
+                sub_questions=("How is bread made?", "How does cheese ripen?"),
+                max_topics=4,
+                wishes=("Say more on rye bread",),
+            ),
+        ),
+        Case(
+            hypothetical_document.ROLE,
+            hypothetical_document.HypotheticalDocumentInput(question=QUESTION, topic="Making bread"),
+        ),
+        Case(section_writer.ROLE, section_writer.SectionWriterInput(**SECTION)),
+        Case(
+            section_reviewer.ROLE,
+            section_reviewer.SectionReviewerInput(
+                question=QUESTION,
+                topic="Making bread",
+                topic_question="How is bread made?",
+                draft=DRAFT,
+                wishes=("Say more on rye bread",),
+                earlier=("There is little on Making bread",),
+            ),
+        ),
+        Case(
+            section_rewriter.ROLE,
+            section_rewriter.SectionRewriterInput(
+                **SECTION, draft=DRAFT, critiques=("The hours of rising are missing",), said=(RIPENS,)
+            ),
+        ),
+        Case(
+            report_reflector.ROLE,
+            report_reflector.ReportReflectorInput(
+                question=QUESTION, sections=SECTIONS, earlier=("There is little on Making bread",)
+            ),
+        ),
+        Case(
+            title_writer.ROLE,
+            title_writer.TitleWriterInput(question=QUESTION, topics=("Making bread", "Ripening of cheese")),
+        ),
+        Case(abstract_writer.ROLE, abstract_writer.AbstractWriterInput(question=QUESTION, sections=SECTIONS)),
+    )
+}
+"""Every role, by its name."""
+
+
+def renew() -> None:
+    """Write every golden prompt anew."""
+    GOLDEN.mkdir(exist_ok=True)
+    for name, case in CASES.items():
+        (GOLDEN / f"{name}.txt").write_text(case.prompt, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    renew()

@@ -1,0 +1,62 @@
+"""The abstract writer's twin."""
+
+from tenure.algorithms.text import words
+from tenure.contracts.evidence import Block, Claim, Draft
+from tenure.contracts.research import SectionDraft
+from tenure.roles.abstract_writer import MAX_WORDS, AbstractWriterInput, offline
+from tenure.roles.base import Evidence
+from tenure.roles.writing import WrittenText
+from tests.roles.cases import EVIDENCE, QUESTION, quoted
+from tests.roles.test_section_writer import said
+
+
+def claim(text: str, position: int = 0, quote: str = "Bread") -> Claim:
+    return Claim(text=text, citations=(quoted(position, quote),))
+
+
+def section(topic: str, *claims: Claim) -> SectionDraft:
+    return SectionDraft(topic=topic, draft=Draft(blocks=(Block(claims=claims),)))
+
+
+REST = tuple(claim(f"Fact number {n} is of no weight.") for n in range(5))
+
+
+def abstract(*sections: SectionDraft, evidence: Evidence = EVIDENCE) -> WrittenText:
+    return offline(AbstractWriterInput(question=QUESTION, sections=sections), evidence)
+
+
+def test_an_abstract_leads_with_what_the_sections_lead_with() -> None:
+    """The opening of each section, with what leans on it, is one paragraph with its passages."""
+    text = abstract(
+        section("Bread", claim("Bread is made of flour."), claim("It is old."), *REST),
+        section("Cheese", claim("Cheese is made of milk.", 1, "Cheese"), *REST),
+    )
+
+    assert said(text) == ["Bread is made of flour.", "It is old.", "Cheese is made of milk."]
+    assert [s.passages for s in text.blocks[0].sentences] == [(1,), (1,), (2,)]
+    assert [block.kind for block in text.blocks] == ["paragraph"]
+
+
+def test_a_short_section_keeps_its_opening() -> None:
+    """A section that would be left with next to nothing gives nothing away."""
+    assert abstract(section("Bread", claim("Bread is made of flour.")), section("Empty")).blocks == ()
+    assert abstract(SectionDraft(topic="Empty", draft=Draft())).blocks == ()
+
+
+def test_the_introduction_of_a_list_is_no_summary() -> None:
+    """A sentence that ends in a colon promises what the abstract does not hold."""
+    assert abstract(section("Bread", claim("Bread is made of these:"), *REST)).blocks == ()
+
+
+def test_a_sentence_without_evidence_is_left_out() -> None:
+    """Every sentence of the abstract rests on a passage at hand."""
+    assert abstract(section("Bread", claim("Bread is made of flour."), *REST), evidence=Evidence()).blocks == ()
+
+
+def test_an_abstract_keeps_to_its_length() -> None:
+    """Openings are taken as long as there is room for them."""
+    long = [section(f"Topic {n}", claim("Bread is " + "very " * 50 + f"old {n}."), *REST) for n in range(4)]
+
+    text = abstract(*long)
+
+    assert 0 < sum(len(words(sentence)) for sentence in said(text)) <= MAX_WORDS

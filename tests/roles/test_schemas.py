@@ -1,0 +1,75 @@
+"""What travels to and from roles: every field is described, every answer survives JSON."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from tests.roles.cases import CASES
+from tests.schema_instance import instance
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield a model and every model inside its fields."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from models_in(field.annotation)
+    for inner in get_args(annotation):
+        yield from models_in(inner)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_field_is_described(name: str) -> None:
+    """Fields of a role's input and output, nested ones included, say what they mean."""
+    case = CASES[name]
+    bare = {
+        f"{model.__name__}.{field}"
+        for root in (type(case.input), case.role.output)
+        for model in models_in(root)
+        for field, info in model.model_fields.items()
+        if not info.description
+    }
+
+    assert bare == set()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_schema_a_model_sees_is_described(name: str) -> None:
+    """The descriptions reach the JSON schema, and nothing beside its properties is allowed."""
+    schema = CASES[name].role.output.model_json_schema()
+    objects = [schema, *schema.get("$defs", {}).values()]
+
+    assert all(part["additionalProperties"] is False for part in objects)
+    assert all(prop.get("description") for part in objects for prop in part["properties"].values())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_inputs_and_answers_survive_json(name: str) -> None:
+    """What a twin answers, what it was asked, and any instance of the schema are the same after a round trip."""
+    case = CASES[name]
+    output = case.role.output
+    made = output.model_validate(instance(output.model_json_schema()))
+
+    for model in (case.input, case.role.offline(case.input, case.evidence), made):
+        assert model == TypeAdapter(type(model)).validate_json(model.model_dump_json())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_answer_with_more_than_the_schema_is_refused(name: str) -> None:
+    """A field nobody asked for is an error, not something to be dropped in silence."""
+    output = CASES[name].role.output
+    made = instance(output.model_json_schema())
+
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        output.model_validate_json(json.dumps({**made, "tool": "rm"}))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_twin_is_deterministic(name: str) -> None:
+    """Asked twice, a twin answers the same."""
+    case = CASES[name]
+
+    assert case.role.offline(case.input, case.evidence) == case.role.offline(case.input, case.evidence)
