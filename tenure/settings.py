@@ -59,8 +59,8 @@ class Settings(BaseSettings):
     """Passages a section is written from."""
     max_per_source: int = Field(default=5, ge=1, le=60)
     """Passages of one source among them."""
-    min_relevance: float = Field(default=0.25, ge=0, le=1)
-    """Normalised relevance below which a passage is not evidence."""
+    min_relevance: float = Field(default=0.3, ge=0, le=1)
+    """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
     parallel_sections: int = Field(default=4, ge=1, le=12)
     """Sections written at the same time."""
     chunk_tokens: int = Field(default=200, ge=32, le=250)

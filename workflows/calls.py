@@ -20,6 +20,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from activities.roles import RoleActivities
+    from tenure.algorithms.acceptance import evidence
     from tenure.algorithms.ledger import counted, searched
     from tenure.contracts.calls import RoleCall, RoleReply, role_call
     from tenure.contracts.corpus import IngestReport, IngestRequest
@@ -80,7 +81,7 @@ class Calls:
         return reply.output
 
     async def search(self, request: SearchRequest, min_relevance: float, *, summary: str) -> tuple[PassageRef, ...]:
-        """Search the knowledge base and keep what is evidence."""
+        """Search the knowledge base and keep what is evidence; a search that finds nothing relevant finds nothing."""
         await self._steered.ready()
         reply: SearchReply = await workflow.execute_activity_method(
             KnowledgeActivities.search,
@@ -93,7 +94,7 @@ class Calls:
             summary=summary[:200],
         )
         self.usage = searched(self.usage)
-        return tuple(passage for passage in reply.passages if passage.relevance >= min_relevance)
+        return evidence(reply.passages, min_relevance)
 
     async def ingest(self, request: IngestRequest) -> IngestReport:
         """Bring a corpus up to date."""

@@ -18,6 +18,7 @@ LineKind = Literal["prose", "item", "heading", "code", "table"]
 _ITEM = re.compile(r"^\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _HEADING = re.compile(r"^#{1,6} ")
+_BLANK = re.compile(r"\s")
 
 STOP_WORDS = frozenset(
     """a about above after again against all also although am among an and any are as at be because been before being
@@ -87,15 +88,19 @@ def _line_kind(line: str) -> LineKind:
 
 
 def _split(line: str, offset: int, block: int, kind: Literal["prose", "item"]) -> Iterable[Sentence]:
-    if kind == "item" and len(line.split()) <= MAX_ITEM_WORDS:
-        yield Sentence(line.strip(), offset, offset + len(line.strip()), block, kind)
-        return
-    for piece in sentencex.get_sentence_boundaries("en", line):
-        raw = line[piece["start_index"] : piece["end_index"]]
+    short_item = kind == "item" and len(line.split()) <= MAX_ITEM_WORDS
+    for start, end in [(0, len(line))] if short_item else _boundaries(line):
+        raw = line[start:end]
         text = raw.strip()
         if text:
-            start = offset + piece["start_index"] + len(raw) - len(raw.lstrip())
-            yield Sentence(text, start, start + len(text), block, kind)
+            first = offset + start + len(raw) - len(raw.lstrip())
+            yield Sentence(text, first, first + len(text), block, kind)
+
+
+def _boundaries(line: str) -> list[tuple[int, int]]:
+    """Return where sentences start and end; the library panics at a blank of several bytes in "A .", so blanks go."""
+    pieces = sentencex.get_sentence_boundaries("en", _BLANK.sub(" ", line))
+    return [(piece["start_index"], piece["end_index"]) for piece in pieces]
 
 
 @lru_cache(maxsize=1)

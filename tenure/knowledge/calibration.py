@@ -1,11 +1,9 @@
-"""μ: how similar a model finds two chunks that have nothing to do with each other (DESIGN §4).
+"""μ: how similar a model finds texts that have nothing to do with each other (DESIGN §4).
 
-Measured per corpus, over pairs of chunks from different sources, since a corpus about one subject is
-similar throughout. A corpus too small for that takes the model's own μ, measured over sentences from
-unrelated walks of life, which any model can embed in one call.
+Measured per corpus: the mean similarity between a sample of its chunks and sentences from unrelated
+walks of life. Pairs of a corpus's own chunks would not do: in a corpus about one subject they are
+related, and what is relevant to a question would be measured against what is relevant too.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,8 +14,6 @@ from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import vector_rows
 
 _SAMPLE = 400
-_LEAST_CHUNKS = 30
-_LEAST_SOURCES = 2
 _SEED = 20_000_601
 _CEILING = 0.95
 """A μ of 1 would make every relevance infinite."""
@@ -39,31 +35,19 @@ _UNRELATED = (
 
 
 def unrelated_similarity(store: Store, corpus: str, dimensions: int, encode: Encoder) -> float:
-    """Measure μ of a corpus; the same rows always give the same number."""
-    origins = chunk_origins(store, dimensions, corpus)
-    if len(origins) < _LEAST_CHUNKS or len({source for _, source in origins}) < _LEAST_SOURCES:
-        return fallback_similarity(encode)
-    picked = np.random.default_rng(_SEED).permutation(len(origins))[:_SAMPLE]
-    sample = sorted(origins[number] for number in picked)
-    if len({source for _, source in sample}) < _LEAST_SOURCES:
-        return fallback_similarity(encode)
-    ids = [chunk for chunk, _ in sample]
-    rows = store.rows_in(chunks_table(dimensions), ["id", "vector"], "id", ids)
-    by_id = dict(zip(rows["id"].to_pylist(), vector_rows(rows["vector"], dimensions), strict=True))
-    return mean_similarity(np.stack([by_id[chunk] for chunk in ids]), [source for _, source in sample])
+    """Measure μ of a corpus; the same rows always give the same number. An empty corpus has μ = 0."""
+    ids = [chunk for chunk, _ in chunk_origins(store, dimensions, corpus)]
+    picked = sorted(np.random.default_rng(_SEED).permutation(len(ids))[:_SAMPLE])
+    sample = [ids[number] for number in picked]
+    if not sample:
+        return 0.0
+    rows = store.rows_in(chunks_table(dimensions), ["id", "vector"], "id", sample)
+    return mean_similarity(vector_rows(rows["vector"], dimensions), encode(_UNRELATED))
 
 
-def fallback_similarity(encode: Encoder) -> float:
-    """Measure μ of a model alone."""
-    return mean_similarity(encode(_UNRELATED), [str(number) for number in range(len(_UNRELATED))])
-
-
-def mean_similarity(vectors: Vectors, groups: Sequence[str]) -> float:
-    """Return the mean cosine of all pairs from different groups, kept within [0, 0.95]."""
-    labels = np.unique(np.array(groups), return_inverse=True)[1]
-    apart = labels[:, None] != labels[None, :]
-    mean = float((vectors @ vectors.T)[apart].mean())
-    return min(max(mean, 0.0), _CEILING)
+def mean_similarity(vectors: Vectors, strangers: Vectors) -> float:
+    """Return the mean cosine between two sets of unit vectors, kept within [0, 0.95]."""
+    return min(max(float((vectors @ strangers.T).mean()), 0.0), _CEILING)
 
 
 def relevance(similarity: float, unrelated: float) -> float:

@@ -13,21 +13,49 @@ from typing import Final
 
 from tenure.sources.decode import decode, is_binary
 from tenure.sources.document import Document, Unreadable
-from tenure.sources.docx import parse_docx
-from tenure.sources.markdown import parse_markdown
 from tenure.sources.normal_form import clean, one_line, strip_lines
-from tenure.sources.pdf import parse_pdf
 from tenure.sources.plain_text import parse_log, parse_plain, parse_table
-from tenure.sources.rst import parse_rst
-from tenure.sources.web_page import parse_html
 
 DEFAULT_LIMIT_BYTES: Final = 50_000_000
 """Size above which a file is not read."""
 
+
+# The parsers of these formats are loaded with the first file of their kind: together they take a second
+# of a start that mostly reads Markdown.
+def _markdown(text: str) -> Document:
+    from tenure.sources.markdown import parse_markdown
+
+    return parse_markdown(text)
+
+
+def _rst(text: str) -> Document:
+    from tenure.sources.rst import parse_rst
+
+    return parse_rst(text)
+
+
+def _web_page(text: str) -> Document:
+    from tenure.sources.web_page import parse_html
+
+    return parse_html(text)
+
+
+def _pdf(data: bytes) -> Document:
+    from tenure.sources.pdf import parse_pdf
+
+    return parse_pdf(data)
+
+
+def _docx(data: bytes, limit_bytes: int) -> Document:
+    from tenure.sources.docx import parse_docx
+
+    return parse_docx(data, limit_bytes)
+
+
 _PROSE: dict[str, Callable[[str], Document]] = {
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), parse_markdown),
-    **dict.fromkeys((".rst", ".rest"), parse_rst),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), parse_html),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), _markdown),
+    **dict.fromkeys((".rst", ".rest"), _rst),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _web_page),
     **dict.fromkeys((".txt", ".text", ".adoc", ".org", ".tex"), parse_plain),
     ".log": parse_log,
     ".csv": lambda text: parse_table(text, ","),
@@ -109,16 +137,16 @@ def _load(path: Path, limit_bytes: int) -> bytes:
 
 def _dispatch(path: Path, suffix: str, data: bytes, limit_bytes: int) -> Document:
     if suffix == ".pdf" or data.startswith(b"%PDF-"):
-        return parse_pdf(data)
+        return _pdf(data)
     if suffix == ".docx" or (suffix not in _PROSE and _is_word(data)):
-        return parse_docx(data, limit_bytes)
+        return _docx(data, limit_bytes)
     if suffix not in _PROSE and is_binary(data):
         raise Unreadable("is a binary file")
     text = clean(decode(data))
     if suffix in _CODE or path.name.lower() in _CODE_NAMES or (not suffix and text.startswith("#!")):
         return Document(title=path.name, text=strip_lines(text), kind="code")
     if suffix not in _PROSE and _MARKUP.match(text):
-        return parse_html(text)
+        return _web_page(text)
     return _PROSE.get(suffix, parse_plain)(text)
 
 

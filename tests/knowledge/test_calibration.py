@@ -6,23 +6,25 @@ import numpy as np
 import pytest
 
 from tenure.knowledge import catalogue
-from tenure.knowledge.calibration import fallback_similarity, mean_similarity, relevance
+from tenure.knowledge.calibration import mean_similarity, relevance
 from tenure.knowledge.store import Store
 from tests.knowledge.conftest import Ingest
-from tests.knowledge.word_vectors import WordVectors
 
 
-def test_only_pairs_of_different_sources_count() -> None:
-    """The mean leaves out how alike one source's own chunks are."""
-    vectors = np.array([[1, 0], [1, 0], [0.6, 0.8]], dtype=np.float32)
+def test_every_pair_with_a_stranger_counts() -> None:
+    """The mean is over all pairs of one vector from each side."""
+    vectors = np.array([[1, 0], [0.6, 0.8]], dtype=np.float32)
+    strangers = np.array([[1, 0], [0, 1]], dtype=np.float32)
 
-    assert mean_similarity(vectors, ["a", "a", "b"]) == pytest.approx(0.6)
+    assert mean_similarity(vectors, strangers) == pytest.approx(0.6)
 
 
 def test_the_mean_stays_usable() -> None:
     """Opposite vectors give zero, and equal ones less than one, so that relevance stays finite."""
-    assert mean_similarity(np.array([[1, 0], [-1, 0]], dtype=np.float32), ["a", "b"]) == 0.0
-    assert mean_similarity(np.array([[1, 0], [1, 0]], dtype=np.float32), ["a", "b"]) == 0.95
+    one, other = np.array([[1, 0]], dtype=np.float32), np.array([[-1, 0]], dtype=np.float32)
+
+    assert mean_similarity(one, other) == 0.0
+    assert mean_similarity(one, one) == 0.95
 
 
 def test_relevance_is_zero_for_strangers_and_one_for_twins() -> None:
@@ -32,21 +34,21 @@ def test_relevance_is_zero_for_strangers_and_one_for_twins() -> None:
     assert relevance(0.1, 0.3) < 0
 
 
-def test_a_small_corpus_takes_the_models_own_measure(ingest: Ingest, docs: Path, uri: str, model: WordVectors) -> None:
-    """Three documents say nothing about strangers; the model's unrelated sentences do."""
-    ingest(docs)
-
-    assert fallback_similarity(model.embed) == catalogue.corpus(Store(uri), "c").unrelated
-
-
-def test_a_corpus_is_measured_once_and_the_same_everywhere(ingest: Ingest, tmp_path: Path, uri: str) -> None:
-    """A corpus whose documents share words has a higher μ, the same in every copy."""
+def test_likeness_within_a_corpus_does_not_count(ingest: Ingest, tmp_path: Path, uri: str) -> None:
+    """Forty nearly equal documents have the μ of one of them: strangers are measured, not siblings."""
     for n in range(40):
         text = f"# Report {n}\n\nThe committee of the harbour met on day{n} and spoke of item{n}.\n"
         (tmp_path / f"{n}.md").write_text(text, encoding="utf-8")
-    for corpus in ("one", "two"):
-        ingest(*(tmp_path / f"{n}.md" for n in range(40)), corpus=corpus)
+    ingest(*(tmp_path / f"{n}.md" for n in range(40)), corpus="all")
+    ingest(tmp_path / "0.md", corpus="one")
     records = catalogue.corpora(Store(uri))
 
-    assert records["one"].unrelated == pytest.approx(records["two"].unrelated, abs=0.02)
-    assert records["one"].unrelated > 0.5
+    assert records["all"].unrelated == pytest.approx(records["one"].unrelated, abs=0.05)
+    assert records["all"].unrelated < 0.3
+
+
+def test_an_empty_corpus_is_measured_too(ingest: Ingest, tmp_path: Path, uri: str) -> None:
+    """No chunk gives zero, not an error."""
+    ingest(tmp_path, corpus="empty")
+
+    assert catalogue.corpora(Store(uri))["empty"].unrelated == 0.0
