@@ -12,7 +12,17 @@ LINES = st.one_of(
     st.text(max_size=40),
     st.text(alphabet="aB. !?-*1)#|é中😀", max_size=30),
     st.sampled_from(
-        ["", "# A heading", "- An item of a list.", "1. First.", "    code = 1", "| a | b |", "Dr. Lee said so. It is."]
+        [
+            "",
+            "# A heading",
+            "- An item of a list.",
+            "1. First.",
+            "    code = 1",
+            "| a | b |",
+            "Dr. Lee said so. It is.",
+            "- ",
+            "C\u00a0. B",
+        ]
     ),
     st.integers(1, 90).map(lambda n: "- " + "Some words here. " * n),
 )
@@ -25,7 +35,7 @@ def test_sentences_are_verbatim_and_in_order(text: str) -> None:
     """Each sentence is the text between its offsets, to the letter, and none overlaps the next."""
     found = sentences(text)
 
-    assert all(text[s.start : s.end] == s.text == s.text.strip() for s in found)
+    assert all(text[s.start : s.end] == s.text == s.text.strip() != "" for s in found)
     assert all(before.end <= after.start for before, after in pairwise(found))
     assert all(before.block <= after.block for before, after in pairwise(found))
 
@@ -67,6 +77,19 @@ def test_a_long_item_is_cut_like_prose() -> None:
 
     assert len(found) == MAX_ITEM_WORDS
     assert {(s.text, s.kind) for s in found} == {("Flour is milled here.", "item")}
+
+
+def test_an_item_without_words_is_no_sentence() -> None:
+    """A marker with nothing behind it has no sentence, and does not part the list."""
+    assert [(s.text, s.block) for s in sentences("- Flour\n- \n- Water")] == [("Flour", 1), ("Water", 1)]
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u202f", "\u3000"])
+def test_blanks_of_several_bytes_do_not_stop_the_cutting(blank: str) -> None:
+    """Text with typographic blanks before its marks is cut like any other, to the letter."""
+    text = f"Take vitamin C{blank}. Then bake for{blank}an hour."
+
+    assert "".join(s.text for s in sentences(text)).replace(" ", "") == text.replace(" ", "")
 
 
 def test_words_keep_hyphens_and_apostrophes() -> None:
