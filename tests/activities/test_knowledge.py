@@ -1,0 +1,118 @@
+"""Knowledge activities on a small knowledge base in memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.errors import KNOWLEDGE_REFUSED, PATH_MISSING
+from activities.knowledge import KnowledgeActivities
+from tenure.contracts.corpus import CorpusReply, CorpusRequest, CorpusStats, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence import SearchReply, SearchRequest
+from tenure.knowledge.errors import CommitConflict, CorruptTable, InvalidSearch, KnowledgeError, UnknownCorpus
+from tests.worlds import KITCHEN, MemoryKnowledge
+
+INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
+SEARCH = SearchRequest(query="How is bread made?", corpora=("kitchen",), k=2)
+STATS = tuple(
+    CorpusStats(corpus=name, sources=1, chunks=3, characters=9, embedding_model="m", updated_at="2026-01-01T00:00:00Z")
+    for name in ("kitchen", "cellar")
+)
+PASSING = [CommitConflict("chunks", 5), CorruptTable("chunks", "here", "torn")]
+LASTING = [UnknownCorpus("kitchen", ()), InvalidSearch("empty query")]
+
+
+class Refusing(MemoryKnowledge):
+    """A knowledge base in which everything goes wrong in the same way."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__({})
+        self.error = error
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        raise self.error
+
+    def ingest(
+        self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> IngestReport:
+        raise self.error
+
+    def corpora(self) -> tuple[CorpusStats, ...]:
+        raise self.error
+
+
+class Shelf(MemoryKnowledge):
+    """A knowledge base that holds two corpora and can drop one."""
+
+    def corpora(self) -> tuple[CorpusStats, ...]:
+        return STATS
+
+    def drop(self, corpus: str) -> bool:
+        return corpus == "cellar"
+
+
+def on(knowledge: MemoryKnowledge) -> KnowledgeActivities:
+    return KnowledgeActivities(knowledge)  # type: ignore[arg-type]
+
+
+def test_a_search_finds_passages() -> None:
+    """The request goes to the knowledge base as it is, the reply comes back as it is."""
+    knowledge = MemoryKnowledge(dict(KITCHEN))
+
+    found: SearchReply = ActivityEnvironment().run(on(knowledge).search, SEARCH)
+
+    assert knowledge.searches == [SEARCH]
+    assert [passage.source for passage in found.passages] == ["bread", "bread"]
+
+
+def test_ingestion_tells_its_progress() -> None:
+    """What the knowledge base reports goes out as the heartbeat's details."""
+    beats: list[tuple[Any, ...]] = []
+    environment = ActivityEnvironment()
+    environment.on_heartbeat = lambda *details: beats.append(details)
+
+    report: IngestReport = environment.run(on(MemoryKnowledge(dict(KITCHEN))).ingest, INGEST)
+
+    assert report == IngestReport(corpus="kitchen", files=2, unchanged=2)
+    assert beats == [(IngestProgress(stage="done", files_total=2),)]
+
+
+@pytest.mark.parametrize("error", [*PASSING, *LASTING])
+@pytest.mark.parametrize(
+    ("method", "request_"), [("search", SEARCH), ("ingest", INGEST), ("corpora", CorpusRequest(action="list"))]
+)
+def test_a_refusal_says_whether_it_may_pass(error: KnowledgeError, method: str, request_: object) -> None:
+    """Conflicts and torn tables are tried again; a request that is wrong is not."""
+    with pytest.raises(ApplicationError) as caught:
+        ActivityEnvironment().run(getattr(on(Refusing(error)), method), request_)
+
+    assert (caught.value.type, caught.value.message) == (KNOWLEDGE_REFUSED, str(error))
+    assert caught.value.non_retryable is (error in LASTING)
+
+
+def test_a_missing_path_is_not_looked_for_again() -> None:
+    """A path that is not there fails at once, with its name."""
+    with pytest.raises(ApplicationError, match="/nowhere") as caught:
+        ActivityEnvironment().run(on(Refusing(FileNotFoundError("no such path: /nowhere"))).ingest, INGEST)
+
+    assert (caught.value.type, caught.value.non_retryable) == (PATH_MISSING, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        (CorpusRequest(action="list"), CorpusReply(corpora=STATS)),
+        (CorpusRequest(action="list", corpus="kitchen"), CorpusReply(corpora=STATS)),
+        (CorpusRequest(action="stats"), CorpusReply(corpora=STATS)),
+        (CorpusRequest(action="stats", corpus="kitchen"), CorpusReply(corpora=STATS[:1])),
+        (CorpusRequest(action="stats", corpus="attic"), CorpusReply()),
+        (CorpusRequest(action="drop", corpus="cellar"), CorpusReply(corpora=STATS, dropped=True)),
+        (CorpusRequest(action="drop", corpus="attic"), CorpusReply(corpora=STATS, dropped=False)),
+        (CorpusRequest(action="drop"), CorpusReply(corpora=STATS, dropped=False)),
+    ],
+)
+def test_corpora_are_listed_and_dropped(asked: CorpusRequest, reply: CorpusReply) -> None:
+    """Statistics can be had of one corpus or all; dropping says whether there was one."""
+    assert reply == ActivityEnvironment().run(on(Shelf({})).corpora, asked)

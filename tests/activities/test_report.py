@@ -1,0 +1,35 @@
+"""The report activity: a draft becomes the result document."""
+
+from temporalio.testing import ActivityEnvironment
+
+from activities.report import ReportActivities
+from tenure.algorithms.citing import cite
+from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.evidence import Block, Draft
+from tenure.contracts.research import ReportDraft, SectionDraft
+from tenure.contracts.result import Result
+from tests.worlds import KITCHEN, MemoryKnowledge
+
+BREAD = "Bread is made from flour, water, salt and yeast."
+CHEESE = "Cheese is made from milk that rennet has curdled."
+
+
+def test_sources_are_numbered_and_quotes_held() -> None:
+    """Only cited sources are fetched, each once; a quote that is not in its source is taken out."""
+    knowledge = MemoryKnowledge(dict(KITCHEN))
+    passages = knowledge._passages()
+    bread, cheese = cite(BREAD, [1], passages), cite(CHEESE, [4], passages)
+    forged = cheese.model_copy(update={"citations": (cheese.citations[0].model_copy(update={"quote": "Gold."}),)})
+    draft = ReportDraft(
+        id=RunId("research/food"),
+        mode="RESEARCH",
+        question="How is food made?",
+        abstract=Draft(blocks=(Block(claims=(bread,)),)),
+        sections=(SectionDraft(topic="Food", draft=Draft(blocks=(Block(claims=(bread, cheese, forged)),))),),
+    )
+
+    result: Result = ActivityEnvironment().run(ReportActivities(knowledge).assemble, draft)  # type: ignore[arg-type]
+
+    assert [(source.n, source.id) for source in result.sources] == [(1, SourceId("bread")), (2, SourceId("cheese"))]
+    assert [len(claim.citations) for claim in result.sections[0].claims] == [1, 1, 0]
+    assert result.status == "done"

@@ -1,0 +1,87 @@
+"""Role activities: one per role, with evidence by reference and citations by construction."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.errors import MODEL_REJECTED
+from activities.roles import RoleActivities
+from tenure.contracts.calls import RoleReply, role_call
+from tenure.contracts.evidence import Draft, SearchRequest
+from tenure.models.chat import RequestRejected
+from tenure.roles.router import RouterInput, RouterOutput
+from tenure.roles.section_writer import SectionWriterInput
+from tests.roles.cases import CASES
+from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
+
+KNOWLEDGE = MemoryKnowledge(dict(KITCHEN))
+FOUND = KNOWLEDGE.search(SearchRequest(query="How is bread made?", corpora=("kitchen",), k=6)).passages
+WRITE = SectionWriterInput(question="How is bread made?", topic="Bread", topic_question="How is bread made?")
+
+
+async def ask(name: str, input: Any, chat: ScriptedChat | None = None, evidence: tuple[Any, ...] = FOUND) -> Any:
+    """Ask a role through its activity, as a worker would."""
+    environment = ActivityEnvironment()
+    environment.info = replace(environment.info, heartbeat_timeout=timedelta(seconds=30))
+    method = getattr(RoleActivities(chat, KNOWLEDGE), name)  # type: ignore[arg-type]
+    return await environment.run(method, role_call(input, evidence))
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_every_role_answers_by_its_twin(name: str) -> None:
+    """Without a model each role answers offline, at no cost, in a reply that survives JSON."""
+    reply = await ask(name, CASES[name].input)
+
+    assert (reply.model, reply.tokens_in, reply.degraded) == ("offline", 0, None)
+    assert reply == type(reply).model_validate_json(reply.model_dump_json())
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_every_role_answers_by_the_model(name: str) -> None:
+    """With a model each role is asked once, with the passages it was given by reference."""
+    chat = ScriptedChat(story(section_reviewer=says({"critique": "", "action": "NONE", "query": ""})))
+
+    reply = await ask(name, CASES[name].input, chat)
+
+    assert chat.count(name) == len(chat.asked) == 1
+    assert (reply.model.startswith("scripted"), reply.tokens_in, reply.tokens_out) == (True, 100, 10)
+    needless = {"router", "decomposer", "hypothetical_document", "title_writer"}
+    assert ("<passage n=" in chat.asked[0][1]) is (name not in needless)
+
+
+async def test_what_a_writer_names_becomes_a_verbatim_citation() -> None:
+    """A model names numbers; the quotes are cut from the stored text, and numbers it invents cite nothing."""
+    chat = ScriptedChat(story(section_writer=says(text(("Bread is made from flour.", 1), ("Bread is gold.", 99)))))
+
+    reply: RoleReply[Draft] = await ask("section_writer", WRITE, chat)
+
+    real, invented = reply.output.claims
+    assert [KITCHEN[c.source].text[c.start : c.end] for c in real.citations] == [c.quote for c in real.citations]
+    assert real.citations
+    assert (invented.status, invented.citations) == ("invalid_source", ())
+
+
+async def test_a_model_that_cannot_be_read_is_replaced_by_the_twin() -> None:
+    """After all re-asks the twin answers, and the reply says why and what was paid."""
+    chat = ScriptedChat(story(router=says("I would rather talk about bread.")))
+
+    reply: RoleReply[RouterOutput] = await ask("router", RouterInput(question="What is bread?"), chat, ())
+
+    assert (reply.output.mode, reply.model, reply.tokens_in) == ("RESEARCH", "offline", 100 * chat.count("router"))
+    assert reply.degraded
+
+
+async def test_an_error_of_the_model_is_translated() -> None:
+    """What a person has to change fails the activity with one line."""
+
+    async def refuse(prompt: str) -> dict[str, Any]:
+        raise RequestRejected("no such model")
+
+    with pytest.raises(ApplicationError, match="no such model") as caught:
+        await ask("router", RouterInput(question="What is bread?"), ScriptedChat({"router": refuse}))
+
+    assert (caught.value.type, caught.value.non_retryable) == (MODEL_REJECTED, True)

@@ -1,0 +1,103 @@
+"""Settings come from the environment and a file, typed and in range."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tenure.contracts.run import Limits
+from tenure.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Start without a setting of this machine, in a folder without a file of settings."""
+    monkeypatch.chdir(tmp_path)
+    for name, field in Settings.model_fields.items():
+        monkeypatch.delenv(f"TENURE_{name.upper()}", raising=False)
+        if field.validation_alias:
+            monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_nothing_has_to_be_set() -> None:
+    """Out of the box the twins answer and all state is in one folder."""
+    settings = Settings()
+
+    assert not settings.uses_model
+    assert settings.home == Path(".tenure")
+    assert settings.knowledge_uri == str(Path.cwd() / ".tenure" / "knowledge")
+
+
+def test_the_environment_sets_and_a_file_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable wins over the file, and other people's variables in the file do no harm."""
+    Path(".env").write_text("TENURE_MODEL=from-file\nTENURE_UI_PORT=9000\nSOMETHING_ELSE=1\n")
+    monkeypatch.setenv("TENURE_MODEL", "from-environment")
+
+    settings = Settings()
+
+    assert (settings.model, settings.ui_port) == ("from-environment", 9000)
+
+
+def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty key or port, as compose files make them, means the default."""
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.setenv("TENURE_UI_PORT", "")
+
+    assert (Settings().uses_model, Settings().ui_port) == (False, 8233)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
+def test_a_key_or_an_address_turns_the_model_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either of the two variables that all tools share is enough."""
+    monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
+
+    assert Settings().uses_model
+
+
+def test_a_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither printing nor logging the settings gives the key away."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    settings = Settings()
+
+    assert "sk-secret" not in repr(settings) + str(settings) + settings.model_dump_json()
+    assert settings.openai_api_key is not None
+    assert settings.openai_api_key.get_secret_value() == "sk-secret"
+
+
+def test_a_knowledge_base_can_be_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address replaces the folder in the home."""
+    monkeypatch.setenv("TENURE_LANCEDB_URI", "s3://bucket/knowledge")
+
+    assert Settings().knowledge_uri == "s3://bucket/knowledge"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TENURE_UI_PORT", "0"),
+        ("TENURE_TEMPORAL_PORT", "70000"),
+        ("TENURE_MODEL_TIMEOUT", "0"),
+        ("TENURE_CHUNK_TOKENS", "251"),
+        ("TENURE_MIN_RELEVANCE", "1.5"),
+        ("TENURE_MAX_SECTIONS", "many"),
+        ("TENURE_LOG_LEVEL", "LOUD"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong value is an error that names the setting, not a silent default."""
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ValidationError, match=name.removeprefix("TENURE_").lower()):
+        Settings()
+
+
+def test_every_setting_says_what_it_means() -> None:
+    """The reference is made of these descriptions."""
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+def test_the_limits_of_a_run_are_settings_with_the_same_default() -> None:
+    """What bounds a run can be set, and a run started without settings has the same bounds."""
+    settings = Settings()
+
+    assert {name: getattr(settings, name) for name in Limits.model_fields} == Limits().model_dump()

@@ -1,0 +1,89 @@
+"""The compose root: which queue serves what, and what the command line takes."""
+
+import argparse
+import socket
+
+import pytest
+
+from tenure.settings import Settings
+from tests.roles.cases import CASES
+from tests.worlds import MemoryKnowledge
+from worker import WORKFLOWS, activity_methods, build_parser, chat_model, main, parse_queues
+from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
+
+
+def served() -> dict[str, set[str]]:
+    """Return the names of the activities by queue."""
+    methods = activity_methods(None, MemoryKnowledge({}))  # type: ignore[arg-type]
+    return {
+        queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
+        for queue, found in methods.items()
+    }
+
+
+def test_every_queue_serves_its_activities() -> None:
+    """All roles are on the model's queue, reading and searching on the other, and none is served twice."""
+    assert served() == {
+        TENURE_QUEUE: {"assemble"},
+        EMBED_QUEUE: {"ingest", "search", "corpora"},
+        MODEL_QUEUE: set(CASES),
+    }
+    assert served().keys() == set(ALL_QUEUES)
+
+
+def test_workflows_have_names_of_their_own() -> None:
+    """No workflow is registered twice."""
+    names = [workflow.__name__ for workflow in WORKFLOWS]
+
+    assert len(names) == len(set(names)) >= 5
+
+
+def test_some_or_all_queues_can_be_served() -> None:
+    """Names are separated by commas, blanks around them do no harm, and all is the default."""
+    assert parse_queues(f" {MODEL_QUEUE}, {TENURE_QUEUE},") == [MODEL_QUEUE, TENURE_QUEUE]
+    assert build_parser().parse_args([]).queues == list(ALL_QUEUES)
+    assert build_parser().parse_args(["--queues", EMBED_QUEUE]).queues == [EMBED_QUEUE]
+
+
+@pytest.mark.parametrize(("value", "named"), [("tenure,gold", "'gold'"), ("", "''"), (" , ", "' , '")])
+def test_an_unknown_queue_is_named_with_those_there_are(value: str, named: str) -> None:
+    """A worker that would serve nothing does not start."""
+    with pytest.raises(argparse.ArgumentTypeError, match=f"no queue {named}; there are {', '.join(ALL_QUEUES)}"):
+        parse_queues(value)
+
+
+def test_without_a_model_the_twins_answer() -> None:
+    """Neither key nor address: no chat model."""
+    assert chat_model(Settings(openai_api_key=None, openai_base_url=None)) is None
+
+
+def test_a_configured_model_is_used() -> None:
+    """A key or an address makes the OpenAI-compatible back-end."""
+    chat = chat_model(Settings(openai_base_url="http://127.0.0.1:9/v1"))
+
+    assert chat is not None
+    assert chat.name == "openai"
+
+
+def test_a_worker_without_a_server_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 4 and the line names the address."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        monkeypatch.setenv("TENURE_TEMPORAL_PORT", str(port))
+        monkeypatch.delenv("TEMPORAL_ADDRESS", raising=False)
+        monkeypatch.setattr("worker.configure", lambda level: None)
+
+        assert main([]) == 4
+
+    assert f"127.0.0.1:{port}" in capsys.readouterr().err
+
+
+def test_a_worker_with_a_wrong_setting_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 2 and the line names the setting."""
+    monkeypatch.setenv("TENURE_UI_PORT", "none")
+
+    assert main([]) == 2
+    assert "ui_port" in capsys.readouterr().err.lower()

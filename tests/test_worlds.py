@@ -1,0 +1,114 @@
+"""The small worlds of the workflow tests are what they pretend to be."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence import SearchRequest
+from tenure.roles.base import Message
+from tests.roles.cases import CASES
+from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, encode, in_turn, says, story, text
+
+ASKED = [Message(role="system", content="You are."), Message(role="user", content="<topic>\nBread\n</topic>")]
+
+
+async def complete(chat: ScriptedChat, role: str) -> str:
+    return (await chat.complete(ASKED, tier="main", schema_name=role, schema={})).text
+
+
+def test_vectors_are_unit_and_equal_for_equal_words() -> None:
+    """Every text, an empty one too, has a unit vector that depends on its words alone."""
+    vectors = encode(["Bread is made.", "the BREAD", "cheese", ""])
+
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert vectors[0] @ vectors[1] == pytest.approx(1)
+    assert vectors[0] @ vectors[2] == pytest.approx(0)
+
+
+def test_passages_stand_verbatim_in_their_sources() -> None:
+    """Each paragraph is a passage with true offsets."""
+    knowledge = MemoryKnowledge(dict(KITCHEN))
+    found = knowledge.search(SearchRequest(query="bread", corpora=(), k=200)).passages
+
+    passages = knowledge.passages(found)
+
+    assert len(passages) == 6
+    assert all(KITCHEN[p.source].text[p.start : p.end] == p.text for p in passages)
+    assert knowledge.sources([passages[0].source]) == {"bread": KITCHEN["bread"]}
+
+
+def test_a_search_is_ranked_bounded_and_remembered() -> None:
+    """The nearest passages come first, no more than asked for, the same ones each time."""
+    knowledge = MemoryKnowledge(dict(KITCHEN))
+    request = SearchRequest(query="How is rye bread made?", corpora=("kitchen",), k=3)
+
+    found = knowledge.search(request)
+
+    assert [passage.dense_rank for passage in found.passages] == [1, 2, 3]
+    assert list(found.passages) == sorted(found.passages, key=lambda p: -p.relevance)
+    assert found == knowledge.search(request)
+    assert knowledge.searches == [request, request]
+
+
+def test_an_empty_knowledge_base_finds_nothing() -> None:
+    """No documents, no passages; nothing to list and nothing to drop."""
+    knowledge = MemoryKnowledge({})
+
+    assert knowledge.search(SearchRequest(query="bread", corpora=())).passages == ()
+    assert (knowledge.corpora(), knowledge.drop("kitchen")) == ((), False)
+
+
+def test_an_ingestion_reports_and_is_done() -> None:
+    """Progress is told once, and every document counts as known."""
+    told: list[IngestProgress] = []
+    request = IngestRequest(corpus="kitchen", paths=("/kitchen",))
+
+    report = MemoryKnowledge(dict(KITCHEN)).ingest(request, told.append, lambda: False)
+
+    assert report == IngestReport(corpus="kitchen", files=2, unchanged=2)
+    assert [progress.stage for progress in told] == ["done"]
+
+
+async def test_a_scripted_model_says_its_lines_and_counts() -> None:
+    """Lines come in turn, the last one stays; every question is written down."""
+    chat = ScriptedChat({"router": in_turn("one", {"two": 2})})
+
+    assert [await complete(chat, "router") for _ in range(3)] == ["one", '{"two": 2}', '{"two": 2}']
+    assert (chat.count("router"), chat.count("outliner")) == (3, 0)
+    assert chat.asked[0] == ("router", ASKED[-1].content)
+
+
+async def test_a_role_without_lines_is_a_mistake_of_the_test() -> None:
+    """A question nobody expected fails loudly."""
+    with pytest.raises(KeyError, match="router"):
+        await complete(ScriptedChat({}), "router")
+
+
+async def test_a_held_line_waits_for_the_test() -> None:
+    """The answer comes when the test lets go, not before."""
+    held = Held("now")
+    asked = asyncio.create_task(complete(ScriptedChat({"router": held}), "router"))
+
+    await held.reached.wait()
+    assert not asked.done()
+    held.released.set()
+
+    assert await asked == "now"
+
+
+async def test_the_story_has_a_fitting_line_for_every_role() -> None:
+    """Each role of the house can read what the story answers."""
+    chat = ScriptedChat(story())
+
+    assert chat.lines.keys() == CASES.keys()
+    for name, case in CASES.items():
+        case.role.output.model_validate_json(await complete(chat, name))
+
+
+def test_a_story_can_be_changed_in_parts() -> None:
+    """A line that is given replaces the story's own."""
+    mine = says(text(("Mine.", 1)))
+
+    assert story(section_writer=mine)["section_writer"] is mine
