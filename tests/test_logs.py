@@ -1,5 +1,6 @@
 """One line an event, for our own events and for those of libraries."""
 
+import builtins
 import logging
 import re
 from collections.abc import Iterator
@@ -85,3 +86,24 @@ def test_an_exception_is_written_with_its_traceback(capsys: pytest.CaptureFixtur
 
     err = capsys.readouterr().err
     assert "failed" in err and "KeyError: 'gone'" in err and "test_logs.py" in err
+
+
+def test_a_traceback_needs_no_import(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error inside the workflow sandbox, where nothing may be imported, is written all the same."""
+    configure("INFO")
+
+    def refuse(name: str, *args: object, **kwargs: object) -> None:
+        raise RuntimeError(f"no import of {name} here")
+
+    logger = logging.getLogger("temporalio.workflow")
+    with monkeypatch.context() as sandbox:
+        sandbox.setattr(builtins, "__import__", refuse)
+        try:
+            raise KeyError("gone")
+        except KeyError:
+            logger.exception("failed")
+
+    err = capsys.readouterr().err
+    assert "KeyError: 'gone'" in err
+    assert "no import of" not in err
+    assert "╭" not in err
