@@ -123,12 +123,12 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
 
 
 def parse_queues(value: str) -> list[str]:
-    """Return the named queues.
+    """Return the named queues, each once.
 
     Raises:
         argparse.ArgumentTypeError: for a name that is none of them.
     """
-    names = [name.strip() for name in value.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
     unknown = [name for name in names if name not in ALL_QUEUES]
     if unknown or not names:
         raise argparse.ArgumentTypeError(f"no queue {', '.join(unknown) or value!r}; there are {', '.join(ALL_QUEUES)}")

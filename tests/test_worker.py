@@ -45,6 +45,11 @@ def test_some_or_all_queues_can_be_served() -> None:
     assert build_parser().parse_args(["--queues", EMBED_QUEUE]).queues == [EMBED_QUEUE]
 
 
+def test_a_queue_named_twice_is_served_once() -> None:
+    """Two workers of one process on the same queue would share nothing but its slots."""
+    assert parse_queues(f"{TENURE_QUEUE},{MODEL_QUEUE},{TENURE_QUEUE}") == [TENURE_QUEUE, MODEL_QUEUE]
+
+
 @pytest.mark.parametrize(("value", "named"), [("tenure,gold", "'gold'"), ("", "''"), (" , ", "' , '")])
 def test_an_unknown_queue_is_named_with_those_there_are(value: str, named: str) -> None:
     """A worker that would serve nothing does not start."""
