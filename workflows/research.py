@@ -364,7 +364,9 @@ class ResearchWorkflow(Steered):
             return "Ended because a person cancelled the run."
         if self.finishing:
             return "Ended because a person asked to finish."
-        if self.revisions >= self.request.limits.max_revisions:
+        if self.revisions > self.request.limits.max_revisions:
+            return f"Ended after {self.revisions} generation(s) of the report, the limit and one more for feedback."
+        if self.revisions == self.request.limits.max_revisions:
             return f"Ended after {self.revisions} generation(s) of the report, the limit."
         return f"Ended after {self.revisions} generation(s) of the report: no critique was left."
 

@@ -7,6 +7,7 @@ so it is verbatim whatever the writer wrote.
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from tenure.algorithms.excerpts import standing
 from tenure.algorithms.passages import Passage
 from tenure.algorithms.text import Sentence, fingerprint, sentences, stems
 from tenure.contracts.evidence import Citation, Claim
@@ -36,9 +37,13 @@ def cite(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Clai
 
 
 def _says(text: str, quote: str, title: str) -> bool:
-    """Tell whether a claim consists of a quote's own words, its source's title aside."""
-    claim, said = fingerprint(text), fingerprint(quote)
-    return claim in said or claim.removeprefix(fingerprint(title)).strip() in said
+    """Tell whether a claim is one or more whole sentences of a quote, as they may open a paragraph."""
+    whole = [sentence.text for sentence in sentences(quote)] or [quote]
+    windows = {" ".join(whole[i:j]) for i in range(len(whole)) for j in range(i + 1, len(whole) + 1)}
+    forms = {
+        fingerprint(form) for window in windows for form in (window, standing(window, ""), standing(window, title))
+    }
+    return bool(fingerprint(text)) and fingerprint(text) in forms
 
 
 def _citation(text: str, passage: Passage) -> Citation:

@@ -104,7 +104,7 @@ def _distinct(found: Sequence[Excerpt], said: Collection[str]) -> list[Excerpt]:
     kept: list[Excerpt] = []
     for excerpt in sorted(found, key=lambda e: -len(e.sentences)):
         marks = [fingerprint(sentence.text) for sentence in excerpt.sentences]
-        if not taken.intersection(marks):
+        if not taken.intersection(marks) and len(set(marks)) == len(marks):
             taken.update(marks)
             kept.append(excerpt)
     return sorted(kept, key=lambda e: (e.passage, e.order))

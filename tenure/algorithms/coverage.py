@@ -19,11 +19,13 @@ def coverage(passages: Iterable[PassageRef], best: int = BEST, weight: float = W
 
     A source's second and later passages count half, so that one document alone cannot fill a topic.
     """
-    ranked = sorted(passages, key=lambda p: (-p.relevance, p.chunk))[:best]
     seen: set[str] = set()
-    open_share = 1.0
-    for passage in ranked:
+    shares: list[float] = []
+    for passage in sorted(passages, key=lambda p: (-p.relevance, p.chunk)):
         share = REPEATED_SOURCE if passage.source in seen else 1.0
         seen.add(passage.source)
-        open_share *= 1.0 - weight * share * min(1.0, max(0.0, passage.relevance))
+        shares.append(share * min(1.0, max(0.0, passage.relevance)))
+    open_share = 1.0
+    for share in sorted(shares, reverse=True)[:best]:
+        open_share *= 1.0 - weight * share
     return 1.0 - open_share

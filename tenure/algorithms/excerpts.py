@@ -8,7 +8,7 @@ it on, or a list together with the sentence that introduces it.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal
 
 from tenure.algorithms.passages import Passage
@@ -29,7 +29,8 @@ _CONNECTIVE = re.compile(
 _LEANING = re.compile(
     r"^(?:th(?:is|at|ese|ose)|it|its|they|their|them|he|she|such|but|and|or|so|then|otherwise|instead|for example|"
     r"for instance|e\.g\.|i\.e\.|here|there(?!\s+(?:is|are)\b)|the (?:former|latter|same|above|following|other|"
-    r"second|third|last|rest|result)|both|neither|either|another|one of (?:these|them)|on the other hand|"
+    r"second|third|last|rest)|the results? (?:is|was|are|were)|both|neither|either|another|one of (?:these|them)|"
+    r"on the other hand|"
     r"if (?:so|not)|because|second|third|first|next|again|yes|no|all (?:of )?(?:this|these)|each of|"
     r"in (?:this|that|these|those|such) |at (?:this|that)|from (?:this|that|here)|with (?:this|that|these)|"
     r"by (?:this|that|doing)|to do (?:so|this|that)|when (?:this|that|it) |even (?:so|then)|still|yet|"
@@ -63,6 +64,8 @@ _VERB = re.compile(
     r"enables?|enabled|prevents?|avoids?|reduces?|reduced|increases?|increased|improves?|improved|changes?|changed)\b",
     re.IGNORECASE,
 )
+_INFLECTED = re.compile(r"(?<!['’s])s$|ed$")
+_BEFORE_NOUN = frozenset("a an the of for in on by with and or to from at as its their these those this that".split())
 BACK_MATTER = frozenset(
     """references acknowledgements acknowledgments acknowledgement copyright footnotes bibliography changelog credits
     license thanks""".split()
@@ -104,7 +107,7 @@ def presentable(sentence: Sentence) -> bool:
         and text.endswith(_ENDS)
         and (text[0].isupper() or text[0].isdigit())
         and not _ENUMERATED.match(text)
-        and bool(_VERB.search(text))
+        and _has_verb(text)
         and text.count("(") == text.count(")")
         and text.count('"') % 2 == 0
         and "?" not in text
@@ -112,6 +115,14 @@ def presentable(sentence: Sentence) -> bool:
         and letters >= 0.75 * len(text)
         and not _POINTING.search(text)
         and not _FIRST_PERSON.search(text)
+    )
+
+
+def _has_verb(text: str) -> bool:
+    """Tell whether a text has a finite verb: a common one, or a word that looks like one where a verb can stand."""
+    return bool(_VERB.search(text)) or any(
+        len(word) > 3 and _INFLECTED.search(word) and before not in _BEFORE_NOUN
+        for before, word in pairwise(words(text)[:10])
     )
 
 

@@ -36,13 +36,15 @@ _GENERIC_PHRASES = re.compile(
     re.IGNORECASE,
 )
 _NUMBERING = re.compile(
-    r"^(?:(?:chapter|section|part|appendix)\s+)?[\dIVXA-Z]{0,3}(?:\.\d+)*[.):]\s+|^\d+(?:\.\d+)*\s+|"
-    r"^[A-Z]{2,6}[ -]?\d+\s*[:–—-]\s+"
+    r"^(?:(?i:chapter|section|part|appendix)\s+)?(?:\d{1,2}(?:\.\d+)*|[IVX]{1,4}|[A-Z])[.):]\s+|"
+    r"^\d{1,2}(?:\.\d+)*\s+(?=[A-Z])|^[A-Z]{2,6}[ -]?\d+\s*[:–—-]\s+"
 )
 _CODE = re.compile(r"_|\w\.\w|[(){}\[\]=<>]|--")
 
-NEAR_ENOUGH = 0.2
+NEAR_ENOUGH = 0.3
 """Cosine between a heading and the question below which the heading is noise."""
+AMONG_BEST = 0.6
+"""Share of the best relevance that a passage needs for its heading to be a topic."""
 TOO_CLOSE = 0.75
 """Cosine between two headings from which they are one topic."""
 
@@ -66,9 +68,10 @@ def facets(
 ) -> list[Facet]:
     """Return at most `k` facets of a question, best first, none too close to another or to `besides`."""
     groups: dict[str, list[Passage]] = {}
+    best = max((passage.relevance for passage in passages), default=0.0)
     for passage in passages:
         name = subject(passage)
-        if name:
+        if name and passage.relevance >= AMONG_BEST * best:
             groups.setdefault(name.casefold(), []).append(passage)
     names = [subject(group[0]) for group in groups.values()]
     if not names or k < 1:

@@ -45,10 +45,10 @@ _BOUNDARY = re.compile(
 )
 _POINTS_BACK = re.compile(r"\b(?:it|its|they|them|their|one|this|these|those)\b", re.IGNORECASE)
 _COMPARED = (
-    re.compile(r"\b(?:compare|contrast)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;]+)", re.I),
-    re.compile(r"\bdifferences?\s+(?:is\s+there\s+)?between\s+(?P<a>.+?)\s+and\s+(?P<b>[^?.,;]+)", re.I),
+    re.compile(r"\b(?:compare|contrast)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;:]+)", re.I),
+    re.compile(r"\bdifferences?\s+(?:is\s+there\s+)?between\s+(?P<a>.+?)\s+and\s+(?P<b>[^?.,;:]+)", re.I),
     re.compile(r"\bhow\s+(?:do|does)\s+(?P<a>.+?)\s+(?:and\s+(?P<b>.+?)\s+)(?:differ|compare)\b", re.I),
-    re.compile(r"(?P<a>[\w .+#-]+?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,;]+)", re.I),
+    re.compile(r"(?P<a>[\w .+#-]+?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,;:]+)", re.I),
 )
 _POLITE = re.compile(
     r"^(?:please|kindly|hi|hello|can you|could you|would you|tell me|explain(?: to me)?|describe|give me|show me|"

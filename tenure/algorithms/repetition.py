@@ -18,7 +18,7 @@ def _once(draft: Draft, said: set[str]) -> Draft:
         kept = []
         for claim in block.claims:
             mark = fingerprint(claim.text)
-            if mark not in said:
+            if not mark or mark not in said:
                 said.add(mark)
                 kept.append(claim)
         if kept:

@@ -1,6 +1,10 @@
 """The status page of a run: what the web UI shows while it works, as Markdown."""
 
+import re
+
 from tenure.contracts.run import Progress, TopicProgress
+
+_MARKUP = re.compile(r"([\\`*_\[\]>|#!~])")
 
 
 def status_page(progress: Progress) -> str:
@@ -30,5 +34,5 @@ def _usage(progress: Progress) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text that cannot break out of its table cell or line."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")[:300]
+    """Return a text as plain words: it can open no cell, heading, link, picture or code."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split())[:300]).replace("<", "&lt;")

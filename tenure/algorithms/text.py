@@ -113,6 +113,12 @@ def _stem(word: str) -> str:
     return str(_stemmer().stemWord(word))
 
 
+@lru_cache(maxsize=1)
+def _stop_stems() -> frozenset[str]:
+    """Return the stems of the stop words, so that "making" is as empty a word as "make"."""
+    return frozenset(_stem(word) for word in STOP_WORDS)
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text in order, lower-cased."""
     return [match.group().lower() for match in _WORD.finditer(text)]
@@ -120,7 +126,11 @@ def words(text: str) -> list[str]:
 
 def stems(text: str) -> list[str]:
     """Return the stems of the content words of a text, in order, repetitions kept."""
-    return [_stem(word) for word in words(text) if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
+    return [
+        stem
+        for word in words(text)
+        if word not in STOP_WORDS and (stem := _stem(word)) not in _stop_stems() and (len(word) > 1 or word.isdigit())
+    ]
 
 
 def fingerprint(text: str) -> str:

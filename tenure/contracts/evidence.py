@@ -14,7 +14,7 @@ class Citation(Contract):
 
     source: SourceId
     """The cited source."""
-    chunk: ChunkId
+    chunk: ChunkId = ChunkId("")
     """The passage it was cut from."""
     start: int = Field(ge=0)
     """First character of the quote in the source's stored text."""

@@ -1,8 +1,8 @@
 """A run: what was asked, under which limits, how far it is."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.corpus import IngestRequest
@@ -37,7 +37,7 @@ class Limits(Contract):
 class RunRequest(Contract):
     """Start of a run."""
 
-    question: str = Field(min_length=1, max_length=20_000)
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
     """What the person asked."""
     mode: Mode = "auto"
     """Which path to take; `auto` lets the router decide."""

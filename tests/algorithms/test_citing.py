@@ -98,3 +98,26 @@ def test_a_passage_of_blanks_is_quoted_as_it_is() -> None:
 def test_a_very_long_sentence_is_quoted_up_to_the_limit() -> None:
     """A quote ends where the limit is, in the middle of a sentence if need be."""
     assert [len(c.quote) for c in cite("word", [1], [passage("word " * 500)]).citations] == [MAX_QUOTE]
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("X is safe.", "It is not true that X is safe."),
+        ("art is made", "Smart is made by hand."),
+        ("…!", "Bread is made from flour."),
+        ("Rye.", "Bread is made from rye flour."),
+    ],
+)
+def test_words_cut_out_of_a_sentence_are_not_its_support(claim: str, said: str) -> None:
+    """A claim is verbatim only if it is whole sentences: a piece of one may say the opposite."""
+    cited = cite(claim, [1], [passage(said, title="Rye")])
+
+    assert (cited.status, cited.confidence) == ("unverified", None)
+
+
+def test_an_opening_sentence_may_name_its_document() -> None:
+    """A sentence about "this document" is still its own words when the document is named instead."""
+    cited = cite("PEP 8 gives conventions.", [1], [passage("This PEP gives conventions.", title="PEP 8: Style")])
+
+    assert (cited.status, cited.citations[0].quote) == ("supported", "This PEP gives conventions.")

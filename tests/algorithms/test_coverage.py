@@ -76,3 +76,10 @@ def test_a_passage_of_a_new_source_never_takes_coverage_away(passages: list[Pass
 def test_a_further_passage_never_takes_coverage_away(passages: list[PassageRef], relevance: float, source: str) -> None:
     """Coverage grows with every passage, also of a known source."""
     assert coverage([*passages, reference(relevance, source, "new")]) >= coverage(passages) - 1e-9
+
+
+def test_another_passage_of_a_known_source_never_lowers_coverage() -> None:
+    """What counts is the share each passage adds, not its rank among the most relevant."""
+    before = [reference(0.5, name) for name in "abcdef"]
+
+    assert coverage([*before, reference(0.51, "a")]) >= coverage(before)
