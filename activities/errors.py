@@ -3,12 +3,16 @@
 Types are stable strings: histories and callers depend on them.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import NoReturn
 
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, CancelledError
 
+from tenure.knowledge.errors import CommitConflict, CorruptTable, IngestCancelled, KnowledgeError, ReaderFailed
 from tenure.models.chat import ModelError, TransportError
+from tenure.models.embedding import EmbeddingError
 
 MODEL_UNAVAILABLE = "ModelUnavailable"
 """The model's server cannot answer now; the call is made again."""
@@ -18,6 +22,30 @@ KNOWLEDGE_REFUSED = "KnowledgeRefused"
 """The knowledge base refuses the request as it is."""
 PATH_MISSING = "PathMissing"
 """A path that was to be read does not exist on the worker's machine."""
+
+PASSING = (CommitConflict, CorruptTable, ReaderFailed)
+"""What may be over a moment later: other writers, half-written tables, a machine without memory for a process."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Translate the errors of models and knowledge base that leave the block.
+
+    Raises:
+        ApplicationError: for every such error.
+        CancelledError: for work that stopped because it was told to; on a stopping worker another takes it over.
+    """
+    try:
+        yield
+    except ModelError as error:
+        raise_for_model(error)
+    except EmbeddingError as error:
+        raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from error
+    except IngestCancelled as error:
+        raise CancelledError(str(error)) from error
+    except KnowledgeError as error:
+        passing = isinstance(error, PASSING)
+        raise ApplicationError(str(error), type=KNOWLEDGE_REFUSED, non_retryable=not passing) from error
 
 
 def raise_for_model(error: ModelError) -> NoReturn:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import KNOWLEDGE_REFUSED, PATH_MISSING
+from activities.errors import PATH_MISSING, translated
 from activities.heartbeat import Beat
 from tenure.contracts.corpus import CorpusReply, CorpusRequest, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import SearchReply, SearchRequest
-from tenure.knowledge.errors import CommitConflict, CorruptTable, KnowledgeError
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
+
 
 class KnowledgeActivities:
     """Reading and searching, on one knowledge base. Synchronous: they run in the worker's threads."""
@@ -24,37 +24,23 @@ class KnowledgeActivities:
     @activity.defn
     def ingest(self, request: IngestRequest) -> IngestReport:
         """Bring a corpus into the state of its files; the heartbeat's details are an `IngestProgress`."""
-        with Beat(IngestProgress()) as beat:
+        with translated(), Beat(IngestProgress()) as beat:
             try:
                 return self._knowledge.ingest(request, beat.tell, activity.is_cancelled)
             except FileNotFoundError as error:
                 raise ApplicationError(str(error), type=PATH_MISSING, non_retryable=True) from error
-            except KnowledgeError as error:
-                raise _refusal(error) from error
 
     @activity.defn
     def search(self, request: SearchRequest) -> SearchReply:
         """Find passages."""
-        with Beat():
-            try:
-                return self._knowledge.search(request)
-            except KnowledgeError as error:
-                raise _refusal(error) from error
+        with translated(), Beat():
+            return self._knowledge.search(request)
 
     @activity.defn
     def corpora(self, request: CorpusRequest) -> CorpusReply:
         """Tell what corpora hold, or drop one."""
-        try:
+        with translated():
             dropped = request.action == "drop" and self._knowledge.drop(request.corpus or "")
             there = self._knowledge.corpora()
-        except KnowledgeError as error:
-            raise _refusal(error) from error
         wanted = request.corpus if request.action == "stats" else None
         return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped)
-
-
-def _refusal(error: KnowledgeError) -> ApplicationError:
-    """Return what Temporal is told: conflicts and half-written tables may pass, a refused request will not."""
-    passing = isinstance(error, CommitConflict | CorruptTable)
-    return ApplicationError(str(error), type=KNOWLEDGE_REFUSED, non_retryable=not passing)
-

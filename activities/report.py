@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from temporalio import activity
 
+from activities.errors import translated
 from activities.heartbeat import Beat
 from tenure.contracts.research import ReportDraft
 from tenure.contracts.result import Result
@@ -25,5 +26,5 @@ class ReportActivities:
         """Number the sources, check the quotes, set the text."""
         drafts = (draft.abstract, *(section.draft for section in draft.sections))
         cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
-        with Beat():
+        with translated(), Beat():
             return assemble(draft, self._knowledge.sources(sorted(cited)))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.errors import raise_for_model
+from activities.errors import translated
 from activities.heartbeat import heartbeating
 from tenure.contracts.calls import RoleCall, RoleReply, role_reply
 from tenure.contracts.evidence import Draft
-from tenure.models.chat import Answer, ChatModel, ModelError
+from tenure.models.chat import Answer, ChatModel
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
@@ -101,15 +101,15 @@ class RoleActivities:
         return await self._write(abstract_writer.ROLE, call)
 
     async def _evidence(self, call: RoleCall[I]) -> Evidence:
-        passages = await asyncio.to_thread(self._knowledge.passages, call.evidence) if call.evidence else ()
+        with translated():
+            passages = await asyncio.to_thread(self._knowledge.passages, call.evidence) if call.evidence else ()
         return Evidence(passages, self._knowledge.encode)
 
     async def _ask(self, role: Role[I, O], call: RoleCall[I], evidence: Evidence) -> Answer[O]:
-        async with heartbeating():
-            try:
+        # Twins encode sentences, so that errors of the embedding model come up here as well.
+        with translated():
+            async with heartbeating():
                 return await answer(role, call.input, evidence, self._chat)
-            except ModelError as error:
-                raise_for_model(error)
 
     async def _write(self, role: Role[I, WrittenText], call: RoleCall[I]) -> RoleReply[Draft]:
         evidence = await self._evidence(call)

@@ -4,14 +4,22 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import ActivityEnvironment
 
 from activities.errors import KNOWLEDGE_REFUSED, PATH_MISSING
 from activities.knowledge import KnowledgeActivities
 from tenure.contracts.corpus import CorpusReply, CorpusRequest, CorpusStats, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import SearchReply, SearchRequest
-from tenure.knowledge.errors import CommitConflict, CorruptTable, InvalidSearch, KnowledgeError, UnknownCorpus
+from tenure.knowledge.errors import (
+    CommitConflict,
+    CorruptTable,
+    IngestCancelled,
+    InvalidSearch,
+    KnowledgeError,
+    ReaderFailed,
+    UnknownCorpus,
+)
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
@@ -20,7 +28,7 @@ STATS = tuple(
     CorpusStats(corpus=name, sources=1, chunks=3, characters=9, embedding_model="m", updated_at="2026-01-01T00:00:00Z")
     for name in ("kitchen", "cellar")
 )
-PASSING = [CommitConflict("chunks", 5), CorruptTable("chunks", "here", "torn")]
+PASSING = [CommitConflict("chunks", 5), CorruptTable("chunks", "here", "torn"), ReaderFailed("out of memory")]
 LASTING = [UnknownCorpus("kitchen", ()), InvalidSearch("empty query")]
 
 
@@ -90,6 +98,12 @@ def test_a_refusal_says_whether_it_may_pass(error: KnowledgeError, method: str, 
 
     assert (caught.value.type, caught.value.message) == (KNOWLEDGE_REFUSED, str(error))
     assert caught.value.non_retryable is (error in LASTING)
+
+
+def test_an_ingestion_that_was_told_to_stop_did_not_fail() -> None:
+    """On a stopping worker the ingestion ends as cancelled, which lets another worker go on with it."""
+    with pytest.raises(CancelledError, match="stopped after 3 of 9 files"):
+        ActivityEnvironment().run(on(Refusing(IngestCancelled("kitchen", 3, 9))).ingest, INGEST)
 
 
 def test_a_missing_path_is_not_looked_for_again() -> None:

@@ -1,5 +1,6 @@
 """Role activities: one per role, with evidence by reference and citations by construction."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -8,10 +9,12 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.errors import MODEL_REJECTED
+from activities.errors import KNOWLEDGE_REFUSED, MODEL_REJECTED
 from activities.roles import RoleActivities
+from tenure.algorithms.passages import Passage
 from tenure.contracts.calls import RoleReply, role_call
-from tenure.contracts.evidence import Draft, SearchRequest
+from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
+from tenure.knowledge.errors import CorruptTable, KnowledgeError, UnknownChunk
 from tenure.models.chat import RequestRejected
 from tenure.roles.router import RouterInput, RouterOutput
 from tenure.roles.section_writer import SectionWriterInput
@@ -85,3 +88,29 @@ async def test_an_error_of_the_model_is_translated() -> None:
         await ask("router", RouterInput(question="What is bread?"), ScriptedChat({"router": refuse}))
 
     assert (caught.value.type, caught.value.non_retryable) == (MODEL_REJECTED, True)
+
+
+class Emptied(MemoryKnowledge):
+    """A knowledge base that lost its chunks while the run went on."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__({})
+        self.error = error
+
+    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "lasting"), [(UnknownChunk(["bread:0"]), True), (CorruptTable("chunks", "here", "torn"), False)]
+)
+async def test_evidence_that_is_gone_fails_the_call_at_once(error: KnowledgeError, lasting: bool) -> None:
+    """A corpus dropped during a run is not looked for again for hours; a torn table is."""
+    environment = ActivityEnvironment()
+    roles = RoleActivities(None, Emptied(error))  # type: ignore[arg-type]
+
+    with pytest.raises(ApplicationError) as caught:
+        await environment.run(roles.section_writer, role_call(WRITE, FOUND))
+
+    assert (caught.value.type, caught.value.message) == (KNOWLEDGE_REFUSED, str(error))
+    assert caught.value.non_retryable is lasting
