@@ -8,13 +8,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.excerpts import Excerpt, excerpts, standing
+from tenure.algorithms.excerpts import Excerpt, excerpts, points_back, standing
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage, Vectors
 from tenure.algorithms.text import fingerprint, stems, words
@@ -27,6 +27,8 @@ NEAR_BEST = 0.68
 """Share of the best excerpt's score that another must have: what is much weaker only dilutes the section."""
 REPORT_WORDS, SHORTEST, LONGEST = 900, 180, 320
 """Words of a report, shared among its sections, and the bounds of a section."""
+OFF_TOPIC = 0.5
+"""Share of the best sentence's likeness to the topic that a run's opening sentence needs."""
 SUMMARIES = frozenset("abstract summary introduction overview".split())
 """Headings under which a document says what it is about."""
 _VOICE = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
@@ -96,7 +98,24 @@ def compose(
     order = mmr(scores, vectors, max_excerpts, floor=max(FLOOR, NEAR_BEST * float(scores.max())))
     chosen = _focused_first(wish, scores, vectors, encode, order)
     kept = _within(chosen, candidates, target_words or _share(len(wish.others) + 1))
-    return _arrange([candidates[index] for index in kept], passages, {candidates[i]: float(scores[i]) for i in kept})
+    topic = encode([wish.topic])[0]
+    weighed = {_trimmed(candidates[index], topic, encode): float(scores[index]) for index in kept}
+    return _arrange(list(weighed), passages, weighed)
+
+
+def _trimmed(excerpt: Excerpt, topic: Vectors, encode: Encoder) -> Excerpt:
+    """Return a run without opening sentences that have nothing to do with the topic."""
+    if excerpt.kind == "list" or len(excerpt.sentences) < 2:
+        return excerpt
+    near = encode([sentence.text for sentence in excerpt.sentences]) @ topic
+    first = 0
+    while (
+        first < len(near) - 1
+        and near[first] < OFF_TOPIC * near.max()
+        and not points_back(excerpt.sentences[first + 1].text)
+    ):
+        first += 1
+    return replace(excerpt, sentences=excerpt.sentences[first:])
 
 
 def _distinct(found: Sequence[Excerpt], said: Collection[str]) -> list[Excerpt]:

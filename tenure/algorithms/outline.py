@@ -43,7 +43,7 @@ _CODE = re.compile(r"_|\w\.\w|[(){}\[\]=<>]|--")
 
 NEAR_ENOUGH = 0.3
 """Cosine between a heading and the question below which the heading is noise."""
-AMONG_BEST = 0.6
+AMONG_BEST = 0.5
 """Share of the best relevance that a passage needs for its heading to be a topic."""
 TOO_CLOSE = 0.75
 """Cosine between two headings from which they are one topic."""
