@@ -104,6 +104,18 @@ def test_a_reader_that_cannot_start_blames_no_file(docs: Path) -> None:
         reader.read(ReadTask(str(docs / "bread.md")))
 
 
+def test_a_reader_is_told_no_secret(docs: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that parses foreign files sees neither keys nor addresses of any server."""
+    for name in ("OPENAI_API_KEY", "TEMPORAL_API_KEY", "TENURE_LANCEDB_URI", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "sk-very-secret")
+    reader.read(ReadTask(str(docs / "bread.md")))
+
+    (process,) = [child for child in psutil.Process().children() if "tenure.knowledge.reading" in str(child.cmdline())]
+    seen = process.environ()
+    assert "sk-very-secret" not in seen.values()
+    assert seen["PATH"] == os.environ["PATH"]
+
+
 def test_a_hanging_parser_is_given_up(docs: Path, recipe: Recipe) -> None:
     """A file that takes too long is bad, and its process is ended."""
     reader = Reader(recipe, timeout=0.0)
