@@ -18,7 +18,7 @@ from tenure.settings import Settings
 
 
 class EmbeddingError(Exception):
-    """Base of everything that goes wrong on this side of an embedding; servers' errors stay their client's own."""
+    """Base of everything that goes wrong on this side of an embedding; a server's are `ModelError`s."""
 
 
 class WeightsMissing(EmbeddingError):

@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, cast
-from urllib.parse import urlsplit
 
 import httpx
 import openai
@@ -25,8 +24,16 @@ from tenure.models.chat import (
     TransportError,
     UnusableAnswer,
 )
+from tenure.models.endpoint import (
+    NO_KEY,
+    USUAL_PATH,
+    Endpoint,
+    checked_address,
+    checked_key,
+    error_text,
+    host_and_port,
+)
 from tenure.models.json_schema import strict_schema, with_schema
-from tenure.models.rate_limits import retry_after
 from tenure.models.reply import Reply
 from tenure.roles.base import Message, Tier
 from tenure.settings import Settings
@@ -36,14 +43,9 @@ Rung = Literal["json_schema", "json_object", "text"]
 LADDER: tuple[Rung, ...] = ("json_schema", "json_object", "text")
 """Ways to ask for structure, strictest first."""
 
-RETRYABLE = frozenset({408, 409, 429})
-"""Client errors after which the same call may succeed; so may every 5xx."""
-
 BAD_REQUEST = frozenset({400, 422})
 """What servers answer to a request whose content they cannot take, be it its form or its length."""
 
-_USUAL_PATH = "it usually ends in /v1"
-_NO_KEY = "none"
 _MODEL_FAULT = "json_validate_failed"  # Groq's code where the model, not the request, missed the schema
 _FORMAT_COMPLAINT = re.compile(
     r"response[ _]?format|json[ _]?(schema|object|mode)|structured[ _]output|guided|grammar", re.IGNORECASE
@@ -54,7 +56,6 @@ _OVERFLOW = re.compile(
     r"request too large",
     re.IGNORECASE,
 )
-_KEY_SHAPE = re.compile(r"\b(sk|gsk|xai|pk)-[\w*.-]{6,}")
 
 
 class OpenAIChat:
@@ -75,17 +76,18 @@ class OpenAIChat:
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._models: dict[Tier, str] = {"main": model, "fast": fast_model or model}
-        self._key = _checked_key(api_key)
+        key = checked_key(api_key)
         self._timeout = timeout
         self._rungs: dict[tuple[str, str], int] = {}
         self._client = openai.AsyncOpenAI(
-            api_key=self._key or _NO_KEY,
-            base_url=_checked_address(base_url),
+            api_key=key or NO_KEY,
+            base_url=checked_address(base_url),
             timeout=timeout,
             max_retries=0,
             # The library takes clients of httpx as well as of its successor, but names only the latter.
             http_client=cast(Any, http_client),
         )
+        self._server = Endpoint(host_and_port(self._client), key)
 
     @classmethod
     def from_settings(cls, settings: Settings, http_client: httpx.AsyncClient | None = None) -> Self:
@@ -145,10 +147,8 @@ class OpenAIChat:
                 )
         except openai.APIStatusError as error:
             raise self._refusal(error.status_code, error.body, error.response.headers, rung, tier) from None
-        except (openai.APITimeoutError, TimeoutError):
-            raise TransportError(f"{self._where} gave no answer within {self._timeout:g} s") from None
-        except openai.APIConnectionError as error:
-            raise TransportError(f"{self._where} cannot be reached: {self._shown(error.__cause__)}") from None
+        except (openai.APIConnectionError, TimeoutError) as error:
+            raise self._server.unreached(error, self._timeout) from None
         return self._read(response.text, rung, tier)
 
     def _read(self, body: str, rung: Rung, tier: Tier) -> Completion:
@@ -161,10 +161,10 @@ class OpenAIChat:
             reply = Reply.model_validate_json(body)
         except ValidationError as error:
             if error.errors()[0]["type"] == "json_invalid" and body.lstrip()[:1] in ("", "{"):
-                raise TransportError(f"{self._where} sent a broken response", status=200) from None
+                raise TransportError(f"{self._server.where} sent a broken response", status=200) from None
             reply = Reply()
         if not reply.is_completion:
-            advice = f"{self._where} does not speak Chat Completions; check OPENAI_BASE_URL ({_USUAL_PATH})"
+            advice = f"{self._server.where} does not speak Chat Completions; check OPENAI_BASE_URL ({USUAL_PATH})"
             raise RequestRejected(advice, status=200)
         if reply.error:
             raise self._refusal(reply.error.status, reply.error.model_dump(), {}, rung, tier)
@@ -172,44 +172,17 @@ class OpenAIChat:
 
     def _refusal(self, status: int, body: object, headers: Mapping[str, str], rung: Rung, tier: Tier) -> ModelError:
         """Translate an error response; the one place where statuses get their meaning."""
-        said = _error_text(body)
-        if status in RETRYABLE or status >= 500:
-            wait = retry_after(headers, limits=status == 429)
-            message = f"{self._where} answered {status}: {self._shown(said)}"
-            return TransportError(message, status=status, retry_after=wait)
+        said = error_text(body)
+        if (busy := self._server.busy(status, said, headers)) is not None:
+            return busy
         if status == 413 or (status in BAD_REQUEST and _OVERFLOW.search(said)):
-            return ContextOverflow(f"the prompt is too long for {self._models[tier]}: {self._shown(said)}")
+            return ContextOverflow(f"the prompt is too long for {self._models[tier]}: {self._server.shown(said)}")
         if status in BAD_REQUEST and _MODEL_FAULT in said:
             return UnusableAnswer("answer did not fit the schema", model=self._models[tier])
         if status in BAD_REQUEST and rung != "text" and _FORMAT_COMPLAINT.search(said):
             return _FormatRefused(schema_only=bool(_BAD_SCHEMA.search(said)))
-        return RequestRejected(self._advice(status, said, tier), status=status)
-
-    def _advice(self, status: int, said: str, tier: Tier) -> str:
         setting = "TENURE_FAST_MODEL" if tier == "fast" else "TENURE_MODEL"
-        model = self._models[tier]
-        match status:
-            case 401:
-                key = "OPENAI_API_KEY is not accepted" if self._key else "a key is needed: set OPENAI_API_KEY"
-                return f"{self._where}: {key}"
-            case 403:
-                return f"{self._where}: the key may not use {model}; check its permissions or {setting}"
-            case 404:
-                return f"{self._where}: no model {model} there; check {setting} and OPENAI_BASE_URL ({_USUAL_PATH})"
-        return f"{self._where} refused the request to {model} with {status}: {self._shown(said)}"
-
-    @property
-    def _where(self) -> str:
-        """Host and port of the endpoint; no path, user or key."""
-        address = self._client.base_url
-        return address.host if address.port is None else f"{address.host}:{address.port}"
-
-    def _shown(self, said: object) -> str:
-        """Return foreign words as one short line that holds no key."""
-        text = str(said or "no reason given")
-        if self._key:
-            text = text.replace(self._key, "[key]")
-        return " ".join(_KEY_SHAPE.sub("[key]", text).split())[:300]
+        return self._server.rejected(status, said, self._models[tier], setting)
 
 
 class _FormatRefused(ModelError):
@@ -220,30 +193,9 @@ class _FormatRefused(ModelError):
         self.schema_only = schema_only
 
 
-def _checked_key(key: str | None) -> str:
-    stripped = (key or "").strip()
-    if not (stripped.isascii() and stripped.isprintable()):
-        raise ValueError("OPENAI_API_KEY holds characters that no HTTP header can carry; set it again")
-    return stripped
-
-
-def _checked_address(base_url: str | None) -> str | None:
-    if base_url and urlsplit(base_url).scheme not in ("http", "https"):
-        raise ValueError("OPENAI_BASE_URL must start with http:// or https://")
-    return base_url or None
-
-
 def _response_format(rung: Rung, name: str, schema: dict[str, Any]) -> ResponseFormat | openai.Omit:
     if rung == "json_schema":
         safe = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
         strict: dict[str, object] = strict_schema(schema)
         return {"type": "json_schema", "json_schema": {"name": safe, "strict": True, "schema": strict}}
     return {"type": "json_object"} if rung == "json_object" else openai.omit
-
-
-def _error_text(body: object) -> str:
-    """Return the message of an error body with its code, or the whole body where it has another shape."""
-    if isinstance(body, dict) and isinstance(body.get("message"), str):
-        extras = [str(body[key]) for key in ("code", "param") if body.get(key)]
-        return " ".join([body["message"], *(f"({extra})" for extra in extras)])
-    return str(body or "")

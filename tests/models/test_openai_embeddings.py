@@ -8,11 +8,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
-import openai
 import pytest
 
+from tenure.models.chat import ModelError, RequestRejected, TransportError
 from tenure.models.embedding import UnexpectedVectors
 from tenure.models.openai_embeddings import OpenAIEmbeddings
+from tests.model_server import Fault, ModelServer
+
+KEY = "sk-verysecret123"
 
 Answer = Callable[[list[str]], tuple[int, dict[str, Any]]]
 
@@ -92,13 +95,96 @@ def test_dimensions_are_learnt_and_travel_along(server: Server) -> None:
     assert model.embed([]).shape == (0, 3)
 
 
-def test_a_refusal_arrives_as_the_clients_error_after_one_request(server: Server) -> None:
-    """A rate limit is not retried here: that is Temporal's part."""
-    server.answer = lambda texts: (429, {"error": {"message": "slow down"}})
+@pytest.fixture
+def keyed() -> Iterator[ModelServer]:
+    """A server that wants a key."""
+    with ModelServer(key=KEY) as running:
+        yield running
 
-    with pytest.raises(openai.RateLimitError):
-        server.model().embed(["a"])
-    assert len(server.requests) == 1
+
+def failure(server: ModelServer, key: str = KEY) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        OpenAIEmbeddings("m", api_key=key, base_url=server.base_url, timeout=10).embed(["a"])
+    assert caught.value.__cause__ is None
+    return caught.value
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
+def test_a_passing_refusal_says_when_to_come_back(keyed: ModelServer, status: int) -> None:
+    """It is not retried here, since that is Temporal's part, but told with the server's own delay."""
+    keyed.fail(Fault(status, {"retry-after": "7"}))
+
+    error = failure(keyed)
+
+    assert isinstance(error, TransportError)
+    assert (error.status, error.retry_after) == (status, 7.0)
+    assert len(keyed.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (400, "refused the request to m with 400: scripted 400"),
+        (403, "check its permissions or TENURE_EMBEDDING_MODEL"),
+        (404, "check TENURE_EMBEDDING_MODEL and OPENAI_BASE_URL"),
+    ],
+)
+def test_a_lasting_refusal_says_what_to_check(keyed: ModelServer, status: int, advice: str) -> None:
+    """Asking again would change nothing, and one line says what would."""
+    keyed.fail(Fault(status))
+
+    error = failure(keyed)
+
+    assert isinstance(error, RequestRejected)
+    assert error.status == status
+    assert advice in str(error)
+
+
+def test_no_message_holds_a_key(keyed: ModelServer) -> None:
+    """Servers quote the key they refuse; what they say of it goes no further."""
+    keyed.fail(Fault(500, body={"error": {"message": f"worker of {KEY} and sk-another1234 died"}}))
+    passing, refused = failure(keyed), failure(keyed, key="sk-wrongkey123")
+
+    assert "[key] and [key] died" in str(passing)
+    assert str(refused).endswith(": OPENAI_API_KEY is not accepted")
+
+
+def test_a_dropped_connection_may_pass(keyed: ModelServer) -> None:
+    """A server that hangs up is asked again later."""
+    keyed.fail(Fault(drop=True))
+
+    assert isinstance(failure(keyed), TransportError)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("<html>a portal</html>", RequestRejected),
+        ('{"choices": []}', RequestRejected),
+        ('{"data": [{"ind', TransportError),
+        ('{"error": {"message": "upstream busy", "code": 503}}', TransportError),
+        ('{"error": {"message": "no such model", "code": 404}}', RequestRejected),
+    ],
+)
+def test_a_good_status_with_a_bad_body_is_an_error(keyed: ModelServer, body: str, kind: type[ModelError]) -> None:
+    """Gateways and portals answer 200 with something else; it is refused or asked for again."""
+    keyed.fail(Fault(body=body))
+
+    assert isinstance(failure(keyed), kind)
+
+
+def test_the_count_of_tokens_travels_without_the_key() -> None:
+    """What is pickled for the processes that parse foreign files holds no configuration."""
+    model = OpenAIEmbeddings("m", api_key=KEY)
+
+    assert KEY.encode() not in pickle.dumps(model.count_tokens)
+    assert pickle.loads(pickle.dumps(model.count_tokens))("12345") == 2
+
+
+def test_a_key_no_header_can_carry_is_refused_at_once() -> None:
+    """The mistake shows when the worker starts and not in the middle of a run."""
+    with pytest.raises(ValueError, match="OPENAI_API_KEY"):
+        OpenAIEmbeddings("m", api_key="schlüssel")
 
 
 @pytest.mark.parametrize(
