@@ -1,7 +1,7 @@
 """The local stack of a home: one Temporal server and one worker, both detached (DESIGN §8).
 
 One stack per home. `up` brings it into the state the settings ask for: what died is started again, and
-a worker whose settings or version are no longer today's is replaced, which no run notices but by a
+a worker whose settings or code are no longer today's is replaced, which no run notices but by a
 short wait. A lock serialises `up` and `down`, so two commands at once never start two stacks.
 
 A server that is not this home's is never started, stopped or judged here. Its user passes its address
@@ -12,7 +12,7 @@ nothing of Temporal's library is imported here.
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from tenure.stack import processes, server
 from tenure.stack.errors import StackError
 from tenure.stack.fingerprint import fingerprint, worker_environment
 from tenure.stack.record import StackRecord, clear, load, save
+from tenure.stack.source import ROOT, source_hash
 
 LOCK_SECONDS = 120.0
 """How long one command waits for another that starts or stops the same stack."""
@@ -130,7 +131,7 @@ def status(settings: Settings) -> StackStatus:
 
 def default_worker() -> tuple[str, ...]:
     """Return the command that starts this repository's worker."""
-    return (sys.executable, str(Path(tenure.__file__).parents[1] / "worker.py"))
+    return (sys.executable, str(ROOT / "worker.py"))
 
 
 def worker_log(home: Path) -> Path:
@@ -203,9 +204,9 @@ def _ensure_worker(
     settings: Settings, record: StackRecord, address: str, command: Sequence[str], notes: list[str]
 ) -> StackRecord:
     """Return a record whose worker runs today's code with today's settings."""
-    mark = fingerprint(settings, address)
+    today = {"tenure": tenure.__version__, "fingerprint": fingerprint(settings, address), "source": source_hash()}
     alive = processes.is_alive(record.worker)
-    reason = _why_replace(record, mark)
+    reason = _why_replace(record, today)
     if alive and not reason:
         return record
     if alive:
@@ -218,16 +219,18 @@ def _ensure_worker(
     environment = {name: value for name, value in os.environ.items() if name not in changes}
     environment |= {name: value for name, value in changes.items() if value is not None}
     process = processes.spawn(command, environment, settings.home.absolute(), worker_log(settings.home))
-    record = record.model_copy(update={"worker": process, "tenure": tenure.__version__, "fingerprint": mark})
+    record = record.model_copy(update={"worker": process, **today})
     save(settings.home.absolute(), record)
     return record
 
 
-def _why_replace(record: StackRecord, mark: str) -> str:
+def _why_replace(record: StackRecord, today: Mapping[str, str]) -> str:
     """Say why a living worker is not the right one; empty where it is."""
-    if record.tenure != tenure.__version__:
-        return f"it ran Tenure {record.tenure}, this is {tenure.__version__}"
-    return "" if record.fingerprint == mark else "the settings changed"
+    if record.tenure != today["tenure"]:
+        return f"it ran Tenure {record.tenure}, this is {today['tenure']}"
+    if record.source != today["source"]:
+        return "it ran other code"
+    return "" if record.fingerprint == today["fingerprint"] else "the settings changed"
 
 
 def _other_port(record: StackRecord) -> str:

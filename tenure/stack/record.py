@@ -42,6 +42,8 @@ class StackRecord(BaseModel):
     """Identity of the server's binary: path, size and time of change."""
     fingerprint: str = ""
     """Keyed hash of the settings the worker was started with."""
+    source: str = ""
+    """Hash of the code the worker was started from."""
 
 
 def load(home: Path) -> StackRecord:

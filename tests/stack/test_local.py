@@ -137,6 +137,19 @@ def test_worker_of_another_version_is_replaced(settings: Settings, worker: list[
     assert "it ran Tenure 0.0.9" in again.notes[0]
 
 
+def test_worker_of_other_code_is_replaced(settings: Settings, worker: list[str]) -> None:
+    """After a change of the source within a version the worker is asked to stop, and one line says why."""
+    first = local.up(settings, external=ELSEWHERE, worker_command=worker)
+    wait_for_words(local.worker_log(settings.home), "working for")
+    save(settings.home, load(settings.home).model_copy(update={"source": "of yesterday"}))
+
+    again = local.up(settings, external=ELSEWHERE, worker_command=worker)
+
+    assert again.worker_pid != first.worker_pid
+    assert again.notes == ("the worker was restarted: it ran other code",)
+    wait_for_words(local.worker_log(settings.home), "handed back")
+
+
 def test_down_ends_both_and_says_so(settings: Settings, worker: list[str]) -> None:
     """`down` ends the worker and the server, and has nothing to do the second time."""
     status = local.up(settings, worker_command=worker)
