@@ -6,6 +6,7 @@ generation of the report; finishing and cancelling both end in a report of what 
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 
 from temporalio import workflow
@@ -17,9 +18,9 @@ from workflows.steering import Steered, send
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
+    from tenure.algorithms import manuscript
     from tenure.algorithms.ledger import merged
     from tenure.algorithms.question import heading
-    from tenure.algorithms.repetition import without_repeats
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
     from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
@@ -28,13 +29,12 @@ with workflow.unsafe.imports_passed_through():
         ProgressUpdate,
         ReportDraft,
         ResearchRequest,
-        SectionDraft,
         SectionRequest,
         SectionResult,
         Topic,
     )
     from tenure.contracts.result import CritiqueRecord, ResultStatus
-    from tenure.contracts.run import Feedback, Handled, Phase, TopicProgress, Usage
+    from tenure.contracts.run import Feedback, Phase, TopicProgress, Usage
     from tenure.roles.abstract_writer import AbstractWriterInput
     from tenure.roles.decomposer import DecomposerInput
     from tenure.roles.outliner import OutlinerInput
@@ -44,8 +44,8 @@ with workflow.unsafe.imports_passed_through():
 SECTIONS = {"simple": 2, "moderate": 4, "complex": 12}
 """Topics by complexity, before the run's own limit."""
 
-ABSTRACT_PASSAGES = 24
-"""Passages shown to the reflector and the abstract writer, more only where more are cited."""
+MOST = 12
+"""Sections of a report at the most, those that critiques ask for included."""
 
 
 @workflow.defn
@@ -125,7 +125,7 @@ class ResearchWorkflow(Steered):
             RoleActivities.decomposer, DecomposerInput(question=request.question), summary=request.question
         )
         found = await asyncio.gather(*(self._search(q) for q in asked.sub_questions if q != request.question))
-        evidence = _together([request.evidence, *found])
+        evidence = manuscript.together([request.evidence, *found])
         planned = await self.calls.role(
             RoleActivities.outliner,
             OutlinerInput(
@@ -149,28 +149,24 @@ class ResearchWorkflow(Steered):
             summary=query,
         )
 
-    async def _generate(self, critiques: list[Critique]) -> None:
+    async def _generate(self, critiques: Sequence[Critique]) -> None:
         """Write all sections, or the next version of those that critiques concern."""
         self.revisions += 1
         first = self.revisions == 1
-        for critique in critiques:
-            if critique.topic is None and len(self.topics) < 12:
-                self.topics.append(Topic(heading=heading(critique.query or critique.critique), question=critique.query))
+        self.topics += [manuscript.asked_for(c) for c in critiques if c.topic is None and len(self.topics) < MOST]
         await self._tell("write" if first else "refine", f"generation {self.revisions} of the report")
         gate = asyncio.Semaphore(self.request.limits.parallel_sections)
-        due = [topic for topic in self.topics if first or self._critiques_of(topic, critiques)]
-        before = {topic.heading: self.results.get(topic.heading) for topic in due}
-        await asyncio.gather(*(self._write(topic, self._critiques_of(topic, critiques), gate) for topic in due))
-        self._drop_repeats()
-        for critique in critiques:
-            self._record(critique, before)
-        if not any(result.phase != "failed" for result in self.results.values()) and self.results:
+        due = [(topic, manuscript.critiques_of(topic, critiques)) for topic in self.topics]
+        before = dict(self.results)
+        await asyncio.gather(
+            *(self._write(topic, concerning, gate) for topic, concerning in due if first or concerning)
+        )
+        self.results = manuscript.once_each(self.topics, self.results)
+        self.critiques += [manuscript.record(critique, before, self.results) for critique in critiques]
+        if self.results and all(result.phase == "failed" for result in self.results.values()):
             raise ApplicationError(f"no section could be written: {self.notes[-1]}", type="NoSection")
 
-    def _critiques_of(self, topic: Topic, critiques: list[Critique]) -> list[Critique]:
-        return [c for c in critiques if c.topic == topic.heading or (c.topic is None and c.query == topic.question)]
-
-    async def _write(self, topic: Topic, critiques: list[Critique], gate: asyncio.Semaphore) -> None:
+    async def _write(self, topic: Topic, critiques: Sequence[Critique], gate: asyncio.Semaphore) -> None:
         async with gate:
             await self.ready()
             if self.finishing:
@@ -194,34 +190,22 @@ class ResearchWorkflow(Steered):
                 self.children.pop(topic.heading, None)
             self._keep(topic, result)
 
-    def _section_request(self, topic: Topic, critiques: list[Critique]) -> SectionRequest:
-        headings = [other.heading for other in self.topics]
+    def _section_request(self, topic: Topic, critiques: Sequence[Critique]) -> SectionRequest:
         before = self.results.get(topic.heading)
-        wished = [
-            Critique(topic=topic.heading, critique=wish.text, query=wish.text, origin="person")
-            for wish in self.wishes
-            if topic.heading in concerned(wish, headings) and not (before and wish.text in before.wishes)
-        ]
+        draft = before.draft if before and before.draft.claims else None
         known = {critique.critique for critique in critiques}
-        refining = before is not None and bool(before.draft.claims)
+        wished = manuscript.wished_of(topic, self.wishes, self.topics, self.results)
         return SectionRequest(
             run=self.request.run,
             question=self.request.question,
             topic=topic,
-            other_topics=tuple(other for other in headings if other != topic.heading),
+            other_topics=tuple(other.heading for other in self.topics if other != topic),
             corpora=self.request.corpora,
             limits=self.request.limits,
-            evidence=before.evidence if before and refining else self.request.evidence,
-            draft=before.draft if before and refining else None,
+            evidence=before.evidence if before and draft else self.request.evidence,
+            draft=draft,
             critiques=(*critiques, *(wish for wish in wished if wish.critique not in known)),
-            said=tuple(
-                c.text
-                for other in headings
-                if other != topic.heading and other in self.results
-                for c in self.results[other].draft.claims
-            )
-            if refining
-            else (),
+            said=manuscript.sentences_beside(topic, self.results) if draft else (),
         )
 
     def _keep(self, topic: Topic, result: SectionResult) -> None:
@@ -251,21 +235,9 @@ class ResearchWorkflow(Steered):
         )
         return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not written: {note}")
 
-    def _drop_repeats(self) -> None:
-        order = [topic.heading for topic in self.topics if topic.heading in self.results]
-        for name, draft in zip(order, without_repeats([self.results[n].draft for n in order]), strict=True):
-            self.results[name] = self.results[name].model_copy(update={"draft": draft})
-
-    def _record(self, critique: Critique, before: dict[str, SectionResult | None]) -> None:
-        name = critique.topic or heading(critique.query or critique.critique)
-        earlier, now = before.get(name), self.results.get(name)
-        changed = now is not None and (earlier is None or now.draft != earlier.draft)
-        outcome = f"The section “{name}” was rewritten." if changed else "Nothing more was found on it."
-        self.critiques.append(CritiqueRecord(topic=critique.topic, critique=critique.critique, outcome=outcome))
-
     async def _reflect(self) -> list[Critique]:
         """Return K: what the reflector finds, and what people said that no section was written with."""
-        sections = self._sections()
+        sections = manuscript.sections(self.topics, self.results)
         if self.finishing or not sections:
             return []
         await self._tell("reflect", "reflecting on the report")
@@ -276,7 +248,7 @@ class ResearchWorkflow(Steered):
                 sections=sections,
                 earlier=tuple(record.critique for record in self.critiques),
             ),
-            self._shown(),
+            manuscript.shown(self.results, self.request.evidence),
             summary=f"generation {self.revisions}",
         )
         self.considerations = seen.further_considerations or self.considerations
@@ -286,32 +258,11 @@ class ResearchWorkflow(Steered):
             for c in seen.critiques
             if c.topic in headings or (not c.topic and c.query)
         ]
-        return [*found, *self._unheard()]
-
-    def _unheard(self) -> list[Critique]:
-        headings = [topic.heading for topic in self.topics]
-        return [
-            Critique(topic=name, critique=wish.text, query=wish.text, origin="person")
-            for wish in self.wishes
-            for name in concerned(wish, headings)
-            if name in self.results and wish.text not in self.results[name].wishes
-        ]
-
-    def _sections(self) -> tuple[SectionDraft, ...]:
-        written = [self.results[t.heading] for t in self.topics if t.heading in self.results]
-        return tuple(
-            SectionDraft(topic=r.topic.heading, draft=r.draft, coverage=r.coverage) for r in written if r.draft.claims
-        )
-
-    def _shown(self) -> tuple[PassageRef, ...]:
-        """Return the passages for roles that see the whole report: every cited one, then D."""
-        cited = {c.chunk for s in self._sections() for claim in s.draft.claims for c in claim.citations}
-        of_sections = [tuple(p for p in r.evidence if p.chunk in cited) for r in self.results.values()]
-        return _together([*of_sections, self.request.evidence])[: max(len(cited), ABSTRACT_PASSAGES)]
+        return [*found, *manuscript.unheard(self.wishes, self.topics, self.results)]
 
     async def _compose(self) -> ReportDraft:
         """Give the report its title and abstract; a cancelled one gets by without."""
-        sections = self._sections()
+        sections = manuscript.sections(self.topics, self.results)
         title, abstract = heading(self.request.question), Draft()
         if sections and not self.cancelled:
             await self._tell("compose", "writing title and abstract")
@@ -324,7 +275,7 @@ class ResearchWorkflow(Steered):
                 self.calls.role(
                     RoleActivities.abstract_writer,
                     AbstractWriterInput(question=self.request.question, sections=sections),
-                    self._shown(),
+                    manuscript.shown(self.results, self.request.evidence),
                     summary="abstract",
                 ),
             )
@@ -336,21 +287,16 @@ class ResearchWorkflow(Steered):
             question=self.request.question,
             title=title,
             abstract=abstract,
-            sections=self._beside(abstract, sections),
+            sections=manuscript.beside(abstract, sections),
             further_considerations=self.considerations,
             critiques=tuple(self.critiques),
             decisions=(*self.decisions, self._why_ended()),
-            feedback=self._handled(),
+            feedback=manuscript.handled(self.wishes, self.results),
             usage=merged([self.calls.usage, *self.spent]),
             degraded=tuple(self.calls.degraded),
             notes=tuple(dict.fromkeys(self.notes)),
             status=self._status(bool(sections)),
         )
-
-    def _beside(self, abstract: Draft, sections: tuple[SectionDraft, ...]) -> tuple[SectionDraft, ...]:
-        """Return the sections without the sentences that the abstract has in their place."""
-        kept = without_repeats([abstract, *(section.draft for section in sections)])[1:]
-        return tuple(s.model_copy(update={"draft": d}) for s, d in zip(sections, kept, strict=True) if d.claims)
 
     def _status(self, written: bool) -> ResultStatus:
         if self.cancelled:
@@ -364,20 +310,7 @@ class ResearchWorkflow(Steered):
             return "Ended because a person cancelled the run."
         if self.finishing:
             return "Ended because a person asked to finish."
-        if self.revisions > self.request.limits.max_revisions:
-            return f"Ended after {self.revisions} generation(s) of the report, the limit and one more for feedback."
-        if self.revisions == self.request.limits.max_revisions:
-            return f"Ended after {self.revisions} generation(s) of the report, the limit."
-        return f"Ended after {self.revisions} generation(s) of the report: no critique was left."
-
-    def _handled(self) -> tuple[Handled, ...]:
-        """Return what people said and what came of it."""
-        told: list[Handled] = []
-        for wish in self.wishes:
-            taken = [name for name, result in self.results.items() if wish.text in result.wishes]
-            outcome = f"Taken up in {', '.join(f'“{name}”' for name in taken)}." if taken else "No section took it up."
-            told.append(Handled(text=wish.text, topic=wish.topic, at="", outcome=outcome))
-        return tuple(told)
+        return manuscript.why_ended(self.revisions, self.request.limits.max_revisions)
 
     async def _tell(self, phase: Phase, last: str) -> None:
         known = tuple(TopicProgress(topic=t.heading) for t in self.topics if t.heading not in self.results)
@@ -392,14 +325,3 @@ class ResearchWorkflow(Steered):
                 last=last,
             ),
         )
-
-
-def _together(found: list[tuple[PassageRef, ...]]) -> tuple[PassageRef, ...]:
-    """Interleave result lists by rank, each passage once."""
-    longest = max((len(refs) for refs in found), default=0)
-    merged_refs: dict[str, PassageRef] = {}
-    for rank in range(longest):
-        for refs in found:
-            if rank < len(refs):
-                merged_refs.setdefault(refs[rank].chunk, refs[rank])
-    return tuple(merged_refs.values())

@@ -1,0 +1,134 @@
+"""The report in the making: what is written, what it rests on, and what people said that is still unheard.
+
+Pure functions over the sections' results, so that the workflow only says what happens in which order.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tenure.algorithms.question import heading
+from tenure.algorithms.repetition import without_repeats
+from tenure.algorithms.wishes import concerned
+from tenure.contracts.evidence import Draft, PassageRef
+from tenure.contracts.research import Critique, SectionDraft, SectionResult, Topic
+from tenure.contracts.result import CritiqueRecord
+from tenure.contracts.run import Feedback, Handled
+
+Results = Mapping[str, SectionResult]
+"""The newest result of each section, by heading."""
+
+SHOWN = 24
+"""Passages shown to roles that see the whole report, more only where more are cited."""
+
+
+def sections(topics: Sequence[Topic], results: Results) -> tuple[SectionDraft, ...]:
+    """Return the sections that have text, in the order of the outline."""
+    written = [results[topic.heading] for topic in topics if topic.heading in results]
+    return tuple(
+        SectionDraft(topic=r.topic.heading, draft=r.draft, coverage=r.coverage) for r in written if r.draft.claims
+    )
+
+
+def beside(abstract: Draft, written: Sequence[SectionDraft]) -> tuple[SectionDraft, ...]:
+    """Return the sections without the sentences that stand in the abstract."""
+    kept = without_repeats([abstract, *(section.draft for section in written)])[1:]
+    return tuple(s.model_copy(update={"draft": d}) for s, d in zip(written, kept, strict=True) if d.claims)
+
+
+def once_each(topics: Sequence[Topic], results: Results) -> dict[str, SectionResult]:
+    """Return the results with every sentence kept only in the first section that has it."""
+    order = [topic.heading for topic in topics if topic.heading in results]
+    drafts = without_repeats([results[name].draft for name in order])
+    return {name: results[name].model_copy(update={"draft": draft}) for name, draft in zip(order, drafts, strict=True)}
+
+
+def sentences_beside(topic: Topic, results: Results) -> tuple[str, ...]:
+    """Return the sentences of all sections but one."""
+    return tuple(
+        claim.text for name, result in results.items() if name != topic.heading for claim in result.draft.claims
+    )
+
+
+def shown(results: Results, evidence: Sequence[PassageRef]) -> tuple[PassageRef, ...]:
+    """Return the passages for roles that see the whole report: every cited one, then the question's own."""
+    cited = {c.chunk for r in results.values() for claim in r.draft.claims for c in claim.citations}
+    of_sections = [[p for p in result.evidence if p.chunk in cited] for result in results.values()]
+    return together([*of_sections, evidence])[: max(len(cited), SHOWN)]
+
+
+def together(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
+    """Interleave lists of passages by rank, each passage once."""
+    longest = max((len(refs) for refs in found), default=0)
+    merged: dict[str, PassageRef] = {}
+    for rank in range(longest):
+        for refs in found:
+            if rank < len(refs):
+                merged.setdefault(refs[rank].chunk, refs[rank])
+    return tuple(merged.values())
+
+
+def critiques_of(topic: Topic, critiques: Iterable[Critique]) -> tuple[Critique, ...]:
+    """Return the critiques that concern a topic, those that asked for it as a new section included."""
+    return tuple(c for c in critiques if c.topic == topic.heading or (c.topic is None and asked_for(c) == topic))
+
+
+def asked_for(critique: Critique) -> Topic:
+    """Return the topic that a critique without a topic asks for."""
+    wanted = critique.query or critique.critique
+    return Topic(heading=heading(wanted), question=wanted)
+
+
+def unheard(wishes: Sequence[Feedback], topics: Sequence[Topic], results: Results) -> tuple[Critique, ...]:
+    """Return what people said of sections that were written without it."""
+    headings = [topic.heading for topic in topics]
+    return tuple(
+        Critique(topic=name, critique=wish.text, query=wish.text, origin="person")
+        for wish in wishes
+        for name in concerned(wish, headings)
+        if name in results and wish.text not in results[name].wishes
+    )
+
+
+def wished_of(topic: Topic, wishes: Sequence[Feedback], topics: Sequence[Topic], results: Results) -> list[Critique]:
+    """Return what people said of a section that is not yet written with it."""
+    headings = [other.heading for other in topics]
+    before = results.get(topic.heading)
+    return [
+        Critique(topic=topic.heading, critique=wish.text, query=wish.text, origin="person")
+        for wish in wishes
+        if topic.heading in concerned(wish, headings) and not (before and wish.text in before.wishes)
+    ]
+
+
+def record(critique: Critique, before: Results, after: Results) -> CritiqueRecord:
+    """Return a critique with what became of it."""
+    name = critique.topic or asked_for(critique).heading
+    earlier, now = before.get(name), after.get(name)
+    if now is None or not now.draft.claims:
+        outcome = "Nothing was found on it."
+    elif earlier is None:
+        outcome = f"The section “{name}” was written."
+    elif now.draft != earlier.draft:
+        outcome = f"The section “{name}” was rewritten."
+    else:
+        outcome = "Nothing more was found on it."
+    return CritiqueRecord(topic=critique.topic, critique=critique.critique, outcome=outcome)
+
+
+def handled(wishes: Sequence[Feedback], results: Results) -> tuple[Handled, ...]:
+    """Return what people said and what came of it."""
+    return tuple(
+        Handled(text=wish.text, topic=wish.topic, at="", outcome=_outcome(wish.text, results)) for wish in wishes
+    )
+
+
+def _outcome(wish: str, results: Results) -> str:
+    taken = [f"“{name}”" for name, result in results.items() if wish in result.wishes and result.draft.claims]
+    return f"Taken up in {', '.join(taken)}." if taken else "No section took it up."
+
+
+def why_ended(revisions: int, limit: int) -> str:
+    """Return why a report that nobody interrupted had no further generation."""
+    told = f"Ended after {revisions} generation(s) of the report"
+    if revisions > limit:
+        return f"{told}, the limit and one more for feedback."
+    return f"{told}, the limit." if revisions == limit else f"{told}: no critique was left."
