@@ -75,6 +75,7 @@ def up(settings: Settings, *, external: str | None = None, worker_command: Seque
     home = _prepare(settings.home)
     with _locked(home):
         record = load(home)
+        _check_strays(home, record)
         notes: list[str] = []
         before = record
         if external is None:
@@ -93,12 +94,14 @@ def down(settings: Settings) -> tuple[str, ...]:
     """
     home = settings.home.absolute()
     if not home.is_dir():
-        return ("no stack is running",)
+        return _end_strays(home) or ("no stack is running",)
     with _locked(home):
         try:
             record = load(home)
         except StackError:
-            return _end_strays(home)
+            ended = _end_strays(home)
+            clear(home)
+            return (*ended, "the damaged stack record was cleared")
         done = [
             f"{name} stopped (process {process.pid})"
             for name, process, grace in (
@@ -107,8 +110,9 @@ def down(settings: Settings) -> tuple[str, ...]:
             )
             if process is not None and processes.end(process, grace)
         ]
+        stopped = tuple(done) or _end_strays(home)
         clear(home)
-    return tuple(done) or ("no stack is running",)
+    return stopped or ("no stack is running",)
 
 
 def status(settings: Settings) -> StackStatus:
@@ -241,15 +245,29 @@ def _other_port(record: StackRecord) -> str:
     )
 
 
+def _check_strays(home: Path, record: StackRecord) -> None:
+    """Make sure that nothing runs for a home whose record knows of nothing.
+
+    Raises:
+        StackError: a stack does; its folder was deleted or put back, so what it stores is not in this home.
+    """
+    if processes.is_alive(record.server) or processes.is_alive(record.worker):
+        return
+    if strays := processes.of_home(home):
+        pids = ", ".join(str(process.pid) for process in strays)
+        raise StackError(
+            f"a stack of this home is still running without its folder: pids {pids}; "
+            "stop it with `python client.py down`"
+        )
+
+
 def _end_strays(home: Path) -> tuple[str, ...]:
-    """End what runs for a home whose record is lost, and clear the record."""
-    done = [
+    """End what runs for a home although no record tells of it."""
+    return tuple(
         f"process {process.pid} stopped"
-        for process in list(processes.of_home(home))
+        for process in processes.of_home(home)
         if processes.end(process, WORKER_GRACE_SECONDS)
-    ]
-    clear(home)
-    return (*done, "the damaged stack record was cleared")
+    )
 
 
 def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, started: bool) -> StackStatus:

@@ -4,10 +4,11 @@ A detached process has a session of its own, no terminal, and its output in a lo
 command that started it and its terminal.
 """
 
+import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -78,17 +79,28 @@ def end(record: ProcessRecord | None, grace_seconds: float) -> bool:
     return True
 
 
-def of_home(home: Path) -> Iterator[ProcessRecord]:
-    """Yield the stack's processes of a home as the system knows them, for when the record is lost."""
-    wanted = str(home.absolute())
+def of_home(home: Path) -> list[ProcessRecord]:
+    """Return the stack's processes of a home as the system knows them, the worker first, for when the record is lost.
+
+    Only what `spawn` started counts: it leads a session of its own, works for the home, and is a worker or
+    the server of the home's database. What a person runs by hand from a shell is none of the stack's.
+    """
+    database = str(home.absolute() / "temporal.db")
+    found: list[tuple[bool, ProcessRecord]] = []
     for process in psutil.process_iter():
         try:
             command = process.cmdline()
-            ours = "start-dev" in command or any(Path(part).name == "worker.py" for part in command[:3])
-            if ours and process.environ().get("TENURE_HOME") == wanted:
-                yield ProcessRecord(pid=process.pid, created=process.create_time())
-        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            is_server = database in command
+            ours = is_server or any(Path(part).name == "worker.py" for part in command[:3])
+            if (
+                ours
+                and os.getsid(process.pid) == process.pid
+                and process.environ().get("TENURE_HOME") == str(home.absolute())
+            ):
+                found.append((is_server, ProcessRecord(pid=process.pid, created=process.create_time())))
+        except (psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError, PermissionError):
             continue  # gone meanwhile or somebody else's: not a process of this home
+    return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 
 
 def last_line(log: Path, start: int = 0) -> str:

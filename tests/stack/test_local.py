@@ -1,6 +1,7 @@
 """The local stack, with the real Temporal server and a worker that only lives."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -182,7 +183,7 @@ def test_two_ups_at_once_leave_one_stack(settings: Settings, worker: list[str]) 
     answers = [process.communicate(timeout=50)[0] for process in both]
 
     assert answers[0] == answers[1] != ""
-    assert len(list(processes.of_home(settings.home))) == 2
+    assert len(processes.of_home(settings.home)) == 2
 
 
 def test_stale_process_id_is_recognised(settings: Settings, worker: list[str]) -> None:
@@ -235,6 +236,44 @@ def test_damaged_record_is_an_error_that_down_clears(settings: Settings, worker:
 
     assert {f"process {status.server_pid} stopped", f"process {status.worker_pid} stopped"} < set(done)
     assert local.up(settings, worker_command=worker).server_ready
+
+
+@pytest.mark.parametrize("put_back", [False, True], ids=["deleted", "put back"])
+def test_stack_without_its_folder_is_an_error_that_down_ends(
+    settings: Settings, worker: list[str], put_back: bool
+) -> None:
+    """A home deleted under its running stack starts no second one beside it; `down` ends what is left."""
+    status = local.up(settings, worker_command=worker)
+    shutil.rmtree(settings.home)
+    if put_back:
+        settings.home.mkdir()
+
+    with pytest.raises(StackError, match="still running without its folder: pids") as caught:
+        local.up(settings, worker_command=worker)
+    if not put_back:
+        shutil.rmtree(settings.home)
+    done = local.down(settings)
+
+    assert f"pids {status.worker_pid}, {status.server_pid};" in str(caught.value)
+    assert done == (f"process {status.worker_pid} stopped", f"process {status.server_pid} stopped")
+    assert local.up(settings, worker_command=worker).server_ready
+
+
+def test_processes_a_person_started_are_not_the_stacks(settings: Settings, worker: list[str]) -> None:
+    """A worker run by hand for the same home is neither in the way of `up` nor ended by `down`."""
+    environment = os.environ | {"TENURE_HOME": str(settings.home.absolute())}
+    by_hand = subprocess.Popen(worker, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert by_hand.stdout is not None
+        assert by_hand.stdout.readline().startswith("working for")
+        status = local.up(settings, external=ELSEWHERE, worker_command=worker)
+        done = local.down(settings)
+
+        assert done == (f"worker stopped (process {status.worker_pid})",)
+        assert by_hand.poll() is None
+    finally:
+        by_hand.kill()
+        by_hand.communicate()
 
 
 def test_record_of_a_newer_tenure_is_refused(settings: Settings, worker: list[str]) -> None:
