@@ -18,7 +18,7 @@ from commands.paths import existing
 from commands.place import Place, announce, ensure
 from commands.session import CORPUS_WORKFLOW, INGEST_WORKFLOW, explained, open_session
 from commands.terminal import print_json, print_table, say, stderr_console
-from commands.texts import within_bytes
+from commands.texts import counted, within_bytes
 from tenure.contracts.corpus import CorpusReply, CorpusRequest, CorpusStats, IngestReport, IngestRequest
 from tenure.settings import Settings
 from workflows.queues import TENURE_QUEUE
@@ -114,9 +114,9 @@ async def _corpus(arguments: Namespace, place: Place) -> int:
 def _print_report(report: IngestReport) -> None:
     """Print what an ingestion did."""
     print(
-        f"corpus {report.corpus}: {report.files} files ({report.added} new, {report.changed} changed, "
+        f"corpus {report.corpus}: {counted(report.files, 'file')} ({report.added} new, {report.changed} changed, "
         f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "
-        f"{report.chunks} chunks written in {report.seconds:.1f} s"
+        f"{counted(report.chunks, 'chunk')} written in {report.seconds:.1f} s"
     )
     for skip in report.skipped[:_SHOWN_SKIPS]:
         say(f"skipped {skip.path}: {skip.reason}")

@@ -12,11 +12,12 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from commands.texts import duration, one_line
+from commands.texts import counted, duration, one_line
 from tenure.contracts.corpus import IngestProgress
 from tenure.contracts.run import Progress, TopicProgress, Usage
 
 _BAR_WIDTH = 12
+_SHOWN_TROUBLES = 4
 _PHASES = {
     "ingest": "reading the documents",
     "retrieve": "finding evidence",
@@ -32,6 +33,29 @@ _PHASES = {
 
 
 @dataclass(frozen=True)
+class Trouble:
+    """Something that does not get on, and is tried again."""
+
+    what: str
+    """What, and why it failed."""
+    attempt: int
+    """Which attempt this is, from 1."""
+    wait: float | None = None
+    """Seconds until the next attempt; None while one is under way."""
+
+    @property
+    def line(self) -> str:
+        """The trouble in one line."""
+        pause = "" if self.wait is None else f", next try in {self.wait:.0f} s"
+        return f"{self.what} (attempt {self.attempt}{pause})"
+
+    @property
+    def step(self) -> tuple[str, int]:
+        """What is worth a new line in a log: another reason, or twice the attempts."""
+        return self.what, self.attempt.bit_length()
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """What is known of a run at a moment."""
 
@@ -41,6 +65,8 @@ class Snapshot:
     """The ingestion under way; None while there is none."""
     seconds: float = 0.0
     """Time since the run's start."""
+    troubles: tuple[Trouble, ...] = ()
+    """What keeps the run from getting on."""
 
 
 class Display(Protocol):
@@ -123,38 +149,56 @@ def render(snapshot: Snapshot) -> RenderableType:
 
 def changes(before: Snapshot, now: Snapshot) -> Iterator[str]:
     """Yield a line for everything that is new in a snapshot."""
-    if now.ingest is not None and _ingest_step(now.ingest) != _ingest_step(before.ingest):
-        yield _ingest_line(now.ingest)
-    if now.progress is None:
+    yield from _ingest_changes(before.ingest, now.ingest)
+    yield from _new_troubles(before.troubles, now.troubles)
+    if now.progress is not None:
+        yield from _progress_changes(before.progress, now.progress)
+
+
+def _ingest_changes(old: IngestProgress | None, now: IngestProgress | None) -> Iterator[str]:
+    """Yield a line where an ingestion has come a step further, and the step has other words."""
+    if now is None or _ingest_step(now) == _ingest_step(old):
         return
-    old = before.progress
-    if old is None or (old.phase, old.status, old.revision) != (
-        now.progress.phase,
-        now.progress.status,
-        now.progress.revision,
-    ):
-        yield _headline(now.progress)
+    if old is None or _ingest_line(now) != _ingest_line(old):
+        yield _ingest_line(now)
+
+
+def _new_troubles(before: tuple[Trouble, ...], now: tuple[Trouble, ...]) -> Iterator[str]:
+    """Yield a line for every trouble that is new or has become worse, and one when all are over."""
+    known = {trouble.step for trouble in before}
+    yield from (trouble.line for trouble in now if trouble.step not in known)
+    if before and not now:
+        yield "getting on again"
+
+
+def _progress_changes(old: Progress | None, now: Progress) -> Iterator[str]:
+    """Yield a line for everything that is new in a run's own answer."""
+    if old is None or (old.phase, old.status, old.revision) != (now.phase, now.status, now.revision):
+        yield _headline(now)
     known = {topic.topic: topic for topic in old.topics} if old else {}
-    for topic in now.progress.topics:
+    for topic in now.topics:
         if topic.topic not in known or known[topic.topic].phase != topic.phase:
             yield _topic_line(topic)
-    for handled in now.progress.feedback[len(old.feedback) if old else 0 :]:
+    for handled in now.feedback[len(old.feedback) if old else 0 :]:
         yield f"feedback received: {one_line(handled.text, 100)}"
-    if now.progress.last and (old is None or old.last != now.progress.last):
-        yield one_line(now.progress.last, 160)
+    if now.last and (old is None or old.last != now.last):
+        yield one_line(now.last, 160)
 
 
 def _parts(snapshot: Snapshot) -> Iterator[RenderableType]:
     """Yield the lines of the live table from top to bottom."""
     progress = snapshot.progress
     head = Table.grid(padding=(0, 1))
-    words = _headline(progress) if progress else "waiting for a worker"
+    idle = "not getting on" if snapshot.troubles else "waiting for a worker"
+    words = _headline(progress) if progress else idle
     if progress is None and snapshot.ingest:
         words = _PHASES["ingest"]
     head.add_row(Spinner("dots"), Text(words, style="bold"), Text(duration(snapshot.seconds), style="cyan"))
     yield head
     if snapshot.ingest is not None:
         yield _ingest_bar(snapshot.ingest)
+    for trouble in snapshot.troubles[:_SHOWN_TROUBLES]:
+        yield Text(trouble.line, style="yellow")
     if progress is None:
         return
     if progress.topics:
@@ -190,7 +234,10 @@ def _topic_line(topic: TopicProgress) -> str:
     """Say in one line how a topic stands."""
     line = f"{one_line(topic.topic, 80)}: {topic.phase.replace('_', ' ')}"
     if topic.phase == "done":
-        line += f" ({topic.claims} claims, {topic.sources} sources, coverage {topic.coverage:.0%})"
+        figures = f"{counted(topic.claims, 'claim')}, {counted(topic.sources, 'source')}"
+        line += f" ({figures}, coverage {topic.coverage:.0%})"
+    elif topic.round:
+        line += f", round {topic.round + 1}"
     return line
 
 
@@ -208,7 +255,7 @@ def _usage_line(usage: Usage) -> str:
     """Say in one line what was used."""
     tokens = usage.tokens_in + usage.tokens_out
     spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens else "offline"
-    return f"{spent} · {usage.calls} calls · {usage.searches} searches"
+    return f"{spent} · {counted(usage.calls, 'call')} · {counted(usage.searches, 'search', 'searches')}"
 
 
 def _ingest_bar(ingest: IngestProgress) -> Table:
@@ -222,7 +269,12 @@ def _ingest_bar(ingest: IngestProgress) -> Table:
 
 def _ingest_line(ingest: IngestProgress) -> str:
     """Say in one line how far an ingestion is."""
-    line = f"{ingest.stage}: {ingest.files_done} of {ingest.files_total} files, {ingest.chunks} chunks"
+    if not ingest.files_total:
+        return "looking for documents" if ingest.stage == "scanning" else "found no documents"
+    chunks = counted(ingest.chunks, "chunk")
+    if ingest.stage == "done":
+        return f"read {counted(ingest.files_total, 'file')}, {chunks}"
+    line = f"{ingest.stage}: {ingest.files_done:,} of {counted(ingest.files_total, 'file')}, {chunks}"
     return f"{line}, {one_line(ingest.last.rsplit('/', 1)[-1], 60)}" if ingest.last else line
 
 

@@ -2,22 +2,27 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.service import RPCError
 
-from commands.display import Display
+from commands.display import Display, Trouble
 from commands.errors import CommandError, Detached, Unreachable
 from commands.monitor import is_lost, look, what_died, who_is_missing
 from commands.place import Place
 from commands.session import refusal
+from commands.stuck import troubles
 from commands.texts import failure
 
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.5
 """Pause between two looks."""
+
+TROUBLE_SECONDS = 3.0
+"""Pause between two looks for what keeps a run from getting on."""
 
 WORKER_GRACE_SECONDS = 20.0
 """How long a run may stand before a worker is missed; one needs some seconds to start."""
@@ -98,9 +103,13 @@ async def _watch(
 ) -> None:
     """Show progress again and again; say once when nobody works on the run."""
     began, complaint = time.monotonic(), ""
+    looked = began
+    stuck: tuple[Trouble, ...] = ()
     while True:
         try:
-            snapshot = await look(client, handle, query=query)
+            if time.monotonic() - looked >= TROUBLE_SECONDS:
+                looked, stuck = time.monotonic(), await troubles(client, place, handle.id)
+            snapshot = replace(await look(client, handle, query=query), troubles=stuck)
             display.show(snapshot)
             if snapshot.progress is None:
                 found = what_died(place)

@@ -1,4 +1,4 @@
-"""Short texts for people: one line, so many bytes, a duration."""
+"""Short texts for people: one line, so many bytes, a duration, a number of things."""
 
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import FailureError
@@ -26,6 +26,11 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(int(max(seconds, 0)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Write a number of things, one of them in the singular."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def failure(error: WorkflowFailureError) -> str:

@@ -38,6 +38,12 @@ STATS = CorpusStats(
 )
 
 
+@activity.defn
+async def stumble() -> None:
+    """Fail as a busy server does, again and again."""
+    raise ApplicationError("the stand-in stumbled", next_retry_delay=timedelta(seconds=600))
+
+
 @activity.defn(name="ingest")
 async def ingest(request: IngestRequest) -> IngestReport:
     """Claim to have read every path, saying so in a heartbeat."""
@@ -52,9 +58,21 @@ async def _ingest(request: IngestRequest) -> IngestReport:
     )
 
 
+@workflow.defn
+class StandInSection:
+    """A child whose only step does not get on."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.execute_activity(stumble, start_to_close_timeout=timedelta(seconds=30))
+
+
 @workflow.defn(name="AgentWorkflow")
 class StandInAgent:
-    """Answers at once; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing."""
+    """Answers at once; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
+
+    `stumble` has a child retry an activity for ever, `break` fails every workflow task.
+    """
 
     @workflow.init
     def __init__(self, request: RunRequest) -> None:
@@ -68,6 +86,10 @@ class StandInAgent:
         if "read" in request.question:
             for one in request.ingest:
                 await _ingest(one)
+        if "stumble" in request.question:
+            await workflow.execute_child_workflow(StandInSection.run, id=f"{workflow.info().workflow_id}/section")
+        if "break" in request.question:
+            raise RuntimeError("the stand-in is broken")
         await workflow.wait_condition(lambda: not self.held)
         if "fail" in request.question:
             raise ApplicationError("the stand-in was told to fail", non_retryable=True)
@@ -150,10 +172,10 @@ class StandInCorpus:
 async def main() -> None:
     """Work until told to stop."""
     client = await connection.connect(Settings())
-    workflows = [StandInAgent, StandInIngest, StandInCorpus]
+    workflows = [StandInAgent, StandInSection, StandInIngest, StandInCorpus]
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest]):
+    async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble]):
         await stop.wait()
 
 

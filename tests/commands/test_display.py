@@ -5,7 +5,7 @@ import itertools
 
 from rich.console import Console
 
-from commands.display import LiveDisplay, PlainDisplay, Snapshot, changes, display_for, render
+from commands.display import LiveDisplay, PlainDisplay, Snapshot, Trouble, changes, display_for, render
 from tenure.contracts.base import RunId
 from tenure.contracts.corpus import IngestProgress
 from tenure.contracts.run import Handled, Progress, TopicProgress, Usage
@@ -61,6 +61,49 @@ def test_ingestion_has_a_bar() -> None:
 
     assert "reading the documents" in text
     assert "reading: 3 of 12 files, 40 chunks, b.md" in text
+
+
+def test_looking_for_documents_counts_nothing_yet() -> None:
+    """Before the documents are counted no figures are shown, and an empty folder is called empty once."""
+    none = [Snapshot(None, IngestProgress(stage=stage)) for stage in ("scanning", "reading", "indexing", "done")]
+    full = IngestProgress(stage="done", files_done=1, files_total=1, chunks=1, last="/a/b.md")
+
+    lines = [line for before, now in itertools.pairwise([Snapshot(), *none]) for line in changes(before, now)]
+    assert lines == ["looking for documents", "found no documents"]
+    assert list(changes(none[0], Snapshot(None, full))) == ["read 1 file, 1 chunk"]
+
+
+def test_one_thing_is_singular_and_a_later_round_is_named() -> None:
+    """Figures read as English, and the same state in a second round is another line."""
+    done = TopicProgress(topic="A", phase="done", claims=1, sources=1, coverage=0.5)
+    review = TopicProgress(topic="B", phase="reviewing", round=1)
+    now = WRITING.model_copy(update={"topics": (done, review), "last": ""})
+
+    assert list(changes(Snapshot(WRITING), Snapshot(now))) == [
+        "A: done (1 claim, 1 source, coverage 50%)",
+        "B: reviewing, round 2",
+    ]
+    assert "1 call · 2 searches" in drawn(Snapshot(WRITING.model_copy(update={"usage": Usage(calls=1, searches=2)})))
+
+
+def test_trouble_is_shown_in_the_table() -> None:
+    """What keeps the run from getting on stands in the panel, with the time of the next attempt."""
+    busy = Trouble("retrying section_writer: busy", attempt=3, wait=4.2)
+
+    text = drawn(Snapshot(WRITING, troubles=(busy,)))
+    assert "retrying section_writer: busy (attempt 3, next try in 4 s)" in text
+    assert "not getting on" in drawn(Snapshot(None, troubles=(busy,)))
+
+
+def test_trouble_makes_few_lines() -> None:
+    """A hundred attempts make a line per doubling, another reason one more, and the end of it one."""
+    tries = [Snapshot(troubles=(Trouble("retrying a: busy", attempt),)) for attempt in range(2, 101)]
+    other = Snapshot(troubles=(Trouble("retrying a: refused", 101),))
+    steps = [Snapshot(), *tries, other, Snapshot(), Snapshot()]
+    lines = [line for before, now in itertools.pairwise(steps) for line in changes(before, now)]
+
+    assert [line.split("attempt ")[-1] for line in lines[:-2]] == ["2)", "4)", "8)", "16)", "32)", "64)"]
+    assert lines[-2:] == ["retrying a: refused (attempt 101)", "getting on again"]
 
 
 def test_waiting_is_said() -> None:

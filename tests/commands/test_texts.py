@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands.texts import SUMMARY_BYTES, duration, one_line, within_bytes
+from commands.texts import SUMMARY_BYTES, counted, duration, one_line, within_bytes
 
 
 @given(st.text())
@@ -26,3 +26,9 @@ def test_long_text_is_cut_with_a_mark() -> None:
 def test_duration_reads_like_a_clock(seconds: float, expected: str) -> None:
     """Hours appear when there are any; a clock that is ahead gives no negative time."""
     assert duration(seconds) == expected
+
+
+def test_numbers_of_things_read_as_english() -> None:
+    """One thing is singular, and large numbers are grouped."""
+    assert [counted(n, "source") for n in (0, 1, 1234)] == ["0 sources", "1 source", "1,234 sources"]
+    assert counted(2, "search", "searches") == "2 searches"

@@ -1,0 +1,112 @@
+"""What keeps a run from getting on: activities that are tried again, workflow tasks that fail.
+
+The server knows both, also while the run itself cannot answer. A run's children are looked at as well,
+since most of the work is theirs.
+"""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.enums.v1 import EventType, PendingActivityState
+from temporalio.api.workflow.v1 import PendingActivityInfo
+from temporalio.api.workflowservice.v1 import (
+    DescribeWorkflowExecutionRequest,
+    DescribeWorkflowExecutionResponse,
+    GetWorkflowExecutionHistoryReverseRequest,
+)
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from commands.display import Trouble
+from commands.place import Place
+from commands.texts import one_line
+from tenure.stack import local
+
+REPORTED = "TemporalReportedProblems"
+"""Search attribute in which the server marks a workflow whose tasks keep failing."""
+
+_MOST_WORKFLOWS = 40
+_LATEST_EVENTS = 20
+_REASON_LENGTH = 200
+
+
+async def troubles(client: Client, place: Place, run_id: str) -> tuple[Trouble, ...]:
+    """Return what keeps a run and its open children from getting on, each trouble once.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
+    worst: dict[str, Trouble] = {}
+    async for described in _family(client, run_id):
+        found = [_of_activity(activity) for activity in described.pending_activities]
+        found.append(await _of_workflow_task(client, place, described))
+        for trouble in filter(None, found):
+            known = worst.get(trouble.what)
+            if known is None or known.attempt < trouble.attempt:
+                worst[trouble.what] = trouble
+    return tuple(worst.values())
+
+
+async def _family(client: Client, run_id: str) -> AsyncIterator[DescribeWorkflowExecutionResponse]:
+    """Yield the descriptions of a run, its open children and theirs."""
+    waiting = [WorkflowExecution(workflow_id=run_id)]
+    for _ in range(_MOST_WORKFLOWS):
+        if not waiting:
+            return
+        request = DescribeWorkflowExecutionRequest(namespace=client.namespace, execution=waiting.pop(0))
+        try:
+            described = await client.workflow_service.describe_workflow_execution(request)
+        except RPCError as error:
+            if error.status == RPCStatusCode.NOT_FOUND:
+                continue  # it ended meanwhile and was removed
+            raise
+        yield described
+        waiting += [
+            WorkflowExecution(workflow_id=child.workflow_id, run_id=child.run_id)
+            for child in described.pending_children
+        ]
+
+
+def _of_activity(activity: PendingActivityInfo) -> Trouble | None:
+    """Describe an activity that was tried before."""
+    if activity.attempt <= 1 and not activity.HasField("last_failure"):
+        return None
+    reason = one_line(activity.last_failure.message, _REASON_LENGTH) or "no reason is known"
+    waits = activity.state == PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
+    wait = None
+    if waits and activity.HasField("next_attempt_schedule_time"):
+        due = activity.next_attempt_schedule_time.ToDatetime(UTC)
+        wait = max((due - datetime.now(UTC)).total_seconds(), 0.0)
+    return Trouble(f"retrying {activity.activity_type.name}: {reason}", activity.attempt, wait)
+
+
+async def _of_workflow_task(
+    client: Client, place: Place, described: DescribeWorkflowExecutionResponse
+) -> Trouble | None:
+    """Describe a workflow whose own code fails; a task that was lost with its worker is no such trouble."""
+    attempt = described.pending_workflow_task.attempt
+    info = described.workflow_execution_info
+    if attempt <= 1 and REPORTED not in info.search_attributes.indexed_fields:
+        return None
+    cause = await _cause(client, info.execution)
+    if cause is None:
+        return None
+    log = str(local.worker_log(place.settings.home)) if place.is_local else "the worker's log"
+    return Trouble(f"{info.type.name} cannot go on: {cause}; {log} tells more", max(attempt, 1))
+
+
+async def _cause(client: Client, execution: WorkflowExecution) -> str | None:
+    """Read from the history why the latest workflow task failed; None where it was lost and did not fail."""
+    reply = await client.workflow_service.get_workflow_execution_history_reverse(
+        GetWorkflowExecutionHistoryReverseRequest(
+            namespace=client.namespace, execution=execution, maximum_page_size=_LATEST_EVENTS
+        )
+    )
+    for event in reply.history.events:
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
+            return None
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+            failure = event.workflow_task_failed_event_attributes.failure
+            return one_line(failure.message, _REASON_LENGTH) or "its workflow tasks fail"
+    return "its workflow tasks fail"
