@@ -191,8 +191,9 @@ class AgentWorkflow(Steered):
         """Wait for the draft; a run cancelled by signal before there was one still ends in a report."""
         try:
             return await main
-        except asyncio.CancelledError:
-            if not self.cancelled:
+        except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
+            # A cancelled activity that was waited for directly ends in an error of its own kind.
+            if not (self.cancelled and is_cancelled_exception(error)):
                 raise
             return self._report("cancelled", "Cancelled before anything was written.")
 

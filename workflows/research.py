@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
 
 from workflows.calls import Calls
 from workflows.section import SectionWorkflow, report
@@ -77,8 +77,9 @@ class ResearchWorkflow(Steered):
         self.spiral = asyncio.create_task(self._spiral())
         try:
             await self.spiral
-        except asyncio.CancelledError:
-            if not self.cancelled:
+        except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
+            # A cancelled activity or child that was waited for directly ends in an error of its own kind.
+            if not (self.cancelled and is_cancelled_exception(error)):
                 raise
         draft = await self._compose()
         await workflow.wait_condition(workflow.all_handlers_finished)
