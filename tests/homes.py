@@ -1,0 +1,74 @@
+"""Homes for tests with real processes: `client.py`, the worker and the Temporal server it starts, and `temporal`."""
+
+import json
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.commands.conftest import CommandLine, no_stack
+from tests.conftest import temporal_binary
+from tests.model_server import ModelServer
+
+
+@dataclass(frozen=True)
+class Home(CommandLine):
+    """A home with ports of its own, and commands as processes in it."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Settings of this home, by environment variable."""
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment of this home's processes."""
+        return super().environment({**self.variables, **(extra or {})})
+
+    def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+        """Run a command of the client to its end."""
+        with self.popen(*arguments) as process:
+            try:
+                out, err = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def json(self, *arguments: str) -> Any:
+        """Return what a command that has to succeed prints with `--json`."""
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def temporal(self, command: str) -> str:
+        """Run a line of the `temporal` command on this home's server, and return what it prints."""
+        address = ["--address", f"127.0.0.1:{self.settings.temporal_port}"]
+        done = subprocess.run(
+            [temporal_binary(), *shlex.split(command), *address],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            env=self.environment(),
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@contextmanager
+def home(folder: Path, **variables: str) -> Iterator[Home]:
+    """Give a home in a folder; whatever runs for it is stopped at the end."""
+    made = Home(no_stack(folder / "home").settings, variables)
+    try:
+        yield made
+    finally:
+        stopped = made.run("down")
+        assert stopped.returncode == 0, stopped.stderr
+
+
+@contextmanager
+def modelled_home(folder: Path, model: ModelServer, **variables: str) -> Iterator[Home]:
+    """Give a home whose chat model is a loopback server; what that says decides no search by its relevance."""
+    with home(folder, **model.environment, TENURE_MIN_RELEVANCE="0", **variables) as made:
+        yield made
