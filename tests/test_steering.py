@@ -1,0 +1,245 @@
+"""People in the loop: the commands of docs/steering.md, typed as they stand there, against a run of real processes.
+
+A run is held at a role by the model's server, so that a signal arrives at a known moment. The real
+`temporal` command sends it, and nothing waits but for what has to happen.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import Client
+
+from tenure.contracts.research import RunState
+from tenure.contracts.result import Result
+from tenure.contracts.run import Progress
+from tests.homes import Home, modelled_home
+from tests.model_server import ModelServer
+from tests.schema_instance import Json
+
+pytestmark = pytest.mark.timeout(120)
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "steering.md").read_text(encoding="utf-8")
+TOPICS = ("Costs", "Versions")
+DOCUMENT = """\
+# Two versions
+
+The first version costs ten coins. The second version costs twelve coins, because its costs include delivery.
+
+The second version of the machine is faster than the first version, and both versions run on water.
+"""
+
+
+def documented(kind: str, name: str, nth: int = 0) -> str:
+    """Return the nth command line of the page that sends a signal or a query, without `uv run temporal`."""
+    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    lines = [str(line) for line in block.replace("\\\n", " ").splitlines() if re.search(rf"--{kind} {name}\b", line)]
+    return lines[nth].removeprefix("uv run temporal ")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    """The server of the models: it plans two topics, and a rewritten section says what it was asked."""
+    with ModelServer() as server:
+        server.on("outliner", {"topics": [{"heading": name, "question": f"What of {name}?"} for name in TOPICS]})
+        server.on("section_writer", lambda request: written(f"{topic_in(request)}, first version."))
+        server.on("section_rewriter", lambda request: written(f"{topic_in(request)}, with {wishes_in(request)}."))
+        server.on("abstract_writer", written("In short."))
+        yield server
+
+
+def written(text: str) -> Json:
+    """Return the answer of a role that writes one sentence."""
+    return {"blocks": [{"kind": "paragraph", "sentences": [{"text": text, "passages": [1]}]}]}
+
+
+def topic_in(request: Json) -> str:
+    """Name the section that a prompt is about."""
+    return str(re.findall(r"<topic>\s*(\w+)", request["messages"][-1]["content"])[0])
+
+
+def wishes_in(request: Json) -> str:
+    """Name which of the page's two wishes a prompt carries."""
+    said: str = request["messages"][-1]["content"]
+    return " and ".join(wish for wish in ("Say more about costs", "Compare both versions") if wish in said)
+
+
+@pytest.fixture(scope="module")
+def steered(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iterator[Home]:
+    """A home whose runs write one section after the other."""
+    with modelled_home(tmp_path_factory.mktemp("steered"), model, TENURE_PARALLEL_SECTIONS="1") as made:
+        yield made
+
+
+class Run:
+    """A run under way, and the page's commands for it."""
+
+    def __init__(self, in_home: Home, run_id: str) -> None:
+        self.home, self.id = in_home, run_id
+
+    def signal(self, name: str, nth: int = 0) -> None:
+        """Send a signal as the page shows."""
+        self._type(documented("name", name, nth))
+
+    def query(self, name: str) -> Any:
+        """Ask a query as the page shows, and return the JSON of the answer."""
+        printed = self._type(documented("type", name))
+        return json.loads(re.sub(r"^\s*QueryResult\s+", "", printed.split("Query result:")[1]).strip())
+
+    def progress(self) -> Progress:
+        """Ask how far the run is."""
+        return Progress.model_validate(lists(self.query("progress")))
+
+    def ended(self) -> tuple[int, Result]:
+        """Wait for the end; return the exit code of `watch` and the result."""
+        watched = self.home.run("watch", self.id, "--json")
+        assert watched.stdout, watched.stderr
+        return watched.returncode, Result.model_validate_json(watched.stdout)
+
+    def _type(self, command: str) -> str:
+        assert "--workflow-id my-run" in command
+        return self.home.temporal(shlex.join([self.id if part == "my-run" else part for part in shlex.split(command)]))
+
+
+def lists(answer: Any) -> Any:
+    """Return an answer with the empty lists that the `temporal` command prints as null."""
+    if isinstance(answer, dict):
+        return {name: lists(value) for name, value in answer.items() if value is not None}
+    return answer
+
+
+@contextmanager
+def run_held_at(role: str, in_home: Home, model: ModelServer, folder: Path) -> Iterator[Run]:
+    """Start a run and yield it while a call of a role is in flight; the call is answered after the block."""
+    (folder / "versions.md").write_text(DOCUMENT, encoding="utf-8")
+    with model.hold(role) as gate:
+        started = in_home.json("start", "What do both versions cost?", "--docs", str(folder), "--detach")
+        assert gate.arrived.wait(60), f"the run never reached {role}"
+        yield Run(in_home, started["id"])
+
+
+def texts(result: Result) -> dict[str, str]:
+    """Return each section's sentences."""
+    return {section.topic: " ".join(claim.text for claim in section.claims) for section in result.sections}
+
+
+async def events(in_home: Home, workflow: str) -> AsyncIterator[HistoryEvent]:
+    """Yield a workflow's history, and wait for more of it as long as the workflow runs."""
+    client = await Client.connect(f"127.0.0.1:{in_home.settings.temporal_port}")
+    async for event in client.get_workflow_handle(workflow).fetch_history_events(wait_new_event=True):
+        yield event
+
+
+async def arrived(signal: str, in_home: Home, workflow: str, times: int = 1) -> None:
+    """Wait until a signal has been passed on to a part of the run."""
+    async for event in events(in_home, workflow):
+        times -= event.workflow_execution_signaled_event_attributes.signal_name == signal
+        if not times:
+            return
+
+
+async def rests_after(activity: str, in_home: Home, workflow: str) -> None:
+    """Wait until a workflow has taken an activity's result in: what it does next stands in its history then."""
+    name, done = "", False
+    async for event in events(in_home, workflow):
+        if event.HasField("activity_task_scheduled_event_attributes"):
+            name = event.activity_task_scheduled_event_attributes.activity_type.name
+        done = done or (name == activity and event.HasField("activity_task_completed_event_attributes"))
+        if done and event.HasField("workflow_task_completed_event_attributes"):
+            return
+
+
+async def test_feedback_changes_the_section_it_concerns(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """A bare string and an object about costs are both heard, and the other section stays as it was."""
+    with run_held_at("section_writer", steered, model, tmp_path) as run:
+        run.signal("feedback", 0)
+        run.signal("feedback", 1)
+        await arrived("feedback", steered, f"{run.id}/section-1", times=2)
+        heard = run.progress().feedback
+    code, result = run.ended()
+
+    assert [(word.text, word.topic, word.outcome) for word in heard] == [
+        ("Say more about costs", None, "received"),
+        ("Compare both versions", "Costs", "received"),
+    ]
+    assert (code, result.status) == (0, "done")
+    assert texts(result) == {
+        "Costs": "Costs, with Say more about costs and Compare both versions.",
+        "Versions": "Versions, first version.",
+    }
+    assert [word.outcome for word in result.feedback] == ["Taken up in “Costs”."] * 2
+
+
+async def test_a_paused_run_starts_nothing_until_it_is_resumed(
+    steered: Home, model: ModelServer, tmp_path: Path
+) -> None:
+    """What was under way ends and is kept, nothing new begins, queries answer; then the run goes on to its end."""
+    asked = len(model.asked("hypothetical_document"))
+    with run_held_at("outliner", steered, model, tmp_path) as run:
+        run.signal("pause")
+        await arrived("pause", steered, f"{run.id}/research")
+        held = run.progress()
+    await rests_after("outliner", steered, f"{run.id}/research")
+    state = RunState.model_validate(lists(run.query("state")))
+    between = len(model.asked("hypothetical_document"))
+    run.signal("resume")
+    code, result = run.ended()
+
+    assert (held.status, held.phase) == ("paused", "outline")
+    assert (state.paused, state.progress.status) == (True, "paused")
+    assert between == asked
+    assert (code, result.status, list(texts(result))) == (0, "done", list(TOPICS))
+    assert run.progress().status == "done"
+
+
+async def test_finish_delivers_what_has_begun(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """The section in the making is written, the next one is left out with a note, and nobody reviews any more."""
+    asked = len(model.asked("section_reviewer")), len(model.asked("report_reflector"))
+    with run_held_at("section_writer", steered, model, tmp_path) as run:
+        run.signal("finish")
+        await arrived("finish", steered, f"{run.id}/section-1")
+    code, result = run.ended()
+
+    assert (code, result.status) == (0, "finished_early")
+    assert texts(result) == {"Costs": "Costs, first version."}
+    assert any("“Versions” was not written" in note for note in result.notes)
+    assert (len(model.asked("section_reviewer")), len(model.asked("report_reflector"))) == asked
+    assert result.abstract
+
+
+def test_finish_ends_a_pause(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """A held run that is asked to finish writes up what there is without being resumed."""
+    with run_held_at("section_writer", steered, model, tmp_path) as run:
+        run.signal("pause")
+        run.signal("finish")
+    code, result = run.ended()
+
+    assert (code, result.status) == (0, "finished_early")
+
+
+def test_cancel_before_anything_is_written_ends_in_a_report(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """A run cancelled while its question is being classified still delivers a result that says so."""
+    with run_held_at("router", steered, model, tmp_path) as run:
+        run.signal("cancel")
+        code, result = run.ended()
+
+    assert (code, result.status, result.sections) == (1, "cancelled", ())
+    assert "Cancelled before anything was written." in result.notes
+
+
+def test_cancel_delivers_finished_sections(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """A run cancelled during its reflection ends at once: both sections, no abstract, exit code 1."""
+    with run_held_at("report_reflector", steered, model, tmp_path) as run:
+        run.signal("cancel")
+        code, result = run.ended()
+
+    assert (code, result.status) == (1, "cancelled")
+    assert list(texts(result)) == list(TOPICS)
+    assert result.abstract == ""
+    assert any("cancelled" in decision for decision in result.decisions)
