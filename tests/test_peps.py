@@ -1,0 +1,73 @@
+"""A real corpus: Python's enhancement proposals, read with the real embedding model by the real processes.
+
+Forty proposals by default; all of them, which takes minutes, with TENURE_SLOW_TESTS=1.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from tenure.contracts.corpus import IngestReport
+from tenure.contracts.result import Result
+from tests.homes import Home, home
+
+PEPS = Path(__file__).resolve().parents[2] / "shared" / "data" / "peps"
+QUESTION = "What changed in Python's type system, and why?"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(not PEPS.is_dir(), reason="the proposals are not on this machine"),
+]
+
+
+def forty() -> list[Path]:
+    """Return forty proposals from the years in which types came to Python."""
+    return [path for path in sorted(PEPS.glob("pep-*.rst")) if path.name >= "pep-0500"][:40]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        pytest.param(False, id="forty"),
+        pytest.param(
+            True,
+            id="all",
+            marks=pytest.mark.skipif(
+                os.environ.get("TENURE_SLOW_TESTS") != "1", reason="takes minutes; TENURE_SLOW_TESTS=1 runs it"
+            ),
+        ),
+    ],
+)
+async def test_proposals_become_a_report_of_many_sources(whole: bool, tmp_path: Path) -> None:
+    """The report cites at least five proposals, and a second run reads nothing again."""
+    paths = [PEPS] if whole else forty()
+    named = [part for path in paths for part in ("--docs", str(path))]
+    with home(tmp_path) as fresh:
+        first = fresh.run("start", QUESTION, *named, "--id", "first", "--json", timeout=800)
+        second = fresh.run("start", QUESTION, *named, "--id", "second", "--json", timeout=200)
+        read, again = await ingested(fresh, "first"), await ingested(fresh, "second")
+    result = Result.model_validate_json(first.stdout)
+
+    print(f"{read.chunks} chunks of {read.files} files: {read.chunks / read.seconds:.1f} chunks per second")
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert (read.files, read.skipped) == (len(list(PEPS.glob("*.*"))) if whole else 40, ())
+    assert result.status == "done"
+    assert len(result.sources) >= 5
+    assert (again.unchanged, again.chunks, again.embedded) == (read.files, 0, 0)
+
+
+async def ingested(in_home: Home, run: str) -> IngestReport:
+    """Return the report of a run's ingestion from the run's history."""
+    address = f"127.0.0.1:{in_home.settings.temporal_port}"
+    client = await Client.connect(address, data_converter=pydantic_data_converter)
+    async for event in client.get_workflow_handle(run).fetch_history_events():
+        if event.HasField("activity_task_completed_event_attributes"):
+            payloads = event.activity_task_completed_event_attributes.result.payloads
+            (report,) = await client.data_converter.decode(payloads, [IngestReport])
+            assert isinstance(report, IngestReport)
+            return report
+    raise AssertionError(f"run {run} has read nothing")
