@@ -5,15 +5,19 @@ twin, and turns what writers name into verbatim citations.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import heartbeating
+from tenure.algorithms.passages import Passage
 from tenure.contracts.calls import RoleCall, RoleReply, role_reply
-from tenure.contracts.evidence import Draft
-from tenure.models.chat import Answer, ChatModel
+from tenure.contracts.evidence import Draft, PassageRef
+from tenure.knowledge.errors import UnknownChunk
+from tenure.models.chat import ChatModel
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
@@ -45,24 +49,24 @@ class RoleActivities:
     @activity.defn
     async def router(self, call: RoleCall[router.RouterInput]) -> RoleReply[router.RouterOutput]:
         """Decide which path the question takes."""
-        return _reply(await self._ask(router.ROLE, call, await self._evidence(call)))
+        return await self._decide(router.ROLE, call)
 
     @activity.defn
     async def decomposer(self, call: RoleCall[decomposer.DecomposerInput]) -> RoleReply[decomposer.DecomposerOutput]:
         """Find the questions inside the question."""
-        return _reply(await self._ask(decomposer.ROLE, call, await self._evidence(call)))
+        return await self._decide(decomposer.ROLE, call)
 
     @activity.defn
     async def outliner(self, call: RoleCall[outliner.OutlinerInput]) -> RoleReply[outliner.OutlinerOutput]:
         """Plan the report's topics."""
-        return _reply(await self._ask(outliner.ROLE, call, await self._evidence(call)))
+        return await self._decide(outliner.ROLE, call)
 
     @activity.defn
     async def hypothetical_document(
         self, call: RoleCall[hypothetical_document.HypotheticalDocumentInput]
     ) -> RoleReply[hypothetical_document.HypotheticalDocumentOutput]:
         """Imagine the passage that would answer a topic."""
-        return _reply(await self._ask(hypothetical_document.ROLE, call, await self._evidence(call)))
+        return await self._decide(hypothetical_document.ROLE, call)
 
     @activity.defn
     async def section_writer(self, call: RoleCall[section_writer.SectionWriterInput]) -> RoleReply[Draft]:
@@ -74,7 +78,7 @@ class RoleActivities:
         self, call: RoleCall[section_reviewer.SectionReviewerInput]
     ) -> RoleReply[section_reviewer.SectionReviewerOutput]:
         """Review a draft."""
-        return _reply(await self._ask(section_reviewer.ROLE, call, await self._evidence(call)))
+        return await self._decide(section_reviewer.ROLE, call)
 
     @activity.defn
     async def section_rewriter(self, call: RoleCall[section_rewriter.SectionRewriterInput]) -> RoleReply[Draft]:
@@ -86,37 +90,50 @@ class RoleActivities:
         self, call: RoleCall[report_reflector.ReportReflectorInput]
     ) -> RoleReply[report_reflector.ReportReflectorOutput]:
         """Reflect on the report as a whole."""
-        return _reply(await self._ask(report_reflector.ROLE, call, await self._evidence(call)))
+        return await self._decide(report_reflector.ROLE, call)
 
     @activity.defn
     async def title_writer(
         self, call: RoleCall[title_writer.TitleWriterInput]
     ) -> RoleReply[title_writer.TitleWriterOutput]:
         """Name the report."""
-        return _reply(await self._ask(title_writer.ROLE, call, await self._evidence(call)))
+        return await self._decide(title_writer.ROLE, call)
 
     @activity.defn
     async def abstract_writer(self, call: RoleCall[abstract_writer.AbstractWriterInput]) -> RoleReply[Draft]:
         """Sum the report up."""
         return await self._write(abstract_writer.ROLE, call)
 
-    async def _evidence(self, call: RoleCall[I]) -> Evidence:
-        with translated():
-            passages = await asyncio.to_thread(self._knowledge.passages, call.evidence) if call.evidence else ()
-        return Evidence(passages, self._knowledge.encode)
-
-    async def _ask(self, role: Role[I, O], call: RoleCall[I], evidence: Evidence) -> Answer[O]:
-        # Twins encode sentences, so that errors of the embedding model come up here as well.
-        with translated():
-            async with heartbeating():
-                return await answer(role, call.input, evidence, self._chat)
+    async def _decide(self, role: Role[I, O], call: RoleCall[I]) -> RoleReply[O]:
+        async with _working():
+            given = await answer(role, call.input, await self._evidence(call), self._chat)
+        return role_reply(given.output, given.model, given.tokens_in, given.tokens_out, given.degraded)
 
     async def _write(self, role: Role[I, WrittenText], call: RoleCall[I]) -> RoleReply[Draft]:
-        evidence = await self._evidence(call)
-        given = await self._ask(role, call, evidence)
-        draft = await asyncio.to_thread(drafted, given.output, evidence.passages)
+        async with _working():
+            evidence = await self._evidence(call)
+            given = await answer(role, call.input, evidence, self._chat)
+            draft = await asyncio.to_thread(drafted, given.output, evidence.passages)
         return role_reply(draft, given.model, given.tokens_in, given.tokens_out, given.degraded)
 
+    async def _evidence(self, call: RoleCall[I]) -> Evidence:
+        return Evidence(await asyncio.to_thread(self._load, list(call.evidence)), self._knowledge.encode)
 
-def _reply(given: Answer[O]) -> RoleReply[O]:
-    return role_reply(given.output, given.model, given.tokens_in, given.tokens_out, given.degraded)
+    def _load(self, refs: list[PassageRef]) -> tuple[Passage, ...]:
+        """Load the passages that are still there: a re-ingestion beside the run may have replaced some."""
+        while refs:
+            try:
+                return self._knowledge.passages(refs)
+            except UnknownChunk as gone:
+                activity.logger.warning("passages are gone since they were found: %s", gone)
+                refs = [ref for ref in refs if ref.chunk not in gone.chunks]
+        return ()
+
+
+@asynccontextmanager
+async def _working() -> AsyncIterator[None]:
+    """Heartbeat through the whole of an activity, and tell Temporal what its errors mean."""
+    # Twins encode sentences, so that errors of the embedding model come up here as well.
+    with translated():
+        async with heartbeating():
+            yield

@@ -7,13 +7,14 @@ from pathlib import Path
 from commands.terminal import print_json, print_markdown, say, write_file
 from tenure.contracts.result import Result, ResultStatus
 
+NO_EVIDENCE = 3
 EXIT_CODES: dict[ResultStatus, int] = {
     "done": 0,
     "finished_early": 0,
     "cancelled": 1,
     "failed": 1,
     "unsupported": 2,
-    "no_evidence": 3,
+    "no_evidence": NO_EVIDENCE,
 }
 
 
@@ -27,7 +28,7 @@ def deliver(result: Result, arguments: Namespace) -> int:
         print_json(result.model_dump(mode="json"))
     elif output is None:
         print_markdown(_text(result, "md"))
-    return EXIT_CODES[result.status]
+    return NO_EVIDENCE if result.status == "finished_early" and not result.sections else EXIT_CODES[result.status]
 
 
 def _format(arguments: Namespace) -> str:

@@ -183,7 +183,7 @@ async def test_a_paused_run_starts_nothing_until_it_is_resumed(
     asked = len(model.asked("hypothetical_document"))
     with run_held_at("outliner", steered, model, tmp_path) as run:
         run.signal("pause")
-        await arrived("pause", steered, f"{run.id}/research")
+        await arrived("take", steered, f"{run.id}/research")
         held = run.progress()
     await rests_after("outliner", steered, f"{run.id}/research")
     state = RunState.model_validate(lists(run.query("state")))
@@ -203,7 +203,7 @@ async def test_finish_delivers_what_has_begun(steered: Home, model: ModelServer,
     asked = len(model.asked("section_reviewer")), len(model.asked("report_reflector"))
     with run_held_at("section_writer", steered, model, tmp_path) as run:
         run.signal("finish")
-        await arrived("finish", steered, f"{run.id}/section-1")
+        await arrived("take", steered, f"{run.id}/section-1")
     code, result = run.ended()
 
     assert (code, result.status) == (0, "finished_early")

@@ -19,6 +19,7 @@ from tenure.algorithms.text import stems
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.knowledge.errors import InvalidSearch
 from tenure.models.chat import Completion
 from tenure.roles.base import Message, Tier
 
@@ -77,6 +78,8 @@ class MemoryKnowledge:
 
     def search(self, request: SearchRequest) -> SearchReply:
         self.searches.append(request)
+        if not request.query.strip():
+            raise InvalidSearch("the query is empty")
         everything = self._passages()
         if not everything:
             return SearchReply(passages=())

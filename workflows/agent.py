@@ -6,7 +6,6 @@ live status page.
 """
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 
 from temporalio import workflow
@@ -15,7 +14,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflow
 from workflows import search_attributes
 from workflows.calls import Calls
 from workflows.research import ResearchWorkflow
-from workflows.steering import Steered
+from workflows.steering import Steered, send
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
@@ -59,8 +58,10 @@ class AgentWorkflow(Steered):
     async def run(self, request: RunRequest) -> Result:
         """Answer the question; ends in a result document unless it fails or is cancelled from outside."""
         started = workflow.now()
-        self._show(status="running", phase="ingest")
+        self._show(status="paused" if self.paused else "running", phase="ingest")
         self.main = asyncio.create_task(self._answer())
+        if self.cancelled:
+            self.main.cancel()
         try:
             self.draft = await self._drafted(self.main)
             self.draft = self._completed(self.draft, (workflow.now() - started).total_seconds())
@@ -78,8 +79,10 @@ class AgentWorkflow(Steered):
         """Stop at once; what is written is delivered."""
         self.cancelled = self.finishing = True
         self.paused = False
+        self.steered()
         if self.children:
-            await self.tell("cancel")
+            for child in list(self.children.values()):
+                await send(child, "cancel")
         elif self.main is not None:
             self.main.cancel()
 
@@ -115,7 +118,7 @@ class AgentWorkflow(Steered):
             finishing=self.finishing,
         )
 
-    async def steered(self) -> None:
+    def steered(self) -> None:
         """Show on the status page what a person has just asked for."""
         self._show(status="paused" if self.paused else "running")
 
@@ -124,7 +127,8 @@ class AgentWorkflow(Steered):
         await super().heard(feedback)
         self.heard_at.append(workflow.now().isoformat(timespec="seconds"))
         self._show(feedback=self._feedback(()), last=f"heard: {feedback.text}")
-        await self.tell("feedback", feedback)
+        for child in list(self.children.values()):
+            await send(child, "feedback", feedback)
 
     async def _answer(self) -> ReportDraft:
         """Go through the nodes of document 000: retrieve, route, then the path of the mode."""
@@ -147,6 +151,9 @@ class AgentWorkflow(Steered):
             return self._report("unsupported", "Writing and running code is not available yet in this version.")
         if not self.evidence:
             return self._report("no_evidence", "No passage of the corpora is relevant to the question.")
+        await self.ready()
+        if self.finishing:
+            return self._report("finished_early", "A person asked to finish before anything was written.")
         return await self._research()
 
     async def _ingest(self) -> None:
@@ -166,6 +173,7 @@ class AgentWorkflow(Steered):
 
     async def _research(self) -> ReportDraft:
         run = self.progress_now.id
+        stance, known = self.stance, len(self.wishes)
         child = await workflow.start_child_workflow(
             ResearchWorkflow.run,
             ResearchRequest(
@@ -176,13 +184,17 @@ class AgentWorkflow(Steered):
                 complexity=self.complexity or "moderate",
                 evidence=self.evidence,
                 feedback=tuple(self.wishes),
+                stance=stance,
             ),
             id=f"{run}/research",
             static_summary=self.request.question[:200],
-            execution_timeout=timedelta(days=30),
         )
-        self.children["research"] = child
+        await self.adopt("research", child, stance)
         try:
+            if self.cancelled:
+                await send(child, "cancel")
+            for wish in self.wishes[known:]:
+                await send(child, "feedback", wish)
             return await child
         finally:
             del self.children["research"]
@@ -205,7 +217,7 @@ class AgentWorkflow(Steered):
 
     def _completed(self, draft: ReportDraft, seconds: float) -> ReportDraft:
         """Add to the draft what only the run knows."""
-        usage = merged([self.calls.usage, draft.usage]).model_copy(update={"seconds": round(seconds, 1)})
+        usage = merged([self.calls.usage, *self.accounts.values()]).model_copy(update={"seconds": round(seconds, 1)})
         return draft.model_copy(
             update={
                 "usage": usage,

@@ -7,7 +7,6 @@ generation of the report; finishing and cancelling both end in a report of what 
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
@@ -19,7 +18,6 @@ from workflows.steering import Steered, send
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms import manuscript
-    from tenure.algorithms.ledger import merged
     from tenure.algorithms.question import heading
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
@@ -34,7 +32,7 @@ with workflow.unsafe.imports_passed_through():
         Topic,
     )
     from tenure.contracts.result import CritiqueRecord, ResultStatus
-    from tenure.contracts.run import Feedback, Phase, TopicProgress, Usage
+    from tenure.contracts.run import Feedback, Phase, TopicProgress
     from tenure.roles.abstract_writer import AbstractWriterInput
     from tenure.roles.decomposer import DecomposerInput
     from tenure.roles.outliner import OutlinerInput
@@ -44,9 +42,6 @@ with workflow.unsafe.imports_passed_through():
 SECTIONS = {"simple": 2, "moderate": 4, "complex": 12}
 """Topics by complexity, before the run's own limit."""
 
-MOST = 12
-"""Sections of a report at the most, those that critiques ask for included."""
-
 
 @workflow.defn
 class ResearchWorkflow(Steered):
@@ -55,26 +50,28 @@ class ResearchWorkflow(Steered):
     @workflow.init
     def __init__(self, request: ResearchRequest) -> None:
         """Start from a routed question and the documents found for it."""
-        super().__init__()
+        super().__init__(request.stance)
         self.request = request
         self.calls = Calls(self)
         self.cancelled = False
         self.spiral: asyncio.Task[None] | None = None
         self.topics: list[Topic] = []
         self.results: dict[str, SectionResult] = {}
-        self.spent: list[Usage] = []
         self.revisions = 0
         self.critiques: list[CritiqueRecord] = []
         self.considerations: tuple[str, ...] = ()
         self.notes: list[str] = []
-        self.decisions: list[str] = []
         self.wishes = list(request.feedback)
-        self.outcomes: dict[int, str] = {}
+        self.offered: set[tuple[str, str]] = set()
+        self.heeded: dict[str, list[str]] = {}
+        self.content = False
 
     @workflow.run
     async def run(self, request: ResearchRequest) -> ReportDraft:
         """Research until no critique is left, the revisions are used up, or a person says stop."""
         self.spiral = asyncio.create_task(self._spiral())
+        if self.cancelled:
+            self.spiral.cancel()
         try:
             await self.spiral
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
@@ -94,6 +91,7 @@ class ResearchWorkflow(Steered):
                 await self._generate(critiques)
             else:
                 critiques = await self._reflect()
+                self.content = not critiques
             state = AgentState("RESEARCH", critiques, revisions=self.revisions)
             node = next_node(node, state, self._r_max(critiques))
 
@@ -125,7 +123,8 @@ class ResearchWorkflow(Steered):
         asked = await self.calls.role(
             RoleActivities.decomposer, DecomposerInput(question=request.question), summary=request.question
         )
-        found = await asyncio.gather(*(self._search(q) for q in asked.sub_questions if q != request.question))
+        within = [q.strip() for q in asked.sub_questions if q.strip() not in ("", request.question)]
+        found = await asyncio.gather(*(self._search(question) for question in within))
         evidence = manuscript.together([request.evidence, *found])
         planned = await self.calls.role(
             RoleActivities.outliner,
@@ -138,9 +137,8 @@ class ResearchWorkflow(Steered):
             evidence[:40],
             summary=f"{len(asked.sub_questions)} sub-question(s), {len(evidence)} passages",
         )
-        unique = {topic.heading.casefold(): topic for topic in reversed(planned.topics)}
-        kept = list(reversed(unique.values()))[: request.limits.max_sections]
-        self.topics = [Topic(heading=topic.heading, question=topic.question) for topic in kept]
+        named = [Topic(heading=topic.heading.strip(), question=topic.question) for topic in planned.topics]
+        self.topics = manuscript.distinct(named)[: request.limits.max_sections]
 
     async def _search(self, query: str) -> tuple[PassageRef, ...]:
         limits = self.request.limits
@@ -154,7 +152,7 @@ class ResearchWorkflow(Steered):
         """Write all sections, or the next version of those that critiques concern."""
         self.revisions += 1
         first = self.revisions == 1
-        self.topics += [manuscript.asked_for(c) for c in critiques if c.topic is None and len(self.topics) < MOST]
+        self.topics += [manuscript.asked_for(critique) for critique in critiques if critique.topic is None]
         await self._tell("write" if first else "refine", f"generation {self.revisions} of the report")
         gate = asyncio.Semaphore(self.request.limits.parallel_sections)
         due = [(topic, manuscript.critiques_of(topic, critiques)) for topic in self.topics]
@@ -171,9 +169,10 @@ class ResearchWorkflow(Steered):
         async with gate:
             await self.ready()
             if self.finishing:
-                self.notes.append(f"“{topic.heading}” was not written: the run was asked to finish.")
+                await self._skip(topic)
                 return
             request = self._section_request(topic, critiques)
+            self.offered.update((c.critique, topic.heading) for c in request.critiques if c.origin == "person")
             number = self.topics.index(topic) + 1
             try:
                 child = await workflow.start_child_workflow(
@@ -181,15 +180,23 @@ class ResearchWorkflow(Steered):
                     request,
                     id=f"{self.request.run}/section-{number}" + (f"-r{self.revisions}" if self.revisions > 1 else ""),
                     static_summary=topic.heading[:200],
-                    execution_timeout=timedelta(days=7),
                 )
-                self.children[topic.heading] = child
+                await self.adopt(topic.heading, child, request.stance)
                 result = await child
             except ChildWorkflowError as error:
                 result = await self._failed(topic, error)
             finally:
                 self.children.pop(topic.heading, None)
             self._keep(topic, result)
+
+    async def _skip(self, topic: Topic) -> None:
+        """Note that a person's wish to finish came before a section's turn."""
+        standing = topic.heading in self.results
+        self.notes.append(
+            f"“{topic.heading}” was not {'revised' if standing else 'written'}: the run was asked to finish."
+        )
+        if not standing:
+            await self._tell_topic(TopicProgress(topic=topic.heading, phase="skipped"))
 
     def _section_request(self, topic: Topic, critiques: Sequence[Critique]) -> SectionRequest:
         before = self.results.get(topic.heading)
@@ -207,13 +214,16 @@ class ResearchWorkflow(Steered):
             draft=draft,
             critiques=(*critiques, *(wish for wish in wished if wish.critique not in known)),
             said=manuscript.sentences_beside(topic, self.results) if draft else (),
+            stance=self.stance,
         )
 
     def _keep(self, topic: Topic, result: SectionResult) -> None:
         """Keep a section's newest version; one that came to nothing never replaces one that has text."""
-        self.spent.append(result.usage)
         self.calls.degraded.extend(result.degraded)
         before = self.results.get(topic.heading)
+        if before is None or result.draft != before.draft:
+            for wish in result.wishes if result.draft.claims else ():
+                self.heeded.setdefault(wish, []).append(topic.heading)
         if result.draft.claims or not (before and before.draft.claims):
             self.results[topic.heading] = result
         if result.note:
@@ -224,17 +234,10 @@ class ResearchWorkflow(Steered):
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__
-        given_up = is_cancelled_exception(error)
-        note = "it was cancelled" if given_up else str(cause)
-        await report(
-            self.request.run,
-            ProgressUpdate(
-                reporter=workflow.info().workflow_id,
-                topics=(TopicProgress(topic=topic.heading, phase="failed"),),
-                last=f"{topic.heading}: {note}",
-            ),
-        )
-        return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not written: {note}")
+        note = "it was cancelled" if is_cancelled_exception(error) else str(cause)
+        await self._tell_topic(TopicProgress(topic=topic.heading, phase="failed"), f"{topic.heading}: {note}")
+        done = "revised" if topic.heading in self.results else "written"
+        return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not {done}: {note}")
 
     async def _reflect(self) -> list[Critique]:
         """Return K: what the reflector finds, and what people said that no section was written with."""
@@ -253,13 +256,17 @@ class ResearchWorkflow(Steered):
             summary=f"generation {self.revisions}",
         )
         self.considerations = seen.further_considerations or self.considerations
-        headings = {topic.heading for topic in self.topics}
-        found = [
-            Critique(topic=c.topic or None, critique=c.critique, query=c.query)
-            for c in seen.critiques
-            if c.topic in headings or (not c.topic and c.query)
-        ]
-        return [*found, *manuscript.unheard(self.wishes, self.topics, self.results)]
+        found, dropped = manuscript.addressed(
+            [
+                Critique(topic=c.topic.strip() or None, critique=c.critique, query=c.query.strip())
+                for c in seen.critiques
+            ],
+            self.topics,
+            self.request.limits.max_sections,
+        )
+        self.notes += [f"A critique of the report was not followed: {critique.critique}" for critique in dropped]
+        heard = manuscript.unheard(self.wishes, self.topics, self.results)
+        return [*found, *(c for c in heard if (c.critique, c.topic) not in self.offered)]
 
     async def _compose(self) -> ReportDraft:
         """Give the report its title and abstract; a cancelled one gets by without."""
@@ -291,9 +298,8 @@ class ResearchWorkflow(Steered):
             sections=manuscript.beside(abstract, sections),
             further_considerations=self.considerations,
             critiques=tuple(self.critiques),
-            decisions=(*self.decisions, self._why_ended()),
-            feedback=manuscript.handled(self.wishes, self.results),
-            usage=merged([self.calls.usage, *self.spent]),
+            decisions=(self._why_ended(),),
+            feedback=manuscript.handled(self.wishes, self.results, self.heeded),
             degraded=tuple(self.calls.degraded),
             notes=tuple(dict.fromkeys(self.notes)),
             status=self._status(bool(sections)),
@@ -311,7 +317,7 @@ class ResearchWorkflow(Steered):
             return "Ended because a person cancelled the run."
         if self.finishing:
             return "Ended because a person asked to finish."
-        return manuscript.why_ended(self.revisions, self.request.limits.max_revisions)
+        return manuscript.why_ended(self.revisions, self.content)
 
     async def _tell(self, phase: Phase, last: str) -> None:
         known = tuple(TopicProgress(topic=t.heading) for t in self.topics if t.heading not in self.results)
@@ -326,3 +332,7 @@ class ResearchWorkflow(Steered):
                 last=last,
             ),
         )
+
+    async def _tell_topic(self, topic: TopicProgress, last: str = "") -> None:
+        update = ProgressUpdate(reporter=workflow.info().workflow_id, topics=(topic,), last=last)
+        await report(self.request.run, update)

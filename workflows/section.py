@@ -28,7 +28,7 @@ class SectionWorkflow(Steered):
     @workflow.init
     def __init__(self, request: SectionRequest) -> None:
         """Start from the request: a topic, or a draft with critiques."""
-        super().__init__()
+        super().__init__(request.stance)
         self.request = request
         self.calls = Calls(self)
         self.draft = request.draft or Draft()
@@ -105,7 +105,7 @@ class SectionWorkflow(Steered):
 
     async def _refine(self, critiques: list[str], queries: list[str]) -> None:
         """Gather what is missing, then rewrite; an empty rewrite never replaces a draft."""
-        for query in dict.fromkeys(query for query in queries if query):
+        for query in dict.fromkeys(query.strip() for query in queries if query.strip()):
             await self._gather(query)
         if not self.evidence:
             return

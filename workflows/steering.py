@@ -1,27 +1,36 @@
 """Steering: what people tell a running workflow, and how its children hear it (DESIGN §7).
 
 Every workflow of a run takes the same signals. A pause holds back the next activity, it does not
-stop one that runs; a finish lets what has begun end and starts nothing new.
+stop one that runs; a finish lets what has begun end and starts nothing new. What people say is passed
+on to children as a state, not as a verb: a child that starts late, or hears two words in the wrong
+order, still ends up where the run is.
 """
 
+import asyncio
 from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.contracts.run import Feedback
+    from tenure.contracts.run import Feedback, Stance
 
 
 class Steered:
     """Base of workflows that people can steer."""
 
-    def __init__(self) -> None:
-        """Start with nobody having said anything."""
-        self.paused = False
-        self.finishing = False
+    def __init__(self, stance: Stance | None = None) -> None:
+        """Start where the run is; where none is given, with nobody having said anything."""
+        self.paused = stance.paused if stance else False
+        self.finishing = stance.finishing if stance else False
         self.wishes: list[Feedback] = []
         self.children: dict[str, workflow.ChildWorkflowHandle[Any, Any]] = {}
+        self._telling = asyncio.Lock()
+
+    @property
+    def stance(self) -> Stance:
+        """What people asked of the run so far."""
+        return Stance(paused=self.paused, finishing=self.finishing)
 
     async def ready(self) -> None:
         """Wait while a person holds the run."""
@@ -30,41 +39,48 @@ class Steered:
     @workflow.signal(description="Hold the run: nothing new starts until it is resumed.")
     async def pause(self) -> None:
         """Hold the run."""
-        self.paused = True
-        await self.steered()
-        await self.tell("pause")
+        await self.take(Stance(paused=True, finishing=self.finishing))
 
     @workflow.signal(description="Let a held run go on.")
     async def resume(self) -> None:
         """Let the run go on."""
-        self.paused = False
-        await self.steered()
-        await self.tell("resume")
+        await self.take(Stance(paused=False, finishing=self.finishing))
 
     @workflow.signal(description="Stop gathering and deliver what there is.")
     async def finish(self) -> None:
         """Stop gathering and deliver what there is; a held run goes on to do so."""
-        self.finishing = True
-        self.paused = False
-        await self.steered()
-        await self.tell("finish")
+        await self.take(Stance(paused=False, finishing=True))
 
     @workflow.signal(description="Say something to the run, with an optional topic it is about.")
     async def feedback(self, feedback: Feedback | str) -> None:
         """Take a person's word; from a command line a bare string will do."""
         await self.heard(Feedback(text=feedback) if isinstance(feedback, str) else feedback)
 
-    async def steered(self) -> None:
-        """Take note that a person changed `paused` or `finishing`; the run shows it."""
+    @workflow.signal
+    async def take(self, stance: Stance) -> None:
+        """Be where the run is, and the children with it; sent from workflow to workflow."""
+        self.paused, self.finishing = stance.paused, stance.finishing
+        self.steered()
+        await self.tell()
+
+    def steered(self) -> None:
+        """Take note that a person changed where the run is; the run itself shows it."""
 
     async def heard(self, feedback: Feedback) -> None:
         """Keep what was said; workflows with children also pass it on."""
         self.wishes.append(feedback)
 
-    async def tell(self, signal: str, *args: Any) -> None:
-        """Pass a signal on to every child that still runs."""
-        for child in list(self.children.values()):
-            await send(child, signal, *args)
+    async def adopt(self, name: str, child: workflow.ChildWorkflowHandle[Any, Any], told: Stance) -> None:
+        """Count a child that has just started among those that hear; `told` is the stance it was started with."""
+        self.children[name] = child
+        if told != self.stance:
+            await self.tell()
+
+    async def tell(self) -> None:
+        """Tell the children where the run is; one telling at a time, so that the last one is the newest."""
+        async with self._telling:
+            for child in list(self.children.values()):
+                await send(child, "take", self.stance)
 
 
 async def send(child: workflow.ChildWorkflowHandle[Any, Any], signal: str, *args: Any) -> bool:

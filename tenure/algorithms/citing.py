@@ -12,6 +12,8 @@ from tenure.algorithms.passages import Passage
 from tenure.algorithms.text import Sentence, fingerprint, sentences, stems
 from tenure.contracts.evidence import Citation, Claim
 
+MAX_CITATIONS = 4
+"""Citations of one claim at the most; further passages that say the same add nothing but weight."""
 MAX_QUOTE = 600
 """Characters of a quote at the most."""
 
@@ -23,7 +25,7 @@ def cite(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Clai
     named something, else `missing_citation`; a claim that is itself the words of a quote is `supported`.
     """
     named = list(dict.fromkeys(numbers))
-    known = [passages[number - 1] for number in named if 1 <= number <= len(passages)]
+    known = [passages[number - 1] for number in named if 1 <= number <= len(passages)][:MAX_CITATIONS]
     citations = tuple(_citation(text, passage) for passage in known)
     if not citations:
         return Claim(text=text, status="invalid_source" if named else "missing_citation")

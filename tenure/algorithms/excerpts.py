@@ -50,6 +50,7 @@ _POINTING = re.compile(
     r"this (?:section|page|example)|(?:as|the) follow(?:s|ing)|(?:above|below)(?=[.,;:)]))\b",
     re.IGNORECASE,
 )
+_FOREIGN_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
 _THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^(?:\d{1,3}|[a-z])[.)]\s", re.IGNORECASE)
 _VERB = re.compile(
@@ -112,6 +113,7 @@ def presentable(sentence: Sentence) -> bool:
         and text.count('"') % 2 == 0
         and "?" not in text
         and not _THANKS.search(text)
+        and not _FOREIGN_MARK.search(text)
         and letters >= 0.75 * len(text)
         and not _POINTING.search(text)
         and not _FIRST_PERSON.search(text)

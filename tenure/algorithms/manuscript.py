@@ -29,9 +29,12 @@ def sections(topics: Sequence[Topic], results: Results) -> tuple[SectionDraft, .
 
 
 def beside(abstract: Draft, written: Sequence[SectionDraft]) -> tuple[SectionDraft, ...]:
-    """Return the sections without the sentences that stand in the abstract."""
+    """Return the sections without the sentences that stand in the abstract; none is emptied by that."""
     kept = without_repeats([abstract, *(section.draft for section in written)])[1:]
-    return tuple(s.model_copy(update={"draft": d}) for s, d in zip(written, kept, strict=True) if d.claims)
+    return tuple(
+        section.model_copy(update={"draft": draft if draft.claims else section.draft})
+        for section, draft in zip(written, kept, strict=True)
+    )
 
 
 def once_each(topics: Sequence[Topic], results: Results) -> dict[str, SectionResult]:
@@ -52,7 +55,8 @@ def shown(results: Results, evidence: Sequence[PassageRef]) -> tuple[PassageRef,
     """Return the passages for roles that see the whole report: every cited one, then the question's own."""
     cited = {c.chunk for r in results.values() for claim in r.draft.claims for c in claim.citations}
     of_sections = [[p for p in result.evidence if p.chunk in cited] for result in results.values()]
-    return together([*of_sections, evidence])[: max(len(cited), SHOWN)]
+    first = {passage.chunk: passage for passage in (*together(of_sections), *evidence)}
+    return tuple(first.values())[: max(len(cited), SHOWN)]
 
 
 def together(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
@@ -114,21 +118,58 @@ def record(critique: Critique, before: Results, after: Results) -> CritiqueRecor
     return CritiqueRecord(topic=critique.topic, critique=critique.critique, outcome=outcome)
 
 
-def handled(wishes: Sequence[Feedback], results: Results) -> tuple[Handled, ...]:
-    """Return what people said and what came of it."""
+def addressed(
+    critiques: Sequence[Critique], topics: Sequence[Topic], most: int
+) -> tuple[tuple[Critique, ...], tuple[Critique, ...]]:
+    """Return critiques that can be followed, each under the exact heading it means, and those that cannot.
+
+    A section asked for under the name of one that exists is a critique of that one; there is room for
+    new sections up to `most`.
+    """
+    names = {topic.heading.casefold(): topic.heading for topic in topics}
+    kept: list[Critique] = []
+    dropped: list[Critique] = []
+    for critique in critiques:
+        name = critique.topic or (asked_for(critique).heading if critique.query else "")
+        known = names.get(name.casefold())
+        if known is not None:
+            kept.append(critique.model_copy(update={"topic": known}))
+        elif critique.topic is None and name and len(names) < most:
+            names[name.casefold()] = name
+            kept.append(critique)
+        else:
+            dropped.append(critique)
+    return tuple(kept), tuple(dropped)
+
+
+def distinct(topics: Iterable[Topic]) -> list[Topic]:
+    """Return topics with every heading once, case aside, in order."""
+    first: dict[str, Topic] = {}
+    for topic in topics:
+        first.setdefault(topic.heading.casefold(), topic)
+    return list(first.values())
+
+
+def handled(wishes: Sequence[Feedback], results: Results, heeded: Mapping[str, Sequence[str]]) -> tuple[Handled, ...]:
+    """Return what people said and what came of it; `heeded` names the sections that changed with each wish."""
     return tuple(
-        Handled(text=wish.text, topic=wish.topic, at="", outcome=_outcome(wish.text, results)) for wish in wishes
+        Handled(text=wish.text, topic=wish.topic, at="", outcome=_outcome(wish.text, results, heeded))
+        for wish in wishes
     )
 
 
-def _outcome(wish: str, results: Results) -> str:
-    taken = [f"“{name}”" for name, result in results.items() if wish in result.wishes and result.draft.claims]
-    return f"Taken up in {', '.join(taken)}." if taken else "No section took it up."
+def _outcome(wish: str, results: Results, heeded: Mapping[str, Sequence[str]]) -> str:
+    if wish in heeded:
+        return f"Taken up in {_quoted(heeded[wish])}."
+    looked = [name for name, result in results.items() if wish in result.wishes]
+    return f"Looked for in {_quoted(looked)}, and nothing more was found." if looked else "No section took it up."
 
 
-def why_ended(revisions: int, limit: int) -> str:
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"“{name}”" for name in dict.fromkeys(names))
+
+
+def why_ended(revisions: int, content: bool) -> str:
     """Return why a report that nobody interrupted had no further generation."""
-    told = f"Ended after {revisions} generation(s) of the report"
-    if revisions > limit:
-        return f"{told}, the limit and one more for feedback."
-    return f"{told}, the limit." if revisions == limit else f"{told}: no critique was left."
+    reason = "no critique was left" if content else "the limit of revisions is reached"
+    return f"Ended after {revisions} generation{'' if revisions == 1 else 's'} of the report: {reason}."

@@ -45,10 +45,12 @@ _BOUNDARY = re.compile(
 )
 _POINTS_BACK = re.compile(r"\b(?:it|its|they|them|their|one|this|these|those)\b", re.IGNORECASE)
 _COMPARED = (
-    re.compile(r"\b(?:compare|contrast)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;:]+)", re.I),
-    re.compile(r"\bdifferences?\s+(?:is\s+there\s+)?between\s+(?P<a>.+?)\s+and\s+(?P<b>[^?.,;:]+)", re.I),
-    re.compile(r"\bhow\s+(?:do|does)\s+(?P<a>.+?)\s+(?:and\s+(?P<b>.+?)\s+)(?:differ|compare)\b", re.I),
-    re.compile(r"(?P<a>[\w .+#-]+?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,;:]+)", re.I),
+    re.compile(
+        r"\b(?:compare|contrast)\s+(?P<a>.{1,120}?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;:]+)", re.I
+    ),
+    re.compile(r"\bdifferences?\s+(?:is\s+there\s+)?between\s+(?P<a>.{1,120}?)\s+and\s+(?P<b>[^?.,;:]+)", re.I),
+    re.compile(r"\bhow\s+(?:do|does)\s+(?P<a>.{1,120}?)\s+(?:and\s+(?P<b>.{1,120}?)\s+)(?:differ|compare)\b", re.I),
+    re.compile(r"(?P<a>\b[\w .+#-]{1,80}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,;:]+)", re.I),
 )
 _POLITE = re.compile(
     r"^(?:please|kindly|hi|hello|can you|could you|would you|tell me|explain(?: to me)?|describe|give me|show me|"
@@ -60,6 +62,8 @@ _WHAT_IS = re.compile(r"^what(?:'s|\s+(?:is|are|was|were))\s+(?:the\s+|an?\s+)?(
 _HOW_TO = re.compile(r"^how\s+(?:do|can|should|could|would)\s+(?:i|you|we|one|people)\s+(?P<x>.+)$", re.IGNORECASE)
 _TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|regarding|for|when|if)\s+.*$", re.IGNORECASE)
 
+MAX_PATTERN = 2_000
+"""Characters of a question that patterns look at: what it asks stands there, and backtracking stays cheap."""
 MAX_HEADING = 90
 """Characters of a heading at the most."""
 
@@ -101,7 +105,7 @@ def parts(question: str) -> tuple[str, ...]:
 def compared(question: str) -> tuple[str, str] | None:
     """Return the two things a question compares, None where it compares nothing."""
     for pattern in _COMPARED:
-        found = pattern.search(question)
+        found = pattern.search(question[:MAX_PATTERN])
         if found:
             a, b = (_TERMS_OF.sub("", _bare(found[name])) for name in ("a", "b"))
             if a and b and max(len(a.split()), len(b.split())) <= 8:

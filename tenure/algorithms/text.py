@@ -5,6 +5,7 @@ behind hashes, one line per paragraph or list item, code indented by four spaces
 """
 
 import re
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -103,14 +104,19 @@ def _boundaries(line: str) -> list[tuple[int, int]]:
     return [(piece["start_index"], piece["end_index"]) for piece in pieces]
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> "snowballstemmer.stemmer":
-    return snowballstemmer.stemmer("english")
+class _Stemmers(threading.local):
+    """A stemmer for each thread: it keeps its place in the word within itself."""
+
+    def __init__(self) -> None:
+        self.english = snowballstemmer.stemmer("english")
+
+
+_STEMMERS = _Stemmers()
 
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
+    return str(_STEMMERS.english.stemWord(word))
 
 
 @lru_cache(maxsize=1)

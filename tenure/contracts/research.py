@@ -17,6 +17,7 @@ from tenure.contracts.run import (
     Phase,
     Progress,
     SectionPhase,
+    Stance,
     TaskMode,
     TopicProgress,
     Usage,
@@ -62,6 +63,8 @@ class ResearchRequest(Contract):
     """D: passages for the question as a whole, best first."""
     feedback: tuple[Feedback, ...] = ()
     """What people said before the research began."""
+    stance: Stance = Stance()
+    """What people asked of the run before the research began."""
 
 
 class SectionRequest(Contract):
@@ -87,6 +90,8 @@ class SectionRequest(Contract):
     """What to improve in it, or what people wished of it before it was written."""
     said: tuple[str, ...] = ()
     """Sentences of the other sections, not to be repeated."""
+    stance: Stance = Stance()
+    """What people asked of the run before the section began."""
 
 
 class SectionResult(Contract):
@@ -171,18 +176,14 @@ class ProgressUpdate(Contract):
     """R_n."""
     topics: tuple[TopicProgress, ...] = ()
     """Topics whose state changed."""
-    removed: tuple[str, ...] = ()
-    """Topics no longer in the outline."""
     usage: Usage | None = None
     """All the child has used so far, its children not included."""
-    handled: tuple[Handled, ...] | None = None
-    """All feedback with its outcome so far."""
     last: str = ""
     """What happened, in words."""
 
 
 class RunState(Contract):
-    """Answer of the `state` query: everything a person may want to see, drafts included."""
+    """Answer of the `state` query: everything a person may want to see, the report included once it is written."""
 
     progress: Progress
     """How far the run is."""
@@ -193,7 +194,7 @@ class RunState(Contract):
     evidence: int = Field(default=0, ge=0)
     """Passages found for the question as a whole."""
     report: ReportDraft | None = None
-    """The report as far as it is written."""
+    """The report, once its text is written."""
     paused: bool = False
     """Whether a person holds it."""
     finishing: bool = False

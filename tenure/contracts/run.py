@@ -12,7 +12,9 @@ TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
 Complexity = Literal["simple", "moderate", "complex"]
 Phase = Literal["ingest", "retrieve", "route", "outline", "write", "reflect", "refine", "compose", "assemble", "done"]
 Status = Literal["running", "paused", "done", "finished_early", "cancelled", "no_evidence", "unsupported", "failed"]
-SectionPhase = Literal["waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "failed"]
+SectionPhase = Literal[
+    "waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "skipped", "failed"
+]
 
 
 class Limits(Contract):
@@ -49,10 +51,19 @@ class RunRequest(Contract):
     """Bounds of the run."""
 
 
+class Stance(Contract):
+    """What people asked of a run so far."""
+
+    paused: bool = False
+    """Nothing new starts."""
+    finishing: bool = False
+    """What has begun ends, and what there is gets delivered."""
+
+
 class Feedback(Contract):
     """A person's word to a running run."""
 
-    text: str = Field(min_length=1, max_length=20_000)
+    text: str = Field(min_length=1, max_length=4_000)
     """What they said."""
     topic: str | None = None
     """The outline topic it is about; None for the whole report."""

@@ -18,7 +18,7 @@ _CODE = re.compile(r"(?<!`)`(?!`)([^`]+)`(?!`)")
 
 _ACTIVE = re.compile(
     r"""
-      \\(?=[!-/:-@\[-`{-~])         # a backslash that would escape what follows
+      \\(?=[!-/:-@\[-`{-~]|\Z)      # a backslash that would escape what follows
     | `                              # a backtick that closes no code span
     | <(?=[A-Za-z/!?])               # a tag, a comment, an autolink
     | &(?=\#?\w+;)                   # an entity

@@ -83,7 +83,8 @@ class Role(Generic[I, O]):
 
 
 _MARKERS = re.compile(
-    r"</?\s*(passage|evidence|draft|question|feedback|topics?|instructions?)\b[^>]*(?:>|$)", re.IGNORECASE
+    r"<\s*/?\s*(passage|evidence|draft|question|feedback|topics?|instructions?|critiques?|sections?)\b[^>]*(?:>|$)",
+    re.IGNORECASE,
 )
 
 EVIDENCE_RULE = (

@@ -1,8 +1,10 @@
 """Decomposer: the questions inside a question (document 003, "Query Decomposition")."""
 
-from pydantic import Field
+from typing import Annotated
 
-from tenure.algorithms.question import compared, parts
+from pydantic import Field, StringConstraints
+
+from tenure.algorithms.question import compared, parts, shorten
 from tenure.roles.base import Evidence, Message, Role, RoleInput, RoleOutput, tagged
 
 SYSTEM = """You break a research question into the smaller questions that must be answered on the way.
@@ -27,10 +29,13 @@ class DecomposerInput(RoleInput):
     """The question."""
 
 
+SubQuestion = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+
+
 class DecomposerOutput(RoleOutput):
     """The questions inside it."""
 
-    sub_questions: tuple[str, ...] = Field(min_length=1, max_length=6)
+    sub_questions: tuple[SubQuestion, ...] = Field(min_length=1, max_length=6)
     """Sub-questions in the order in which they are best answered."""
 
 
@@ -50,7 +55,7 @@ def offline(input: DecomposerInput, evidence: Evidence) -> DecomposerOutput:
         found: tuple[str, ...] = (f"What is {a}?", f"What is {b}?", f"How do {a} and {b} differ?")
     else:
         found = parts(input.question)
-    return DecomposerOutput(sub_questions=found[:6])
+    return DecomposerOutput(sub_questions=tuple(shorten(question, 1000) for question in found[:6]))
 
 
 ROLE = Role("decomposer", "fast", DecomposerOutput, render, offline)

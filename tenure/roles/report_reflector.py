@@ -15,7 +15,6 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
-    neutralise,
     tagged,
 )
 from tenure.roles.section_reviewer import THIN
@@ -81,7 +80,7 @@ def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
         mark_passages(evidence.passages),
         tagged("question", input.question),
         tagged("draft", body),
-        as_list("Critiques already made", [neutralise(critique) for critique in input.earlier]),
+        tagged("critiques", as_list("Critiques already made", input.earlier)) if input.earlier else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 

@@ -15,7 +15,6 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
-    neutralise,
     tagged,
 )
 from tenure.roles.writing import as_list, joined, marked
@@ -74,7 +73,7 @@ def render(input: SectionReviewerInput, evidence: Evidence) -> list[Message]:
         tagged("topic", f"{input.topic}\n{input.topic_question}"),
         tagged("draft", marked(input.draft, evidence.passages)),
         tagged("feedback", as_list("People wished", input.wishes)) if input.wishes else "",
-        as_list("Critiques already made", [neutralise(critique) for critique in input.earlier]),
+        tagged("critiques", as_list("Critiques already made", input.earlier)) if input.earlier else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 

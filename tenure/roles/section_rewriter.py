@@ -34,8 +34,8 @@ def render(input: SectionRewriterInput, evidence: Evidence) -> list[Message]:
         mark_passages(evidence.passages),
         brief(input),
         tagged("draft", marked(input.draft, evidence.passages)),
-        tagged("feedback", as_list("The reviewer's critique", input.critiques)),
-        tagged("draft", as_list("Said in other sections, not to be repeated", input.said)) if input.said else "",
+        tagged("critiques", as_list("The reviewer's critique", input.critiques)),
+        tagged("sections", as_list("Said in other sections, not to be repeated", input.said)) if input.said else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 

@@ -1,7 +1,7 @@
 """Section writer: the first draft of a section from its passages (document 002, Def. 6.1, L_draft)."""
 
 from tenure.algorithms.composition import Wish, compose
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, mark_passages, neutralise, tagged
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, mark_passages, tagged
 from tenure.roles.writing import CITING_RULE, WrittenText, as_list, joined, written
 
 SYSTEM = f"""You write one section of a research report from numbered passages.
@@ -38,7 +38,9 @@ def brief(input: SectionWriterInput) -> str:
     return joined(
         tagged("question", input.question),
         tagged("topic", f"{input.topic}\n{input.topic_question}"),
-        as_list("Other sections, not yours to write", [neutralise(topic) for topic in input.other_topics]),
+        tagged("sections", as_list("Other sections, not yours to write", input.other_topics))
+        if input.other_topics
+        else "",
         tagged("feedback", as_list("People wished", input.wishes)) if input.wishes else "",
     )
 

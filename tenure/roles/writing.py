@@ -41,14 +41,14 @@ class WrittenBlock(BaseModel):
 
     kind: Literal["paragraph", "bullets"]
     """`paragraph` for running prose, `bullets` for a list with one sentence to a bullet."""
-    sentences: tuple[WrittenSentence, ...] = Field(min_length=1)
+    sentences: tuple[WrittenSentence, ...] = Field(min_length=1, max_length=15)
     """Its sentences in reading order."""
 
 
 class WrittenText(RoleOutput):
     """A piece of a report."""
 
-    blocks: tuple[WrittenBlock, ...]
+    blocks: tuple[WrittenBlock, ...] = Field(max_length=10)
     """Paragraphs and lists in reading order; none if the passages say nothing on the topic."""
 
 

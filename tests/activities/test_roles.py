@@ -101,16 +101,42 @@ class Emptied(MemoryKnowledge):
         raise self.error
 
 
-@pytest.mark.parametrize(
-    ("error", "lasting"), [(UnknownChunk(["bread:0"]), True), (CorruptTable("chunks", "here", "torn"), False)]
-)
-async def test_evidence_that_is_gone_fails_the_call_at_once(error: KnowledgeError, lasting: bool) -> None:
-    """A corpus dropped during a run is not looked for again for hours; a torn table is."""
-    environment = ActivityEnvironment()
+async def test_a_torn_table_is_tried_again() -> None:
+    """An error of the knowledge base that may pass is Temporal's to retry."""
+    error: KnowledgeError = CorruptTable("chunks", "here", "torn")
     roles = RoleActivities(None, Emptied(error))  # type: ignore[arg-type]
 
     with pytest.raises(ApplicationError) as caught:
-        await environment.run(roles.section_writer, role_call(WRITE, FOUND))
+        await ActivityEnvironment().run(roles.section_writer, role_call(WRITE, FOUND))
 
     assert (caught.value.type, caught.value.message) == (KNOWLEDGE_REFUSED, str(error))
-    assert caught.value.non_retryable is lasting
+    assert not caught.value.non_retryable
+
+
+class Replaced(MemoryKnowledge):
+    """A knowledge base in which a re-ingestion has replaced one chunk."""
+
+    def __init__(self, gone: str) -> None:
+        super().__init__(KITCHEN)
+        self.gone = gone
+
+    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+        if any(ref.chunk == self.gone for ref in refs):
+            raise UnknownChunk([self.gone])
+        return super().passages(refs)
+
+
+async def test_passages_that_are_gone_are_left_out() -> None:
+    """A file re-read beside the run costs the replaced passages, and citations of the others stay right."""
+    whole = await ActivityEnvironment().run(
+        RoleActivities(None, MemoryKnowledge(KITCHEN)).section_writer,  # type: ignore[arg-type]
+        role_call(WRITE, FOUND),
+    )
+    gone = whole.output.claims[0].citations[0].chunk
+    left = await ActivityEnvironment().run(
+        RoleActivities(None, Replaced(gone)).section_writer,  # type: ignore[arg-type]
+        role_call(WRITE, FOUND),
+    )
+
+    assert gone not in {citation.chunk for claim in left.output.claims for citation in claim.citations}
+    assert all(claim.status == "supported" for claim in left.output.claims)

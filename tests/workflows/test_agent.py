@@ -1,11 +1,13 @@
 """AgentWorkflow from question to result, with a scripted model over two documents about food."""
 
 import asyncio
+import uuid
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from temporalio.client import WorkflowFailureError, WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
@@ -14,6 +16,7 @@ from tenure.models.chat import RequestRejected, TransportError
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, NO_CRITIQUE, Held, MemoryKnowledge, ScriptedChat, in_turn, says, story, text
 from workflows.agent import AgentWorkflow
+from workflows.queues import TENURE_QUEUE
 
 QUESTION = "How are bread and cheese made?"
 LIMITS = Limits(min_relevance=0.05, max_reflexions=2, max_revisions=2)
@@ -256,7 +259,7 @@ async def test_pause_holds_the_run_and_resume_lets_it_go_on(serving: Serving) ->
         await handle.signal(AgentWorkflow.pause)
         await until(handle, lambda p: p.status == "paused")
         research = stage.client.get_workflow_handle(f"{handle.id}/research")
-        await until_signalled(research, "pause")
+        await until_signalled(research, "take")
         outline.released.set()
         await until_history(research, "outliner")
         assert chat.count("hypothetical_document") == 0
@@ -301,7 +304,7 @@ async def test_finish_delivers_what_there_is(serving: Serving) -> None:
         handle = await stage.start(request)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.finish)
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-1"), "finish")
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-1"), "take")
         draft.released.set()
         result = await handle.result()
 
@@ -328,6 +331,7 @@ async def test_cancel_by_signal_stops_and_delivers_what_is_written(serving: Serv
         progress = await handle.query(AgentWorkflow.progress)
 
     assert result.status == "cancelled" and progress.status == "cancelled"
+    assert result.usage.calls == progress.usage.calls
     assert [section.topic for section in result.sections] == ["Bread"]
     assert chat.count("title_writer") == 0
 
@@ -375,6 +379,103 @@ async def test_search_attributes_and_status_page_tell_the_run(serving: Serving) 
     assert kept["TenureMode"] == "RESEARCH" and kept["TenurePhase"] == "done" and kept["TenureStatus"] == "done"
     scheduled = [e for e in section.events if e.HasField("activity_task_scheduled_event_attributes")]
     assert scheduled and all(e.user_metadata.summary.data for e in scheduled)
+
+
+async def test_feedback_to_a_failing_section_is_offered_once(serving: Serving) -> None:
+    """A wish whose section cannot be written costs one more generation, not one after the other for ever."""
+
+    async def write(prompt: str) -> Any:
+        if "<topic>\nCheese" in prompt:
+            raise RequestRejected("the model refuses cheese", status=400)
+        return text(("All about bread.", 1))
+
+    reflection = Held({"critiques": [], "further_considerations": []})
+    chat = ScriptedChat(story(section_writer=write, report_reflector=reflection))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await reflection.reached.wait()
+        await handle.signal("feedback", Feedback(text="More on mould", topic="Cheese"))
+        await until(handle, lambda p: p.feedback)
+        reflection.released.set()
+        result = await handle.result()
+
+    assert chat.count("report_reflector") == 2
+    assert result.feedback[0].outcome == "No section took it up."
+
+
+async def test_a_pause_before_the_research_begins_holds_it(serving: Serving) -> None:
+    """A run paused while the router answers asks nothing more until it is resumed."""
+    route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
+    chat = ScriptedChat(story(router=route))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await route.reached.wait()
+        await handle.signal(AgentWorkflow.pause)
+        await until(handle, lambda p: p.status == "paused")
+        route.released.set()
+        await until_history(stage.client.get_workflow_handle(handle.id), "router")
+        assert chat.count("decomposer") == 0
+        await handle.signal(AgentWorkflow.resume)
+        result = await handle.result()
+
+    assert result.status == "done"
+
+
+async def test_a_finish_before_the_research_begins_ends_the_run(serving: Serving) -> None:
+    """Finish during routing delivers an empty report at once instead of a full one."""
+    route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
+    chat = ScriptedChat(story(router=route))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await route.reached.wait()
+        await handle.signal(AgentWorkflow.finish)
+        await until_signalled(stage.client.get_workflow_handle(handle.id), "finish")
+        route.released.set()
+        result = await handle.result()
+
+    assert (result.status, result.sections, chat.count("decomposer")) == ("finished_early", (), 0)
+
+
+async def test_a_cancel_before_the_first_worker_is_kept(server: WorkflowEnvironment, serving: Serving) -> None:
+    """A run cancelled while no worker serves it ends as cancelled once one does."""
+    chat = ScriptedChat(story())
+    handle = await server.client.start_workflow(
+        AgentWorkflow.run, REQUEST, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+    )
+    await handle.signal(AgentWorkflow.cancel)
+    async with serving(chat, MemoryKnowledge(KITCHEN)):
+        result = await handle.result()
+
+    assert (result.status, chat.asked) == ("cancelled", [])
+
+
+@pytest.mark.parametrize("query", ["Cheese", "cheese"])
+async def test_a_section_asked_for_twice_is_written_once(serving: Serving, query: str) -> None:
+    """A missing section that exists under the name is a critique of it; nobody's text is lost."""
+    asked = {"topic": "", "critique": "It is missing.", "query": query}
+    rye = {"topic": "", "critique": "Rye is missing.", "query": "Rye"}
+    reflect = in_turn(
+        {"critiques": [asked, rye, rye], "further_considerations": []}, {"critiques": [], "further_considerations": []}
+    )
+    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye"]
+    assert "says it better" in result.sections[1].markdown
+
+
+async def test_new_sections_stay_within_the_limit(serving: Serving) -> None:
+    """Sections that critiques ask for count against the run's limit, and the report says what was left out."""
+    wanted = [{"topic": "", "critique": f"{name} is missing.", "query": name} for name in ("Rye", "Butter")]
+    reflect = in_turn(
+        {"critiques": wanted, "further_considerations": []}, {"critiques": [], "further_considerations": []}
+    )
+    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"max_sections": 3})})
+    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(request)).result()
+
+    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye"]
+    assert "A critique of the report was not followed: Butter is missing." in result.notes
 
 
 async def test_one_failing_section_costs_itself_alone(serving: Serving) -> None:
