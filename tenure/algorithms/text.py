@@ -5,7 +5,6 @@ behind hashes, one line per paragraph or list item, code indented by four spaces
 """
 
 import re
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -104,19 +103,10 @@ def _boundaries(line: str) -> list[tuple[int, int]]:
     return [(piece["start_index"], piece["end_index"]) for piece in pieces]
 
 
-class _Stemmers(threading.local):
-    """A stemmer for each thread: it keeps its place in the word within itself."""
-
-    def __init__(self) -> None:
-        self.english = snowballstemmer.stemmer("english")
-
-
-_STEMMERS = _Stemmers()
-
-
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return str(_STEMMERS.english.stemWord(word))
+    # A stemmer keeps its place in the word within itself, so that threads must not share one.
+    return str(snowballstemmer.stemmer("english").stemWord(word))
 
 
 @lru_cache(maxsize=1)
