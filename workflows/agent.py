@@ -133,7 +133,7 @@ class AgentWorkflow(Steered):
     async def _answer(self) -> ReportDraft:
         """Go through the nodes of document 000: retrieve, route, then the path of the mode."""
         await self._ingest()
-        self._show(phase="retrieve", last="looking for documents")
+        self._show(phase="retrieve")
         self.evidence = await self.calls.search(
             SearchRequest(
                 query=self.request.question,
@@ -144,7 +144,7 @@ class AgentWorkflow(Steered):
             self.request.limits.min_relevance,
             summary=self.request.question,
         )
-        self._show(phase="route", last=f"{len(self.evidence)} passages found")
+        self._show(phase="route", last=f"{len(self.evidence)} passages found on the question")
         mode = await self._route()
         self._show(mode=mode)
         if next_node("route", AgentState(mode=mode), 0) == "generate_code":

@@ -119,7 +119,7 @@ class ResearchWorkflow(Steered):
 
     async def _outline(self) -> None:
         request = self.request
-        await self._tell("outline", "planning the outline")
+        await self._tell("outline")
         asked = await self.calls.role(
             RoleActivities.decomposer, DecomposerInput(question=request.question), summary=request.question
         )
@@ -153,7 +153,7 @@ class ResearchWorkflow(Steered):
         self.revisions += 1
         first = self.revisions == 1
         self.topics += [manuscript.asked_for(critique) for critique in critiques if critique.topic is None]
-        await self._tell("write" if first else "refine", f"generation {self.revisions} of the report")
+        await self._tell("write" if first else "refine")
         gate = asyncio.Semaphore(self.request.limits.parallel_sections)
         due = [(topic, manuscript.critiques_of(topic, critiques)) for topic in self.topics]
         before = dict(self.results)
@@ -244,7 +244,7 @@ class ResearchWorkflow(Steered):
         sections = manuscript.sections(self.topics, self.results)
         if self.finishing or not sections:
             return []
-        await self._tell("reflect", "reflecting on the report")
+        await self._tell("reflect")
         seen = await self.calls.role(
             RoleActivities.report_reflector,
             ReportReflectorInput(
@@ -273,7 +273,7 @@ class ResearchWorkflow(Steered):
         sections = manuscript.sections(self.topics, self.results)
         title, abstract = heading(self.request.question), Draft()
         if sections and not self.cancelled:
-            await self._tell("compose", "writing title and abstract")
+            await self._tell("compose")
             named, abstract = await asyncio.gather(
                 self.calls.role(
                     RoleActivities.title_writer,
@@ -319,7 +319,7 @@ class ResearchWorkflow(Steered):
             return "Ended because a person asked to finish."
         return manuscript.why_ended(self.revisions, self.content)
 
-    async def _tell(self, phase: Phase, last: str) -> None:
+    async def _tell(self, phase: Phase, last: str = "") -> None:
         known = tuple(TopicProgress(topic=t.heading) for t in self.topics if t.heading not in self.results)
         await report(
             self.request.run,

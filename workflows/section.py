@@ -177,10 +177,11 @@ class SectionWorkflow(Steered):
         """Return what is worth telling beside the phase itself."""
         name = self.request.topic.heading
         if self.phase == "drafting":
-            return f"{len(self.evidence)} passages found on “{name}”"
+            found = len(self.evidence)
+            return f"{found} passage{'' if found == 1 else 's'} found on “{name}”"
         if self.phase == "done":
             return f"“{name}” rests on {sources} source{'' if sources == 1 else 's'}"
-        return self.reviews[-1] if self.phase == "rewriting" and self.reviews else ""
+        return f"“{name}”: {self.reviews[-1]}" if self.phase == "rewriting" and self.reviews else ""
 
     def _result(self) -> SectionResult:
         written = bool(self.draft.claims)
