@@ -5,6 +5,7 @@ Start it as `python worker.py`, with `--queues` to serve some of the task queues
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -150,8 +151,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         configure(settings.log_level)
         asyncio.run(serve(settings, chosen.queues))
     except CannotReach as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 4
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        # Without the interpreter's shutdown: after a failed connection the SDK's threads can bring it down.
+        os._exit(4)
     except ValueError as error:
         print(f"error: the settings are not valid: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

@@ -6,6 +6,7 @@ a queue with their identity, `pid@host` as the SDK sets it, so the question need
 
 import argparse
 import asyncio
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -50,4 +51,8 @@ async def _main(queues: Sequence[str]) -> str | None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Exit with 0 if this host polls the task queues, else with 1.")
     parser.add_argument("--queues", default=",".join(ALL_QUEUES), help="task queues, separated by commas")
-    sys.exit(asyncio.run(_main(parser.parse_args().queues.split(","))))
+    complaint = asyncio.run(_main(parser.parse_args().queues.split(",")))
+    if complaint:
+        print(complaint, file=sys.stderr, flush=True)
+    # Without the interpreter's shutdown: after a failed connection the SDK's threads can bring it down with a signal.
+    os._exit(1 if complaint else 0)
