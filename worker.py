@@ -45,6 +45,9 @@ PASSED_THROUGH = ("tenure", "activities", "numpy", "sentencex", "snowballstemmer
 GRACE = timedelta(seconds=10)
 """How long activities may still run when the worker is asked to stop."""
 
+UNREACHABLE = 4
+"""Exit code where the Temporal server does not answer."""
+
 _THREADS = 8
 
 
@@ -151,9 +154,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         configure(settings.log_level)
         asyncio.run(serve(settings, chosen.queues))
     except CannotReach as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        # Without the interpreter's shutdown: after a failed connection the SDK's threads can bring it down.
-        os._exit(4)
+        print(f"error: {error}", file=sys.stderr)
+        return UNREACHABLE
     except ValueError as error:
         print(f"error: the settings are not valid: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -161,4 +163,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stderr.flush()
+    if code == UNREACHABLE:
+        # Without the interpreter's shutdown: after a failed connection the SDK's threads can bring it down.
+        os._exit(code)
+    sys.exit(code)
