@@ -8,7 +8,7 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
 
@@ -17,15 +17,22 @@ from temporalio import activity
 BEAT = 2.0
 """Seconds between heartbeats of a synchronous activity, whatever it is doing."""
 
+HEARING = 1.0
+"""Seconds between heartbeats of an asynchronous activity at the most: a cancellation comes back with one."""
+
 
 @asynccontextmanager
-async def heartbeating() -> AsyncIterator[None]:
-    """Heartbeat at a third of the activity's heartbeat timeout while the block runs."""
+async def heartbeating(details: Callable[[], Sequence[Any]] = tuple) -> AsyncIterator[None]:
+    """Heartbeat while the block runs, often enough for a cancellation to be heard within a second or so.
+
+    Args:
+        details: what to send along, asked anew for every heartbeat.
+    """
     timeout = activity.info().heartbeat_timeout
     if timeout is None:
         yield
         return
-    beating = asyncio.create_task(_beat(timeout.total_seconds() / 3))
+    beating = asyncio.create_task(_beat(min(timeout.total_seconds() / 3, HEARING), details))
     try:
         yield
     finally:
@@ -34,9 +41,9 @@ async def heartbeating() -> AsyncIterator[None]:
             await beating
 
 
-async def _beat(interval: float) -> None:
+async def _beat(interval: float, details: Callable[[], Sequence[Any]]) -> None:
     while True:
-        activity.heartbeat()
+        activity.heartbeat(*details())
         await asyncio.sleep(interval)
 
 

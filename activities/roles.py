@@ -7,17 +7,19 @@ twin, and turns what writers name into verbatim citations.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
+from pydantic import BaseModel
 from temporalio import activity
 
+from activities.calling import calling
 from activities.errors import translated
-from activities.heartbeat import heartbeating
 from tenure.algorithms.passages import Passage
 from tenure.contracts.calls import RoleCall, RoleReply, role_reply
 from tenure.contracts.evidence import Draft, PassageRef
 from tenure.knowledge.errors import UnknownChunk
-from tenure.models.chat import ChatModel
+from tenure.models.chat import Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
@@ -36,6 +38,9 @@ from tenure.roles.writing import WrittenText, drafted
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
+
+P = TypeVar("P", bound=BaseModel)
+"""What a reply carries: the role's own output, or the draft made of it."""
 
 
 class RoleActivities:
@@ -105,16 +110,22 @@ class RoleActivities:
         return await self._write(abstract_writer.ROLE, call)
 
     async def _decide(self, role: Role[I, O], call: RoleCall[I]) -> RoleReply[O]:
-        async with _working():
-            given = await answer(role, call.input, await self._evidence(call), self._chat)
-        return role_reply(given.output, given.model, given.tokens_in, given.tokens_out, given.degraded)
+        async with _working(role.name) as in_flight:
+            given = await self._answer(role, call, await self._evidence(call), in_flight)
+        return _reply(given.output, given)
 
     async def _write(self, role: Role[I, WrittenText], call: RoleCall[I]) -> RoleReply[Draft]:
-        async with _working():
+        async with _working(role.name) as in_flight:
             evidence = await self._evidence(call)
-            given = await answer(role, call.input, evidence, self._chat)
+            given = await self._answer(role, call, evidence, in_flight)
             draft = await asyncio.to_thread(drafted, given.output, evidence.passages)
-        return role_reply(draft, given.model, given.tokens_in, given.tokens_out, given.degraded)
+        return _reply(draft, given)
+
+    async def _answer(self, role: Role[I, O], call: RoleCall[I], evidence: Evidence, in_flight: InFlight) -> Answer[O]:
+        if self._chat is None or not call.spent:
+            return await answer(role, call.input, evidence, self._chat, in_flight, call.allowance)
+        twin = await answer(role, call.input, evidence, None)
+        return replace(twin, degraded="the budget was used up")
 
     async def _evidence(self, call: RoleCall[I]) -> Evidence:
         return Evidence(await asyncio.to_thread(self._load, list(call.evidence)), self._knowledge.encode)
@@ -130,10 +141,24 @@ class RoleActivities:
         return ()
 
 
+def _reply(output: P, given: Answer[O]) -> RoleReply[P]:
+    return role_reply(
+        output,
+        given.model,
+        model_calls=given.model_calls,
+        tokens_in=given.spent.tokens_in,
+        tokens_out=given.spent.tokens_out,
+        tokens_cached=given.spent.tokens_cached,
+        cost_usd=given.cost_usd,
+        first_token_seconds=given.first_token_seconds,
+        degraded=given.degraded,
+    )
+
+
 @asynccontextmanager
-async def _working() -> AsyncIterator[None]:
-    """Heartbeat through the whole of an activity, and tell Temporal what its errors mean."""
+async def _working(role: str) -> AsyncIterator[InFlight]:
+    """Heartbeat through the whole of an activity, keep what it has paid, and tell Temporal what its errors mean."""
     # Twins encode sentences, so that errors of the embedding model come up here as well.
     with translated():
-        async with heartbeating():
-            yield
+        async with calling(role) as call:
+            yield call

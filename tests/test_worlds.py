@@ -7,15 +7,16 @@ import pytest
 
 from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import SearchRequest
+from tenure.models.chat import Ask, InFlight
 from tenure.roles.base import Message
 from tests.roles.cases import CASES
 from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, encode, in_turn, says, story, text
 
-ASKED = [Message(role="system", content="You are."), Message(role="user", content="<topic>\nBread\n</topic>")]
+ASKED = (Message(role="system", content="You are."), Message(role="user", content="<topic>\nBread\n</topic>"))
 
 
 async def complete(chat: ScriptedChat, role: str) -> str:
-    return (await chat.complete(ASKED, tier="main", schema_name=role, schema={})).text
+    return (await chat.complete(Ask(role, "main", ASKED, {}), InFlight())).text
 
 
 def test_vectors_are_unit_and_equal_for_equal_words() -> None:

@@ -17,11 +17,12 @@ import numpy as np
 from tenure.algorithms.passages import Passage, Vectors
 from tenure.algorithms.text import stems
 from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.budget import Price
 from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.knowledge.errors import InvalidSearch
-from tenure.models.chat import Completion
-from tenure.roles.base import Message, Tier
+from tenure.models.chat import Ask, Completion, InFlight, Spent
+from tenure.roles.base import Tier
 
 DIMENSIONS = 512
 
@@ -134,14 +135,18 @@ class ScriptedChat:
     """Role and last user message of every call."""
     name: str = "scripted"
 
-    async def complete(
-        self, messages: Sequence[Message], *, tier: Tier, schema_name: str, schema: dict[str, Any]
-    ) -> Completion:
-        prompt = messages[-1].content
-        self.asked.append((schema_name, prompt))
-        reply = await self.lines[schema_name](prompt)
+    prices: dict[str, Price] = field(default_factory=dict)
+    """Prices by role."""
+
+    def price(self, role: str, tier: Tier) -> Price | None:
+        return self.prices.get(role)
+
+    async def complete(self, ask: Ask, call: InFlight) -> Completion:
+        prompt = ask.messages[-1].content
+        self.asked.append((ask.role, prompt))
+        reply = await self.lines[ask.role](prompt)
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        return Completion(text=text, model=f"scripted-{tier}", tokens_in=100, tokens_out=10, finish="stop")
+        return Completion(text, f"scripted-{ask.tier}", Spent(tokens_in=100, tokens_out=10))
 
     def count(self, role: str) -> int:
         """Return how often a role was asked."""

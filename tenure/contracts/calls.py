@@ -1,11 +1,12 @@
 """Calls to roles: what every role activity takes and gives."""
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
 from tenure.contracts.base import Contract
+from tenure.contracts.budget import Allowance
 from tenure.contracts.evidence import PassageRef
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I in, O out
@@ -19,6 +20,10 @@ class RoleCall(Contract, Generic[I]):
     """What is asked."""
     evidence: tuple[PassageRef, ...] = ()
     """What it may rest on, best first."""
+    allowance: Allowance | None = None
+    """What it may use; None where nothing limits the run."""
+    spent: bool = False
+    """Whether the run's budget is used up, so that the twin answers."""
 
 
 class RoleReply(Contract, Generic[O]):
@@ -28,23 +33,63 @@ class RoleReply(Contract, Generic[O]):
     """The answer."""
     model: str
     """Which model gave it; `offline` for the twin."""
+    model_calls: int = 0
+    """Answers of the model that were paid, re-asks and unusable ones included; 0 for the twin alone."""
     tokens_in: int = 0
-    """Prompt tokens, re-asks included."""
+    """Prompt tokens of all of them."""
     tokens_out: int = 0
-    """Completion tokens, re-asks included."""
+    """Answer tokens of all of them."""
+    tokens_cached: int = 0
+    """Prompt tokens among them that the server had in its cache."""
+    cost_usd: float | None = None
+    """What they cost; None where the model has no known price."""
+    first_token_seconds: float | None = None
+    """Time from the request to the first token of the answer that was used; None where it was not streamed."""
     degraded: str | None = None
     """Why the twin stood in for the model; None where it did not."""
 
 
-def role_call(input: I, evidence: Sequence[PassageRef] = ()) -> RoleCall[I]:
+class PaidAnswer(Contract):
+    """An answer of the model that a call has received and paid, whether it can be used or not."""
+
+    text: str = ""
+    """What it said."""
+    problem: str = ""
+    """Why it holds nothing to read, where it does not."""
+    model: str = ""
+    """The model, as the server names it."""
+    tokens_in: int = 0
+    """Prompt tokens."""
+    tokens_out: int = 0
+    """Answer tokens."""
+    tokens_cached: int = 0
+    """Prompt tokens among them that the server had in its cache."""
+    first_token_seconds: float | None = None
+    """Time to its first token; None where it was not streamed."""
+
+
+class CallProgress(Contract):
+    """How far a call is, in the details of its heartbeats: what people see, and what a later attempt goes on from."""
+
+    role: str
+    """The role that answers."""
+    tokens: int = 0
+    """Tokens of the answer that have arrived; about, since the server counts only at the end."""
+    response: str = ""
+    """Id of the response that the server makes in the background; empty where there is none."""
+    answers: tuple[PaidAnswer, ...] = ()
+    """Answers received so far, in order; what follows an unusable one is a re-ask."""
+
+
+def role_call(
+    input: I, evidence: Sequence[PassageRef] = (), *, allowance: Allowance | None = None, spent: bool = False
+) -> RoleCall[I]:
     """Return a call of the concrete class: an open generic would lose the fields of its input on the way."""
     concrete = cast(type[RoleCall[I]], RoleCall.__class_getitem__(type(input)))
-    return concrete(input=input, evidence=tuple(evidence))
+    return concrete(input=input, evidence=tuple(evidence), allowance=allowance, spent=spent)
 
 
-def role_reply(
-    output: O, model: str, tokens_in: int = 0, tokens_out: int = 0, degraded: str | None = None
-) -> RoleReply[O]:
-    """Return a reply of the concrete class."""
+def role_reply(output: O, model: str, **used: Any) -> RoleReply[O]:
+    """Return a reply of the concrete class; `used` are its other fields."""
     concrete = cast(type[RoleReply[O]], RoleReply.__class_getitem__(type(output)))
-    return concrete(output=output, model=model, tokens_in=tokens_in, tokens_out=tokens_out, degraded=degraded)
+    return concrete(output=output, model=model, **used)

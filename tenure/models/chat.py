@@ -10,10 +10,12 @@ No error carries a key, and none chains to an error of the client library, which
 causes travel into the workflow history.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol
 
+from tenure.contracts.budget import Price
+from tenure.contracts.calls import PaidAnswer
 from tenure.roles.base import Message, O, Tier
 
 Finish = Literal["stop", "tool_calls"]
@@ -56,16 +58,26 @@ class ContextOverflow(ModelError):
 class UnusableAnswer(ModelError):
     """The model answered, but not with anything a role can read; the tokens are paid all the same."""
 
-    def __init__(self, reason: str, *, model: str = "", tokens_in: int = 0, tokens_out: int = 0) -> None:
+    def __init__(self, reason: str, *, spent: "Spent | None" = None, model: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         """One phrase, fit for a report."""
         self.model = model
         """The model that answered, as the server names it."""
-        self.tokens_in = tokens_in
-        """Tokens of the prompt."""
-        self.tokens_out = tokens_out
-        """Tokens of the answer."""
+        self.spent = spent
+        """What it cost; None where the server billed nothing."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one answer cost, as the server reported it."""
+
+    tokens_in: int = 0
+    """Tokens of the prompt."""
+    tokens_out: int = 0
+    """Tokens of the answer, those of hidden reasoning included."""
+    tokens_cached: int = 0
+    """Tokens of the prompt that the server had in its cache."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +88,81 @@ class Completion:
     """What it said; never blank."""
     model: str
     """The model that answered, as the server names it."""
-    tokens_in: int
-    """Tokens of the prompt, as billed."""
-    tokens_out: int
-    """Tokens of the answer, as billed."""
+    spent: Spent
+    """What it cost."""
     finish: Finish = "stop"
     """How the answer ended."""
+    first_token_seconds: float | None = None
+    """Time from the request to the first token; None where the answer came in one piece."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question to a chat model."""
+
+    role: str
+    """The role that asks; also the schema's name."""
+    tier: Tier
+    """Which of the models is asked, where the settings name none for the role itself."""
+    messages: tuple[Message, ...]
+    """The prompt."""
+    schema: dict[str, Any]
+    """JSON schema of the answer."""
+    streamed: bool = False
+    """Whether the answer is long enough for people to watch it come in."""
+    max_output: int | None = None
+    """Tokens the answer may have, where a budget says so; a smaller figure of the settings counts more."""
+
+
+class InFlight:
+    """A call while it runs: what has arrived of it, and what a later attempt of it goes on from.
+
+    Args:
+        answers: what an earlier attempt was answered and has paid.
+        response: id of the background response that an earlier attempt had begun, empty for none.
+        changed: told after every change.
+        abandoned: whether a call that is being cancelled is wanted by nobody any more; a worker that
+            stops leaves its background response to the next one.
+    """
+
+    def __init__(
+        self,
+        answers: Sequence[PaidAnswer] = (),
+        response: str = "",
+        changed: Callable[["InFlight"], None] = lambda call: None,
+        abandoned: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.answers = list(answers)
+        self.response = response
+        self.abandoned = abandoned
+        self.tokens = 0
+        """Tokens of the answer that have arrived, about."""
+        self._changed = changed
+        self._read = 0
+
+    def next_answer(self) -> PaidAnswer | None:
+        """Return the next answer that is paid already, None where the model has to be asked."""
+        if self._read == len(self.answers):
+            return None
+        self._read += 1
+        return self.answers[self._read - 1]
+
+    def answered(self, answer: PaidAnswer) -> None:
+        """Keep an answer that has just been paid."""
+        self.answers.append(answer)
+        self._read = len(self.answers)
+        self.response, self.tokens = "", 0
+        self._changed(self)
+
+    def arrived(self, tokens: int) -> None:
+        """Note how many tokens of the answer are there."""
+        self.tokens = tokens
+        self._changed(self)
+
+    def begun(self, response: str) -> None:
+        """Keep the id of a response that the server now makes in the background; empty where it is lost."""
+        self.response = response
+        self._changed(self)
 
 
 @dataclass(frozen=True)
@@ -92,10 +173,14 @@ class Answer(Generic[O]):
     """The decision."""
     model: str
     """The model that decided; `offline` for the twin."""
-    tokens_in: int = 0
-    """Prompt tokens over all attempts, those of unusable answers included."""
-    tokens_out: int = 0
-    """Answer tokens over all attempts."""
+    model_calls: int = 0
+    """Answers that were paid, unusable ones included."""
+    spent: Spent = Spent()
+    """What all of them cost."""
+    cost_usd: float | None = None
+    """The same in money; None where the model has no known price."""
+    first_token_seconds: float | None = None
+    """Time to the first token of the answer that was used; None where it was not streamed."""
     degraded: str | None = None
     """Why the twin stood in for a configured model; None where it did not."""
 
@@ -108,9 +193,11 @@ class ChatModel(Protocol):
         """Name of the back-end, as reports show it."""
         ...
 
-    async def complete(
-        self, messages: Sequence[Message], *, tier: Tier, schema_name: str, schema: dict[str, Any]
-    ) -> Completion:
+    def price(self, role: str, tier: Tier) -> Price | None:
+        """Return the price of the model that answers a role; None where nobody has said it."""
+        ...
+
+    async def complete(self, ask: Ask, call: InFlight) -> Completion:
         """Ask for one answer that follows a JSON schema as closely as the server can be made to.
 
         Raises:

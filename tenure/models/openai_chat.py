@@ -16,9 +16,12 @@ from openai.types.chat import ChatCompletionMessageParam
 from openai.types.chat.completion_create_params import ResponseFormat
 from pydantic import ValidationError
 
+from tenure.contracts.budget import Price
 from tenure.models.chat import (
+    Ask,
     Completion,
     ContextOverflow,
+    InFlight,
     ModelError,
     RequestRejected,
     TransportError,
@@ -116,16 +119,18 @@ class OpenAIChat:
         model = self._models[tier]
         return LADDER[max(self._rungs.get((model, ""), 0), self._rungs.get((model, schema_name), 0))]
 
-    async def complete(
-        self, messages: Sequence[Message], *, tier: Tier, schema_name: str, schema: dict[str, Any]
-    ) -> Completion:
+    def price(self, role: str, tier: Tier) -> Price | None:
+        """Return the price of the model that answers a role; None where nobody has said it."""
+        return None
+
+    async def complete(self, ask: Ask, call: InFlight) -> Completion:
         """Ask for one answer that follows the schema as closely as the server can be made to."""
         while True:
-            rung = self.rung(tier, schema_name)
+            rung = self.rung(ask.tier, ask.role)
             try:
-                return await self._call(messages, tier, rung, schema_name, schema)
+                return await self._call(ask.messages, ask.tier, rung, ask.role, ask.schema)
             except _FormatRefused as refused:
-                self._step_down(tier, rung, schema_name if refused.schema_only else "")
+                self._step_down(ask.tier, rung, ask.role if refused.schema_only else "")
 
     def _step_down(self, tier: Tier, refused: Rung, schema_name: str) -> None:
         """Remember that a rung does not hold; an empty schema name means for every schema."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, field_validator
 
-from tenure.models.chat import Completion, Finish, UnusableAnswer
+from tenure.models.chat import Completion, Finish, Spent, UnusableAnswer
 
 _ENDINGS = {"length": "answer cut off at the length limit", "content_filter": "answer stopped by the content filter"}
 _EMPTY = "answer without content"
@@ -51,11 +51,24 @@ class Choice(BaseModel):
     message: Said = Said()
 
 
+class PromptDetails(BaseModel):
+    """What the prompt tokens consist of."""
+
+    cached_tokens: int | None = 0
+
+
 class Usage(BaseModel):
     """What is billed."""
 
     prompt_tokens: int | None = 0
     completion_tokens: int | None = 0
+    prompt_tokens_details: PromptDetails | None = None
+
+    @property
+    def spent(self) -> Spent:
+        """The same without gaps."""
+        cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else 0
+        return Spent(self.prompt_tokens or 0, self.completion_tokens or 0, cached or 0)
 
 
 class Failure(BaseModel):
@@ -96,14 +109,13 @@ class Reply(BaseModel):
         Raises:
             UnusableAnswer: where there is nothing to read; it names the reason and the tokens paid.
         """
-        usage = self.usage or Usage()
-        paid = usage.prompt_tokens or 0, usage.completion_tokens or 0
+        spent = (self.usage or Usage()).spent
         model = self.model or asked_model
         problem = self._problem()
         if problem or not self.choices:
-            raise UnusableAnswer(problem, model=model, tokens_in=paid[0], tokens_out=paid[1])
+            raise UnusableAnswer(problem, spent=spent, model=model)
         finish: Finish = "tool_calls" if self.choices[0].finish_reason == "tool_calls" else "stop"
-        return Completion(self.choices[0].message.text, model, *paid, finish)
+        return Completion(self.choices[0].message.text, model, spent, finish)
 
     def _problem(self) -> str:
         if not self.choices:

@@ -9,13 +9,26 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from json_repair import repair_json
 from pydantic import ValidationError
 
-from tenure.models.chat import OFFLINE, Answer, ChatModel, Completion, ContextOverflow, RequestRejected, UnusableAnswer
+from tenure.algorithms.budget import cost, estimated_tokens
+from tenure.contracts.budget import Allowance, Price
+from tenure.contracts.calls import PaidAnswer
+from tenure.models.chat import (
+    OFFLINE,
+    Answer,
+    Ask,
+    ChatModel,
+    ContextOverflow,
+    InFlight,
+    RequestRejected,
+    Spent,
+    UnusableAnswer,
+)
 from tenure.roles.base import Evidence, I, Message, O, Role
 
 RE_ASKS = 2
@@ -28,28 +41,83 @@ _REPAIRABLE = 32_000
 _MOST_TANGLED = 48
 _SHOWN_ERRORS = 8
 _SHOWN_ANSWER = 8_000
+_LEAST_OUTPUT = 256
 
 
 class NotReadable(ValueError):
     """A text that holds no JSON object fit for the schema; the message is written for the model."""
 
 
-@dataclass
-class _Bill:
-    """What all attempts of one answer cost together."""
+class _Meter:
+    """What all answers of one call cost together, and what it may still use."""
 
-    model: str = OFFLINE
-    tokens_in: int = 0
-    tokens_out: int = 0
+    def __init__(self, price: Price | None, allowance: Allowance | None) -> None:
+        self._price = price
+        self._allowance = allowance
+        self.model = OFFLINE
+        self.calls = 0
+        self.spent = Spent()
+        self.first_token: float | None = None
 
-    def add(self, spent: Completion | UnusableAnswer) -> None:
-        self.model = spent.model or self.model
-        self.tokens_in += spent.tokens_in
-        self.tokens_out += spent.tokens_out
+    def add(self, paid: PaidAnswer) -> None:
+        self.model = paid.model or self.model
+        self.calls += 1
+        self.spent = Spent(
+            self.spent.tokens_in + paid.tokens_in,
+            self.spent.tokens_out + paid.tokens_out,
+            self.spent.tokens_cached + paid.tokens_cached,
+        )
+        self.first_token = paid.first_token_seconds
+
+    def output(self, prompt: int) -> int | None:
+        """Return how many tokens the answer to a prompt of so many may have; None for any number.
+
+        Raises:
+            _Unaffordable: the allowance does not cover it.
+        """
+        if self._allowance is None:
+            return None
+        calls = self._allowance.calls - self.calls
+        tokens = self._allowance.tokens_out - self.spent.tokens_out
+        if calls < 1 or tokens < _LEAST_OUTPUT or prompt > self._allowance.tokens_in - self.spent.tokens_in:
+            raise _Unaffordable("the budget does not allow another answer")
+        return max(tokens // calls, _LEAST_OUTPUT)
+
+    def answer(self, output: O, degraded: str | None = None) -> Answer[O]:
+        """Return the decision with what it took."""
+        price, spent = self._price, self.spent
+        return Answer(
+            output,
+            OFFLINE if degraded else self.model,
+            self.calls,
+            spent,
+            None if price is None else cost(price, spent.tokens_in, spent.tokens_out, spent.tokens_cached),
+            None if degraded else self.first_token,
+            degraded,
+        )
 
 
-async def answer(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel | None) -> Answer[O]:
+class _Unaffordable(Exception):
+    """The next question would cost more than is left for the call; never leaves this module."""
+
+
+async def answer(
+    role: Role[I, O],
+    input: I,
+    evidence: Evidence,
+    chat: ChatModel | None,
+    call: InFlight | None = None,
+    allowance: Allowance | None = None,
+) -> Answer[O]:
     """Let a role decide, by the model if there is one, else by its twin.
+
+    Args:
+        role: who decides.
+        input: what about.
+        evidence: what on.
+        chat: the model; None where the twins answer.
+        call: what earlier attempts of this call left behind, and who follows it.
+        allowance: what the call may use; None for as much as it takes.
 
     Raises:
         TransportError: where asking again later may help.
@@ -57,52 +125,86 @@ async def answer(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel
     """
     if chat is None:
         return Answer(await asyncio.to_thread(role.offline, input, evidence), OFFLINE)
-    bill = _Bill()
+    price = chat.price(role.name, role.tier)
+    if allowance and allowance.priced and price is None:
+        raise RequestRejected(f"the price of the model of {role.name} is not known, yet the run's money is limited")
+    meter = _Meter(price, allowance)
     try:
-        output = await _ask_fitting(role, input, evidence, chat, bill)
+        output = await _ask_fitting(role, input, evidence, chat, call or InFlight(), meter)
     except UnusableAnswer as unusable:
         output = await asyncio.to_thread(role.offline, input, evidence)
-        return Answer(output, OFFLINE, bill.tokens_in, bill.tokens_out, degraded=unusable.reason)
-    return Answer(output, bill.model, bill.tokens_in, bill.tokens_out)
+        return meter.answer(output, degraded=unusable.reason)
+    return meter.answer(output)
 
 
-async def _ask_fitting(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, bill: _Bill) -> O:
-    """Ask with as much evidence as the model can read.
+async def _ask_fitting(
+    role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, call: InFlight, meter: _Meter
+) -> O:
+    """Ask with as much evidence as the model can read and the budget allows.
 
     Passages are dropped from the tail: they stand best first, and those that stay keep the numbers
     by which citations name them. One always stays, since a role asked about nothing would invent.
     """
     while True:
         try:
-            return await _ask(role, input, evidence, chat, bill)
-        except ContextOverflow:
+            return await _ask(role, input, evidence, chat, call, meter)
+        except (ContextOverflow, _Unaffordable) as too_long:
             kept = len(evidence.passages) // 2
+            if not kept and isinstance(too_long, _Unaffordable):
+                raise UnusableAnswer(str(too_long)) from None
             if not kept:
                 advice = f"the prompt of {role.name} is too long for the model; choose one with a longer context"
                 raise RequestRejected(advice) from None
             evidence = replace(evidence, passages=evidence.passages[:kept])
 
 
-async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, bill: _Bill) -> O:
-    messages = role.render(input, evidence)
-    schema = role.output.model_json_schema()
+async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, call: InFlight, meter: _Meter) -> O:
+    ask = Ask(role.name, role.tier, tuple(role.render(input, evidence)), role.output.model_json_schema(), role.streamed)
     for attempt in range(RE_ASKS + 1):
         try:
-            completion = await chat.complete(messages, tier=role.tier, schema_name=role.name, schema=schema)
-        except UnusableAnswer as unusable:
-            bill.add(unusable)
-            raise
-        except ContextOverflow:
-            if attempt:  # the question fitted; only the exchange about a bad answer has outgrown the window
+            paid = call.next_answer() or await _paid(ask, chat, call, meter)
+        except (ContextOverflow, _Unaffordable):
+            if attempt:  # the question fitted; only the exchange about a bad answer has outgrown what may be asked
                 break
             raise
-        bill.add(completion)
+        meter.add(paid)
+        if paid.problem:
+            raise UnusableAnswer(paid.problem)
         try:
             # Repair can take a while over a degenerate answer; the loop has heartbeats to send meanwhile.
-            return await asyncio.to_thread(read, completion.text, role.output)
+            return await asyncio.to_thread(read, paid.text, role.output)
         except NotReadable as problem:
-            messages = [*messages, *_correction(completion.text, problem)]
+            ask = replace(ask, messages=(*ask.messages, *_correction(paid.text, problem)))
     raise UnusableAnswer("answer did not fit the schema")
+
+
+async def _paid(ask: Ask, chat: ChatModel, call: InFlight, meter: _Meter) -> PaidAnswer:
+    """Ask the model and keep its answer at once: should the worker die now, the next one need not pay again.
+
+    Raises:
+        ModelError: there is no answer; for an unusable one only where the server billed nothing for it.
+    """
+    prompt = estimated_tokens(json.dumps(ask.schema)) + sum(estimated_tokens(m.content) for m in ask.messages)
+    try:
+        given = await chat.complete(replace(ask, max_output=meter.output(prompt)), call)
+    except UnusableAnswer as unusable:
+        if unusable.spent is None:
+            raise
+        paid = _of(unusable.spent, unusable.model, problem=unusable.reason)
+    else:
+        paid = _of(given.spent, given.model, text=given.text, first_token_seconds=given.first_token_seconds)
+    call.answered(paid)
+    return paid
+
+
+def _of(spent: Spent, model: str, **said: Any) -> PaidAnswer:
+    return PaidAnswer(
+        model=model,
+        tokens_in=spent.tokens_in,
+        tokens_out=spent.tokens_out,
+        tokens_cached=spent.tokens_cached,
+        **said,
+    )
 
 
 def _correction(text: str, problem: NotReadable) -> list[Message]:

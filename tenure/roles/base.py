@@ -80,6 +80,8 @@ class Role(Generic[I, O]):
     """Prompt for a model."""
     offline: Callable[[I, Evidence], O]
     """The deterministic twin."""
+    streamed: bool = False
+    """Whether its answers are long enough for people to watch them come in."""
 
 
 _MARKERS = re.compile(

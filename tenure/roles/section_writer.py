@@ -59,4 +59,4 @@ def offline(input: SectionWriterInput, evidence: Evidence) -> WrittenText:
     return written(compose(wish, evidence.passages, evidence.vectors))
 
 
-ROLE = Role("section_writer", "main", WrittenText, render, offline)
+ROLE = Role("section_writer", "main", WrittenText, render, offline, streamed=True)

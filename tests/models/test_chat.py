@@ -7,6 +7,7 @@ from tenure.models.chat import (
     ContextOverflow,
     ModelError,
     RequestRejected,
+    Spent,
     TransportError,
     UnusableAnswer,
 )
@@ -31,9 +32,9 @@ def test_every_error_is_a_model_error_with_words(error: ModelError) -> None:
 def test_errors_carry_their_numbers() -> None:
     """What a caller decides by is an attribute, not a part of the message."""
     busy = TransportError("busy", status=429, retry_after=2.5)
-    cut = UnusableAnswer("cut off", model="m", tokens_in=3, tokens_out=4)
+    cut = UnusableAnswer("cut off", spent=Spent(3, 4), model="m")
     assert (busy.status, busy.retry_after) == (429, 2.5)
-    assert (cut.reason, cut.model, cut.tokens_in, cut.tokens_out) == ("cut off", "m", 3, 4)
+    assert (cut.reason, cut.model, cut.spent) == ("cut off", "m", Spent(3, 4))
     assert RequestRejected("set the key", status=401).advice == "set the key"
 
 

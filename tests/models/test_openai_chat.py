@@ -10,10 +10,13 @@ import httpx
 import pytest
 
 from tenure.models.chat import (
+    Ask,
     Completion,
     ContextOverflow,
+    InFlight,
     ModelError,
     RequestRejected,
+    Spent,
     TransportError,
     UnusableAnswer,
 )
@@ -23,7 +26,7 @@ from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
 
 KEY = "sk-verysecret123"
-PROMPT = [Message(role="system", content="You name things."), Message(role="user", content="Name it.")]
+PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name it."))
 
 
 class Title(RoleOutput):
@@ -45,7 +48,7 @@ async def chat(server: ModelServer) -> AsyncIterator[OpenAIChat]:
 
 
 async def ask(chat: OpenAIChat, tier: Tier = "main", name: str = "title_writer") -> Completion:
-    return await chat.complete(PROMPT, tier=tier, schema_name=name, schema=Title.model_json_schema())
+    return await chat.complete(Ask(name, tier, PROMPT, Title.model_json_schema()), InFlight())
 
 
 async def failure(chat: OpenAIChat) -> ModelError:
@@ -76,7 +79,7 @@ async def test_asks_once_with_a_strict_schema(server: ModelServer, chat: OpenAIC
         },
     }
     assert Title.model_validate_json(completion.text).title
-    assert (completion.tokens_in, completion.tokens_out) == server.tokens
+    assert completion.spent == Spent(*server.tokens)
 
 
 async def test_tiers_choose_the_model(server: ModelServer, chat: OpenAIChat) -> None:
@@ -307,7 +310,7 @@ async def test_unusable_answers(server: ModelServer, chat: OpenAIChat, fault: Fa
     error = await failure(chat)
     assert isinstance(error, UnusableAnswer)
     assert error.reason == reason
-    assert (error.tokens_in, error.tokens_out) == server.tokens
+    assert (error.spent or Spent()) == Spent(*server.tokens)
 
 
 async def test_parallel_calls_share_the_ladder() -> None:

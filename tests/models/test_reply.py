@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tenure.models.chat import Completion, UnusableAnswer
+from tenure.models.chat import Completion, Spent, UnusableAnswer
 from tenure.models.reply import Reply
 
 
@@ -32,7 +32,7 @@ def reply(message: dict[str, Any], finish: str | None = "stop") -> Reply:
 )
 def test_text_is_found_wherever_it_is(message: dict[str, Any]) -> None:
     """Content comes first, then a call's arguments, then the reasoning."""
-    assert reply(message).completion("m") == Completion("said", "m-1", 3, 4)
+    assert reply(message).completion("m") == Completion("said", "m-1", Spent(3, 4))
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_unusable_answers_have_a_reason_and_a_price(message: dict[str, Any], fin
     with pytest.raises(UnusableAnswer) as unusable:
         reply(message, finish).completion("m")
     error = unusable.value
-    assert (error.reason, error.model, error.tokens_in, error.tokens_out) == (reason, "m-1", 3, 4)
+    assert (error.reason, error.model, error.spent) == (reason, "m-1", Spent(3, 4))
 
 
 def test_missing_parts_have_defaults() -> None:
     """A server that names neither model nor usage nor ending is read all the same."""
     bare = Reply.model_validate({"choices": [{"message": {"content": "said"}}]})
-    assert bare.completion("asked") == Completion("said", "asked", 0, 0)
+    assert bare.completion("asked") == Completion("said", "asked", Spent())
 
 
 @pytest.mark.parametrize("choices", [[], None, [{}]])

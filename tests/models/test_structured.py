@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tenure.algorithms.passages import Passage
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.models.chat import Answer, RequestRejected, TransportError
+from tenure.models.chat import Answer, RequestRejected, Spent, TransportError
 from tenure.models.openai_chat import OpenAIChat
 from tenure.models.structured import NotReadable, answer, read
 from tenure.roles.base import Evidence, Message, Role, RoleInput, RoleOutput, mark_passages
@@ -81,7 +81,7 @@ async def test_the_model_answers(server: ModelServer, chat: OpenAIChat) -> None:
     """A fitting answer is the decision, with the model's name and the tokens billed."""
     server.on("judge", GOOD)
     decided = await decide(chat)
-    assert decided == Answer(Verdict.model_validate(GOOD), "m", *server.tokens)
+    assert decided == Answer(Verdict.model_validate(GOOD), "m", 1, Spent(*server.tokens))
 
 
 async def test_any_role_is_answered_by_the_bare_server(chat: OpenAIChat) -> None:
@@ -97,7 +97,7 @@ async def test_an_invalid_answer_is_asked_again(server: ModelServer, chat: OpenA
     server.on("judge", lambda _: next(said))
     decided = await decide(chat)
     assert (decided.output.mode, decided.degraded) == ("CODE", None)
-    assert (decided.tokens_in, decided.tokens_out) == server.tokens
+    assert decided.spent == Spent(*server.tokens)
     *prompt, bad, complaint = server.requests[1].json["messages"]
     assert prompt == server.requests[0].json["messages"]
     assert bad == {"role": "assistant", "content": '{"mode": "DANCE", "why": ""}'}
@@ -114,7 +114,7 @@ async def test_after_two_re_asks_the_twin_answers(server: ModelServer, chat: Ope
     assert len(server.requests) == 3
     assert (decided.model, decided.output.why) == ("offline", "twin aside")
     assert decided.degraded == "answer did not fit the schema"
-    assert (decided.tokens_in, decided.tokens_out) == server.tokens
+    assert decided.spent == Spent(*server.tokens)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ async def test_an_unusable_answer_is_not_asked_again(
     server.fail(fault)
     decided = await decide(chat)
     assert (decided.model, decided.degraded, len(server.requests)) == ("offline", reason, 1)
-    assert (decided.tokens_in, decided.tokens_out) == server.tokens
+    assert decided.spent == Spent(*server.tokens)
 
 
 @pytest.mark.parametrize(("fault", "kind"), [(Fault(503), TransportError), (Fault(401), RequestRejected)])
