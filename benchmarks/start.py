@@ -26,14 +26,14 @@ def measure(question: str, documents: Path, home: Path) -> dict[str, float]:
     Raises:
         RuntimeError: a run did not end in a report.
     """
-    environment = _environment(home)
+    around = environment(home)
     client = (sys.executable, str(_ROOT / "client.py"))
     start = (*client, "start", question, "--docs", str(documents), "--json")
     try:
-        first = _timed(start, environment)
-        second = _timed(start, environment)
+        first = _timed(start, around)
+        second = _timed(start, around)
     finally:
-        subprocess.run([*client, "down"], env=environment, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([*client, "down"], env=around, stdout=subprocess.DEVNULL, check=True)
     return {f"{name}_{what}": seconds for name, run in (("first", first), ("second", second)) for what, seconds in run}
 
 
@@ -54,7 +54,7 @@ def _timed(command: tuple[str, ...], environment: Mapping[str, str]) -> tuple[tu
     return tuple((what, round(seconds, 2)) for what, seconds in figures.items())
 
 
-def _environment(home: Path) -> dict[str, str]:
+def environment(home: Path) -> dict[str, str]:
     """Return this process's environment with a home and ports of its own, and no server or model from outside."""
     foreign = ("TENURE_", "TEMPORAL_", "OPENAI_")
     port, ui_port = _free_ports(2)

@@ -1,0 +1,52 @@
+"""A workflow that does nothing but ask a role again and again, for `benchmarks.calls`."""
+
+from pydantic import Field
+from temporalio import workflow
+
+from workflows.calls import Calls
+from workflows.steering import Steered
+
+with workflow.unsafe.imports_passed_through():
+    from activities.roles import RoleActivities
+    from tenure.contracts.base import Contract
+    from tenure.contracts.evidence import Block, Claim, Draft, SearchRequest
+    from tenure.roles.section_reviewer import SectionReviewerInput
+
+
+class Rounds(Contract):
+    """What to ask."""
+
+    question: str
+    """The question of all rounds; its passages are looked up once."""
+    corpus: str
+    """Where to look."""
+    count: int = Field(ge=1)
+    """Rounds."""
+    passages: int = Field(default=14, ge=1)
+    """Passages the role is given."""
+
+
+@workflow.defn
+class RoundsWorkflow(Steered):
+    """Asks the section reviewer, one call after the other."""
+
+    @workflow.run
+    async def run(self, rounds: Rounds) -> int:
+        """Ask as often as wanted; return how many passages every question rested on."""
+        calls = Calls(self)
+        request = SearchRequest(query=rounds.question, corpora=(rounds.corpus,), k=rounds.passages)
+        evidence = await calls.search(request, 0.0, summary=rounds.question)
+        claims = tuple(Claim(text=f"{rounds.question} It depends ({n}).") for n in range(12))
+        for number in range(rounds.count):
+            await calls.role(
+                RoleActivities.section_reviewer,
+                SectionReviewerInput(
+                    question=rounds.question,
+                    topic="Rounds",
+                    topic_question=f"{rounds.question} Round {number}.",
+                    draft=Draft(blocks=(Block(claims=claims),)),
+                ),
+                evidence,
+                summary=f"round {number}",
+            )
+        return len(evidence)
