@@ -19,6 +19,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
@@ -96,6 +97,7 @@ def workers(
             max_task_queue_activities_per_second=rate.get(queue),
             workflow_runner=runner(),
             graceful_shutdown_timeout=GRACE,
+            max_heartbeat_throttle_interval=PACE,
             **options,
         )
         for queue in queues

@@ -1,4 +1,8 @@
-"""A model call as an activity: what it has received and paid travels in its heartbeats, for people and for retries."""
+"""A model call as an activity: what it has received and paid travels in its heartbeats, for people and for retries.
+
+An answer is worth money, so it leaves with a heartbeat of its own as soon as it is there. Tokens that
+come in are only good to look at and wait for the next heartbeat that is due anyway.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,17 +17,19 @@ from tenure.models.chat import InFlight
 @asynccontextmanager
 async def calling(role: str) -> AsyncIterator[InFlight]:
     """Heartbeat while a role is asked; go on from what an earlier attempt of this activity was answered."""
+    earlier = _earlier() or CallProgress(role=role)
+    kept = (len(earlier.answers), earlier.response)
 
     def progress() -> CallProgress:
         return CallProgress(role=role, tokens=call.tokens, response=call.response, answers=tuple(call.answers))
 
-    earlier = _earlier()
-    call = InFlight(
-        answers=earlier.answers if earlier else (),
-        response=earlier.response if earlier else "",
-        changed=lambda changed: activity.heartbeat(progress()),
-        abandoned=lambda: not _worker_stops(),
-    )
+    def changed(now: InFlight) -> None:
+        nonlocal kept
+        if (len(now.answers), now.response) != kept:
+            kept = (len(now.answers), now.response)
+            activity.heartbeat(progress())
+
+    call = InFlight(earlier.answers, earlier.response, changed, _is_abandoned)
     async with heartbeating(lambda: (progress(),)):
         yield call
 
@@ -34,6 +40,7 @@ def _earlier() -> CallProgress | None:
     return CallProgress.model_validate(details[0]) if details else None
 
 
-def _worker_stops() -> bool:
-    details = activity.cancellation_details()
-    return details is not None and details.worker_shutdown
+def _is_abandoned() -> bool:
+    """Whether nobody waits for the call any more; in every other case another attempt goes on with it."""
+    why = activity.cancellation_details()
+    return why is not None and (why.cancel_requested or why.not_found)

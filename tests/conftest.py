@@ -15,6 +15,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
+from activities.heartbeat import PACE
 from tenure.contracts.result import Result
 from tenure.contracts.run import RunRequest
 from tests.worlds import MemoryKnowledge, ScriptedChat
@@ -92,6 +93,7 @@ def serving(server: WorkflowEnvironment, cached_workflows: int) -> Serving:
                     activity_executor=threads,
                     workflow_runner=runner(),
                     max_cached_workflows=cached_workflows,
+                    max_heartbeat_throttle_interval=PACE,
                 )
                 for queue in ALL_QUEUES
             ]

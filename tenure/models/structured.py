@@ -42,6 +42,7 @@ _MOST_TANGLED = 48
 _SHOWN_ERRORS = 8
 _SHOWN_ANSWER = 8_000
 _LEAST_OUTPUT = 256
+_LONGEST_ANSWER = 100_000  # a model that repeats itself; Temporal carries what a call was answered, and has limits
 
 
 class NotReadable(ValueError):
@@ -192,7 +193,9 @@ async def _paid(ask: Ask, chat: ChatModel, call: InFlight, meter: _Meter) -> Pai
             raise
         paid = _of(unusable.spent, unusable.model, problem=unusable.reason)
     else:
-        paid = _of(given.spent, given.model, text=given.text, first_token_seconds=given.first_token_seconds)
+        readable = len(given.text) <= _LONGEST_ANSWER
+        said = {"text": given.text} if readable else {"problem": "answer longer than a role can have"}
+        paid = _of(given.spent, given.model, **said, first_token_seconds=given.first_token_seconds)
     call.answered(paid)
     return paid
 

@@ -123,6 +123,7 @@ async def test_after_two_re_asks_the_twin_answers(server: ModelServer, chat: Ope
         (Fault.refusal(), "the model refused"),
         (Fault.no_choices(), "answer without content"),
         (Fault.finish("length"), "answer cut off at the length limit"),
+        (Fault.message(content="on and on " * 10_001), "answer longer than a role can have"),
     ],
 )
 async def test_an_unusable_answer_is_not_asked_again(

@@ -1,0 +1,217 @@
+"""What a model call has paid stays paid: in its heartbeats, over failed attempts and killed workers."""
+
+import asyncio
+import os
+import signal
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.activity import ActivityCancellationDetails
+from temporalio.client import ActivityHandle, Client
+from temporalio.common import RetryPolicy
+from temporalio.testing import ActivityEnvironment, WorkflowEnvironment
+from temporalio.worker import Worker
+
+from activities.calling import calling
+from activities.roles import RoleActivities
+from tenure.contracts.calls import CallProgress, PaidAnswer, RoleReply, role_call
+from tenure.models.openai_chat import OpenAIChat
+from tenure.roles.router import RouterInput, RouterOutput
+from tests.model_server import Fault, ModelServer
+from tests.schema_instance import Json
+from tests.worlds import MemoryKnowledge, ScriptedChat
+from workflows.queues import MODEL_QUEUE
+
+ROOT = Path(__file__).parents[2]
+ROUTE = {"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "asked so"}
+PAID = PaidAnswer(text="no JSON", model="m", tokens_in=7, tokens_out=3)
+
+
+def environment(*earlier: CallProgress) -> tuple[ActivityEnvironment, list[CallProgress]]:
+    """Return an activity's environment, with what an earlier attempt left, and the details of its heartbeats."""
+    told: list[CallProgress] = []
+    made = ActivityEnvironment()
+    details = [progress.model_dump(mode="json") for progress in earlier]
+    made.info = replace(made.info, heartbeat_timeout=None, heartbeat_details=details)
+    made.on_heartbeat = lambda *details: told.extend(details)
+    return made, told
+
+
+async def test_what_is_paid_is_told_at_once() -> None:
+    """An answer and the id of a background response leave as they come; tokens wait for the next heartbeat."""
+    made, told = environment()
+
+    async def work() -> None:
+        async with calling("router") as call:
+            call.arrived(5)
+            call.begun("resp_1")
+            call.arrived(6)
+            call.answered(PAID)
+
+    await made.run(work)
+
+    assert told == [
+        CallProgress(role="router", tokens=5, response="resp_1"),
+        CallProgress(role="router", answers=(PAID,)),
+    ]
+
+
+async def test_an_attempt_goes_on_from_the_one_before() -> None:
+    """Answers and background response of an earlier attempt are there, and are told again with every heartbeat."""
+    earlier = CallProgress(role="router", response="resp_1", answers=(PAID,))
+    made, told = environment(earlier)
+    made.info = replace(made.info, heartbeat_timeout=timedelta(seconds=30))
+    first_beat: asyncio.Future[CallProgress] = asyncio.get_running_loop().create_future()
+    made.on_heartbeat = first_beat.set_result
+
+    async def work() -> tuple[PaidAnswer | None, str, CallProgress]:
+        async with calling("router") as call:
+            return call.next_answer(), call.response, await first_beat
+
+    assert await made.run(work) == (PAID, "resp_1", earlier)
+
+
+@pytest.mark.parametrize(
+    ("why", "abandoned"),
+    [
+        (ActivityCancellationDetails(cancel_requested=True), True),
+        (ActivityCancellationDetails(not_found=True), True),
+        (ActivityCancellationDetails(worker_shutdown=True), False),
+        (ActivityCancellationDetails(timed_out=True), False),
+        (ActivityCancellationDetails(paused=True), False),
+    ],
+)
+async def test_a_call_is_abandoned_when_nobody_waits_for_it(why: ActivityCancellationDetails, abandoned: bool) -> None:
+    """A cancelled or vanished run abandons its call; a stopping worker leaves it to the next one."""
+    made, _ = environment()
+    begun = asyncio.Event()
+
+    async def work() -> bool:
+        async with calling("router") as call:
+            assert not call.abandoned()
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                return call.abandoned()  # noqa: B012 - the cancellation has done its work
+
+    running = asyncio.create_task(made.run(work))
+    await begun.wait()
+    made.cancel(why)
+
+    assert await running is abandoned
+
+
+async def test_an_answer_that_arrived_is_not_asked_for_again() -> None:
+    """A worker that died between an answer and its report leaves the answer to the next: no question is asked."""
+    good = PAID.model_copy(update={"text": RouterOutput.model_validate(ROUTE).model_dump_json()})
+    made, _ = environment(CallProgress(role="router", answers=(PAID, good)))
+    chat = ScriptedChat({})
+
+    reply = await made.run(RoleActivities(chat, MemoryKnowledge({})).router, question())  # type: ignore[arg-type]
+
+    assert chat.asked == []
+    assert (reply.model_calls, reply.tokens_in, reply.tokens_out, reply.degraded) == (2, 14, 6, None)
+
+
+def question() -> Any:
+    """Return a call of the router."""
+    return role_call(RouterInput(question="How is bread made?"))
+
+
+async def asked(client: Client, queue: str) -> ActivityHandle[RoleReply[RouterOutput]]:
+    """Ask the router by an activity of its own."""
+    return await client.start_activity(
+        "router",
+        question(),
+        id=f"call-{uuid.uuid4().hex[:8]}",
+        task_queue=queue,
+        result_type=RoleReply[RouterOutput],
+        start_to_close_timeout=timedelta(minutes=2),
+        heartbeat_timeout=timedelta(seconds=10),
+        retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=10)),
+    )
+
+
+def unusable_first(model: ModelServer, then: Callable[[], object]) -> None:
+    """Let the router be answered in prose first, after which something happens, and well from then on."""
+
+    def line(request: Json) -> str | Json:
+        if len(request["messages"]) > 2:  # the prompt, the bad answer and what is wrong with it
+            return ROUTE
+        then()
+        return "I would rather talk about bread."
+
+    model.on("router", line)
+
+
+async def test_a_failed_re_ask_does_not_ask_the_first_question_again(server: WorkflowEnvironment) -> None:
+    """After a 503 in the middle the next attempt goes on with the re-ask, and every answer is counted once."""
+    queue = uuid.uuid4().hex
+    with ModelServer() as model:
+        unusable_first(model, lambda: model.fail(Fault(503, {"retry-after-ms": "10"}), schema="router"))
+        chat = OpenAIChat(model="m", base_url=model.base_url)
+        roles = RoleActivities(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
+        # The SDK's own pace, which holds heartbeats back for seconds: an attempt that fails sends its last one along.
+        async with Worker(server.client, task_queue=queue, activities=[roles.router]):
+            reply = await (await asked(server.client, queue)).result()
+        await chat.aclose()
+
+    assert [len(request.json["messages"]) for request in model.asked("router")] == [2, 4, 4]
+    assert (reply.model_calls, reply.degraded) == (len(model.billed), None) == (2, None)
+    assert (reply.tokens_in, reply.tokens_out) == model.tokens
+
+
+@asynccontextmanager
+async def worker_process(model: ModelServer, server: WorkflowEnvironment, home: Path) -> AsyncIterator[Any]:
+    """Run `worker.py` for the model's queue as a process of its own; it is dead after the block."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "OPENAI_"))},
+        **model.environment,
+        "TENURE_HOME": str(home),
+        "TEMPORAL_ADDRESS": server.client.service_client.config.target_host,
+    }
+    command = [sys.executable, "worker.py", "--queues", MODEL_QUEUE]
+    with (home.parent / "worker.log").open("ab") as log:
+        process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def an_answer_is_out(client: Client, handle: ActivityHandle[Any]) -> None:
+    """Wait until the server knows of an answer that a call was given."""
+    while True:
+        payloads = (await handle.describe(include_heartbeat_details=True)).raw_info.heartbeat_details.payloads
+        known: list[CallProgress] = await client.data_converter.decode(payloads, [CallProgress]) if payloads else []
+        if known and known[0].answers:
+            return
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.timeout(180)
+async def test_a_killed_worker_leaves_what_it_has_paid(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """After kill -9 during the re-ask another worker asks only that again; the first answer is kept and counted."""
+    with ModelServer() as model, ExitStack() as held:
+        unusable_first(model, lambda: held.enter_context(model.hold("router")))
+        handle = await asked(server.client, MODEL_QUEUE)
+        async with worker_process(model, server, tmp_path / "home") as process:
+            await an_answer_is_out(server.client, handle)
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+        held.close()
+        async with worker_process(model, server, tmp_path / "home"):
+            reply = await asyncio.wait_for(handle.result(), 120)
+
+    first_questions = [request for request in model.asked("router") if len(request.json["messages"]) == 2]
+    assert (len(first_questions), reply.model_calls, reply.degraded) == (1, 2, None)
