@@ -46,18 +46,19 @@ def _run(arguments: Namespace) -> int:
 def _explain(error: Exception) -> tuple[int, str]:
     """Return the exit code and the line for an error that is not a command's own."""
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from connection import CannotReach
-    from tenure.settings import Settings
+    from tenure.prices import PricesError
+    from tenure.settings import Settings, fault
     from tenure.stack.errors import StackError
 
     if isinstance(error, StackError | CannotReach):
         return 4, str(error)
-    if isinstance(error, ValidationError) and error.title == Settings.__name__:
-        first = error.errors()[0]
-        field = str(first["loc"][0])
-        name = f"TENURE_{field.upper()}" if field in Settings.model_fields else field
-        return 2, f"{name} is not valid: {first['msg'].lower()}"
+    if isinstance(error, SettingsError) or (isinstance(error, ValidationError) and error.title == Settings.__name__):
+        return 2, fault(error)
+    if isinstance(error, PricesError):
+        return 2, str(error)
     words = " ".join(str(error).split())[:300] or "no more is known"
     return 1, f"{type(error).__name__}: {words} (TENURE_LOG_LEVEL=DEBUG shows where)"
 

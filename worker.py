@@ -15,6 +15,8 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
 from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
@@ -29,7 +31,7 @@ from tenure.logs import configure
 from tenure.models.chat import ChatModel
 from tenure.models.embedding import embedding_model
 from tenure.models.openai_chat import OpenAIChat
-from tenure.settings import Settings
+from tenure.settings import Settings, fault
 from workflows.agent import AgentWorkflow
 from workflows.corpus import CorpusWorkflow
 from workflows.ingest import IngestWorkflow
@@ -158,6 +160,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CannotReach as error:
         print(f"error: {error}", file=sys.stderr)
         return UNREACHABLE
+    except (ValidationError, SettingsError) as error:
+        print(f"error: {fault(error)}", file=sys.stderr)
+        return 2
     except ValueError as error:
         print(f"error: the settings are not valid: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

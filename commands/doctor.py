@@ -23,6 +23,7 @@ from commands.place import locate
 from commands.session import open_session
 from commands.terminal import print_json, print_table
 from commands.texts import one_line
+from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.stack import local, server
 from tenure.stack.errors import StackError
@@ -174,10 +175,23 @@ def check_model(settings: Settings) -> Check:
     except openai.OpenAIError as error:
         where = settings.openai_base_url or "the OpenAI API"
         return Check("chat model", "fail", f"{where}: {one_line(str(error), 150)}: check OPENAI_BASE_URL and the key")
-    missing = [name for name in (settings.model, settings.fast_model) if name and name not in offered]
+    missing = [name for name in settings.chat_models if name not in offered]
     if missing:
         return Check("chat model", "warn", f"the server does not list {', '.join(missing)}: set TENURE_MODEL")
     return Check("chat model", "ok", settings.model)
+
+
+def check_prices(settings: Settings) -> Check:
+    """Read the prices of the models."""
+    try:
+        known = load_prices(settings)
+    except PricesError as error:
+        return Check("prices", "fail", str(error))
+    missing = [name for name in settings.chat_models if name not in known]
+    if settings.uses_model and missing:
+        advice = f"none for {', '.join(missing)}: runs with a limit of money are refused; see {settings.prices_file}"
+        return Check("prices", "ok", advice)
+    return Check("prices", "ok", f"{len(known)} known")
 
 
 _CHECKS: tuple[Callable[[Settings], Check], ...] = (
@@ -190,6 +204,7 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
     check_worker,
     check_embedding,
     check_model,
+    check_prices,
 )
 
 

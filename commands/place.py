@@ -17,6 +17,7 @@ from urllib.parse import quote
 import connection
 from commands.errors import CommandError
 from commands.terminal import say
+from tenure.prices import load_prices
 from tenure.settings import Settings
 from tenure.stack import local, server
 from tenure.stack.errors import PortTaken, StackError
@@ -58,7 +59,9 @@ def ensure(settings: Settings) -> Place:
 
     Raises:
         StackError: the stack cannot be started.
+        PricesError: the worker could not start, for its file of prices.
     """
+    load_prices(settings)
     profile = connection.profile()
     if profile.address:
         return locate(settings)
@@ -77,7 +80,9 @@ def up(settings: Settings) -> StackStatus:
     Raises:
         StackError: it cannot be started.
         CannotReach: the configured server does not answer.
+        PricesError: the worker could not start, for its file of prices.
     """
+    load_prices(settings)
     address = connection.profile().address
     if address:
         asyncio.run(connection.connect(settings))

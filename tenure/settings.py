@@ -4,11 +4,32 @@ All names carry the prefix `TENURE_`, except the two that every OpenAI-compatibl
 `OPENAI_API_KEY` and `OPENAI_BASE_URL`. `docs/settings.md` is generated from this file's docstrings.
 """
 
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from tenure.contracts.roles import RoleName
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How long a reasoning model may think before it answers."""
+
+
+class RoleSettings(BaseModel):
+    """What is set for one role alone; what is left out is as for all roles."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    model: str = ""
+    """Chat model of the role."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Its temperature."""
+    reasoning_effort: Effort | None = None
+    """Its reasoning effort."""
+    max_output: int | None = Field(default=None, ge=256)
+    """Tokens its answer may have."""
 
 
 class Settings(BaseSettings):
@@ -16,6 +37,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix="TENURE_",
+        env_nested_delimiter="__",
         env_file=".env",
         extra="ignore",
         use_attribute_docstrings=True,
@@ -40,10 +62,22 @@ class Settings(BaseSettings):
     """Chat model of the roles that write and judge."""
     fast_model: str = ""
     """Chat model of the small roles (router, decomposer, title); empty for the same as `model`."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Temperature of all chat models; empty for the server's own."""
+    reasoning_effort: Effort | None = None
+    """Reasoning effort of all chat models; empty for the server's own."""
+    max_output: int | None = Field(default=None, ge=256)
+    """Tokens an answer may have, those of hidden reasoning included; empty for the server's own limit."""
+    roles: dict[RoleName, RoleSettings] = {}
+    """Model, temperature, reasoning effort and answer length of single roles."""
+    prices: Path | None = None
+    """TOML file with the prices of the models; empty for `prices.toml` in the home, where there is one."""
     model_timeout: float = Field(default=180.0, gt=0, le=1800)
     """Seconds after which a model call is given up and retried by Temporal."""
     model_calls_per_second: float = Field(default=20.0, gt=0)
     """Model calls a second over the whole task queue, enforced by the Temporal server."""
+    model_concurrency: int = Field(default=16, ge=1, le=1000)
+    """Requests that one worker has with the server of the chat models at the same time, at the most."""
     embedding_model: str = ""
     """Embedding model of the OpenAI-compatible server; empty for the embedded all-MiniLM-L6-v2."""
     embedding_threads: int = Field(default=0, ge=0, le=256)
@@ -75,6 +109,37 @@ class Settings(BaseSettings):
         return self.lancedb_uri or str(self.home.absolute() / "knowledge")
 
     @property
+    def prices_file(self) -> Path:
+        """Path of the file of prices; without a setting there need not be one."""
+        return self.prices or self.home.absolute() / "prices.toml"
+
+    @property
+    def chat_models(self) -> tuple[str, ...]:
+        """Every chat model that may be asked."""
+        chosen = (self.model, self.fast_model, *(role.model for role in self.roles.values()))
+        return tuple(dict.fromkeys(name for name in chosen if name))
+
+    @property
     def uses_model(self) -> bool:
         """Whether a chat model is configured."""
         return self.openai_api_key is not None or self.openai_base_url is not None
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    alias = Settings.model_fields[name].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"TENURE_{name.upper()}"
+
+
+def fault(error: ValidationError | SettingsError) -> str:
+    """Return in one line which setting is not valid, and what it may be."""
+    if isinstance(error, SettingsError):
+        named = re.search(r'field "(\w+)"', str(error))
+        return f"{variable(named[1]) if named else 'a setting'} is not valid: it is not JSON"
+    first = error.errors()[0]
+    setting, *inner = (str(part) for part in first["loc"] if part != "[key]")
+    known = variable(setting) if setting in Settings.model_fields else setting
+    words = str(first["msg"])
+    if first["type"] == "extra_forbidden":
+        words = f"Should be one of {', '.join(RoleSettings.model_fields)}"
+    return f"{'__'.join([known, *(part.upper() for part in inner)])} is not valid: {words[0].lower()}{words[1:]}"

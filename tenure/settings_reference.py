@@ -7,12 +7,12 @@ page cannot tell something else than the code.
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, get_args, get_origin
 
-from pydantic import AliasChoices, SecretStr
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from tenure.settings import Settings
+from tenure.settings import Settings, variable
 
 PUBLISHED: Final = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 """Where the reference is published."""
@@ -27,7 +27,8 @@ GROUPS: Final = {
         "Model settings connect Tenure to an OpenAI-compatible server. Without a key and an address, the offline twins "
         "and the built-in embedding model do the work.",
         (
-            *("openai_api_key", "openai_base_url", "model", "fast_model", "model_timeout", "model_calls_per_second"),
+            *("openai_api_key", "openai_base_url", "model", "fast_model", "temperature", "reasoning_effort"),
+            *("max_output", "roles", "prices", "model_timeout", "model_calls_per_second", "model_concurrency"),
             *("embedding_model", "embedding_threads"),
         ),
     ),
@@ -71,12 +72,6 @@ Without an address, the client and the worker use the local server on the port o
 _BOUNDS: Final = {"ge": "from {}", "gt": "above {}", "le": "to {}", "lt": "below {}"}
 
 
-def variable(name: str) -> str:
-    """Return the environment variable of a setting."""
-    alias = Settings.model_fields[name].validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"TENURE_{name.upper()}"
-
-
 def reference() -> str:
     """Return the settings reference as Markdown."""
     return "\n".join([_HEAD, *(_group(title, *group) for title, group in GROUPS.items()), _TAIL])
@@ -102,7 +97,8 @@ def _named(match: re.Match[str]) -> str:
 
 def _values(field: FieldInfo) -> str:
     """Say which values a setting takes."""
-    choices = [choice for choice in get_args(field.annotation) if isinstance(choice, str)]
+    offered = [choice for part in (field.annotation, *get_args(field.annotation)) for choice in get_args(part)]
+    choices = [choice for choice in offered if isinstance(choice, str) and get_origin(field.annotation) is not dict]
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
     kind = next(name for types, name in _KINDS if any(_is(field.annotation, wanted) for wanted in types))
@@ -114,13 +110,14 @@ _KINDS: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
     ((float,), "number"),
     ((Path,), "path"),
     ((SecretStr,), "secret text"),
+    ((dict,), "JSON object"),
     ((str,), "text"),
 )
 
 
 def _is(annotation: Any, wanted: type) -> bool:
     """Tell whether a setting is of a type, be it optional or not."""
-    return annotation is wanted or wanted in get_args(annotation)
+    return wanted in (annotation, get_origin(annotation)) or wanted in get_args(annotation)
 
 
 def _bounds(field: FieldInfo) -> Iterator[str]:
@@ -133,7 +130,7 @@ def _bounds(field: FieldInfo) -> Iterator[str]:
 
 def _default(value: object) -> str:
     """Set a default; an empty one stays empty."""
-    return "" if value in (None, "") else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+    return "" if value in (None, "", {}) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 import grimp
 import pytest
 
+from tenure.contracts.roles import ROLE_NAMES
 from tenure.roles.base import Role, RoleOutput
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,22 +28,23 @@ WORLD = {"tenure.models", "tenure.knowledge", "tenure.sources", "tenure.sandbox"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
-    "tenure.settings": set(),
+    "tenure.settings": {"tenure.contracts"},
+    "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings"},
     "tenure.settings_reference": {"tenure.settings"},
     "tenure.algorithms": {"tenure.contracts"},
     "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
-    "tenure.models": {*PURE, "tenure.settings"},
+    "tenure.models": {*PURE, "tenure.settings", "tenure.prices"},
     "tenure.sources": {*PURE, "tenure.settings"},
     # The knowledge base reads sources and embeds them.
     "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources"},
     "tenure.sandbox": {*PURE, "tenure.settings"},
     "tenure.report": PURE,
-    "tenure.stack": {"tenure.contracts", "tenure.settings"},
-    "activities": {*PURE, *WORLD, "tenure.settings"},
+    "tenure.stack": {"tenure.contracts", "tenure.settings", "tenure.prices"},
+    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices"},
     # Activity classes for their names only.
     "workflows": {*PURE, "activities"},
-    "commands": {"tenure.contracts", "tenure.report", "tenure.stack", "tenure.settings", "workflows"},
+    "commands": {"tenure.contracts", "tenure.report", "tenure.stack", "tenure.settings", "tenure.prices", "workflows"},
 }
 """What each part of the house may import besides itself."""
 
@@ -209,6 +211,11 @@ def test_a_role_has_a_prompt_a_schema_and_a_twin(name: str) -> None:
     assert all(field.description for field in role.output.model_fields.values())
     assert module.SYSTEM.strip()
     assert len(module.SYSTEM.splitlines()) <= 60
+
+
+def test_every_role_is_named_in_the_contracts() -> None:
+    """Settings for single roles are checked against a list that holds each role and no other."""
+    assert sorted(ROLE_NAMES) == role_names()
 
 
 @pytest.mark.parametrize("name", role_names())

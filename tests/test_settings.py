@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from tenure.contracts.run import Limits
-from tenure.settings import Settings
+from tenure.settings import RoleSettings, Settings, fault
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +102,49 @@ def test_the_limits_of_a_run_are_settings_with_the_same_default() -> None:
     settings = Settings()
 
     assert {name: getattr(settings, name) for name in Limits.model_fields} == Limits().model_dump()
+
+
+def test_single_roles_are_set_by_variable_or_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways may be mixed; a variable of one value wins over the JSON."""
+    monkeypatch.setenv("TENURE_ROLES", '{"router": {"model": "a", "max_output": 300}, "outliner": {"model": "b"}}')
+    monkeypatch.setenv("TENURE_ROLES__ROUTER__MODEL", "c")
+    monkeypatch.setenv("TENURE_ROLES__SECTION_WRITER__TEMPERATURE", "0.5")
+
+    settings = Settings()
+
+    assert settings.roles == {
+        "router": RoleSettings(model="c", max_output=300),
+        "outliner": RoleSettings(model="b"),
+        "section_writer": RoleSettings(temperature=0.5),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("TENURE_UI_PORT", "0", "TENURE_UI_PORT is not valid: input should be greater than or equal to 1"),
+        ("TENURE_ROLES__POET__MODEL", "m", "TENURE_ROLES__POET is not valid: input should be 'router', 'decomposer',"),
+        (
+            "TENURE_ROLES__ROUTER__TEMPERATURE",
+            "3",
+            "TENURE_ROLES__ROUTER__TEMPERATURE is not valid: input should be less than or equal to 2",
+        ),
+        (
+            "TENURE_ROLES__ROUTER__MODLE",
+            "m",
+            "TENURE_ROLES__ROUTER__MODLE is not valid: should be one of model, temperature, reasoning_effort,",
+        ),
+        ("TENURE_REASONING_EFFORT", "hard", "TENURE_REASONING_EFFORT is not valid: input should be 'none', 'minimal',"),
+        ("TENURE_ROLES", "{", "TENURE_ROLES is not valid: it is not JSON"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(name: str, value: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line names the variable and what there is."""
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises((ValidationError, SettingsError)) as wrong:
+        Settings()
+
+    assert isinstance(wrong.value, ValidationError | SettingsError)
+    assert fault(wrong.value).startswith(line)
+    assert "\n" not in fault(wrong.value)

@@ -11,10 +11,11 @@ import os
 import secrets
 from pathlib import Path
 
-from pydantic import AliasChoices, SecretStr
+from pydantic import SecretStr
 
 from tenure.contracts.run import Limits
-from tenure.settings import Settings
+from tenure.prices import load_prices
+from tenure.settings import RoleSettings, Settings, variable
 
 KEY_FILE = "stack.key"
 
@@ -24,29 +25,30 @@ _NOT_THE_WORKERS = {"home", "temporal_port", "ui_port"} | set(Limits.model_field
 
 def worker_environment(settings: Settings) -> dict[str, str | None]:
     """Return every setting by the name of its environment variable, None for one that is unset."""
-    return {_variable(name): _text(getattr(settings, name)) for name in Settings.model_fields} | {
-        "TENURE_HOME": str(settings.home.absolute()),
-    }
+    return {variable(name): _text(getattr(settings, name)) for name in Settings.model_fields}
 
 
 def fingerprint(settings: Settings, address: str) -> str:
-    """Return the keyed hash of what a worker for this server address would be started with."""
+    """Return the keyed hash of what a worker for this server address would be started with.
+
+    Raises:
+        PricesError: the file of prices cannot be used.
+    """
     known = {name: _text(getattr(settings, name)) for name in Settings.model_fields if name not in _NOT_THE_WORKERS}
     temporal = {name: value for name, value in os.environ.items() if name.startswith("TEMPORAL_")}
-    message = json.dumps([known, settings.knowledge_uri, address, temporal], sort_keys=True).encode()
+    prices = {model: price.model_dump() for model, price in load_prices(settings).items()}
+    message = json.dumps([known, settings.knowledge_uri, prices, address, temporal], sort_keys=True).encode()
     return hmac.new(_key(settings.home), message, hashlib.sha256).hexdigest()
-
-
-def _variable(name: str) -> str:
-    """Name the environment variable of a setting."""
-    alias = Settings.model_fields[name].validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"TENURE_{name.upper()}"
 
 
 def _text(value: object) -> str | None:
     """Write a setting as an environment variable's value."""
     if isinstance(value, SecretStr):
         return value.get_secret_value()
+    if isinstance(value, Path):
+        return str(value.absolute())
+    if isinstance(value, dict):
+        return json.dumps(value, default=RoleSettings.model_dump)
     return None if value is None else str(value)
 
 

@@ -216,6 +216,8 @@ def test_port_of_something_else_is_code_4(tmp_path: Path) -> None:
     [
         ({"TENURE_MAX_SECTIONS": "99"}, 2, "TENURE_MAX_SECTIONS is not valid"),
         ({"TENURE_TEMPORAL_PORT": "abc"}, 2, "TENURE_TEMPORAL_PORT is not valid"),
+        ({"TENURE_ROLES__POET__MODEL": "m"}, 2, "TENURE_ROLES__POET is not valid: input should be 'router'"),
+        ({"TENURE_PRICES": "none.toml"}, 2, "check TENURE_PRICES"),
         ({"TENURE_HOME": "/proc/tenure"}, 4, "set TENURE_HOME"),
     ],
 )
@@ -249,6 +251,7 @@ def test_doctor_checks_everything(running: CommandLine) -> None:
         "worker",
         "embedding model",
         "chat model",
+        "prices",
     ]
     assert {levels[name] for name in ("temporal binary", "home", "ports", "Temporal server", "worker")} == {"ok"}
 

@@ -1,0 +1,20 @@
+"""The names of the roles, for those who may not import the roles themselves."""
+
+from typing import Final, Literal, get_args
+
+RoleName = Literal[
+    "router",
+    "decomposer",
+    "outliner",
+    "hypothetical_document",
+    "section_writer",
+    "section_reviewer",
+    "section_rewriter",
+    "report_reflector",
+    "title_writer",
+    "abstract_writer",
+]
+"""A role; also the name of its module, of its schema and of its Temporal activity."""
+
+ROLE_NAMES: Final[tuple[RoleName, ...]] = get_args(RoleName)
+"""Every role."""

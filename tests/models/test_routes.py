@@ -1,0 +1,63 @@
+"""Which model answers, and which setting says so."""
+
+import pytest
+
+from tenure.contracts.roles import RoleName
+from tenure.models.routes import Route, Routes
+from tenure.settings import RoleSettings, Settings
+
+
+def test_a_tier_chooses_the_model() -> None:
+    """Without a word on a role, its tier decides; an empty fast tier means the main one."""
+    two = Routes.from_settings(Settings(model="large", fast_model="small"))
+    one = Routes.from_settings(Settings(model="only", fast_model=""))
+
+    assert [two.route("outliner", "main").model, two.route("router", "fast").model] == ["large", "small"]
+    assert one.route("router", "fast").model == "only"
+
+
+def test_what_is_set_for_a_role_wins() -> None:
+    """A role's own settings replace those of all, one by one."""
+    routes = Routes.from_settings(
+        Settings(
+            model="large",
+            fast_model="",
+            temperature=0.7,
+            max_output=9000,
+            roles={"section_writer": RoleSettings(model="writer", temperature=0.0, reasoning_effort="high")},
+        )
+    )
+    route = routes.route("section_writer", "main")
+
+    assert (route.model, route.temperature, route.reasoning_effort, route.max_output) == ("writer", 0.0, "high", 9000)
+    assert routes.route("outliner", "main") == Route("large", 0.7, None, 9000, role="outliner")
+
+
+def test_a_route_names_the_setting_to_change() -> None:
+    """Advice names the variable that the value came from."""
+    routes = Routes.from_settings(Settings(roles={"router": RoleSettings(model="r", max_output=500)}))
+    own, fast, main = routes.route("router", "fast"), routes.route("decomposer", "fast"), routes.route("x", "main")
+
+    assert own.setting() == "TENURE_ROLES__ROUTER__MODEL"
+    assert own.setting("max_output") == "TENURE_ROLES__ROUTER__MAX_OUTPUT"
+    assert own.setting("temperature") == "TENURE_TEMPERATURE"
+    assert (fast.setting(), main.setting()) == ("TENURE_FAST_MODEL", "TENURE_MODEL")
+
+
+def test_every_model_that_may_answer_is_named_once() -> None:
+    """Both tiers and all roles count."""
+    roles: dict[RoleName, RoleSettings] = {
+        "router": RoleSettings(model="small"),
+        "outliner": RoleSettings(model="third"),
+    }
+    routes = Routes.from_settings(Settings(model="large", fast_model="small", roles=roles))
+
+    assert routes.models() == ("large", "small", "third")
+
+
+@pytest.mark.parametrize(
+    ("set_to", "allowed", "output"), [(None, None, None), (500, None, 500), (None, 300, 300), (500, 300, 300)]
+)
+def test_the_smaller_limit_counts(set_to: int | None, allowed: int | None, output: int | None) -> None:
+    """A budget and a setting may both bound an answer."""
+    assert Route("m", max_output=set_to).output(allowed) == output
