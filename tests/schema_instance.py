@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 Json = dict[str, Any]
@@ -98,3 +99,41 @@ def _fits(node: Json, number: float) -> bool:
     below = "exclusiveMaximum" not in node or number < node["exclusiveMaximum"]
     whole = node.get("type") != "integer" or number == int(number)
     return bool(inside and above and below and whole)
+
+
+_WORDS = "bread cheese copper harbour lantern market meadow number orange paper river stone table velvet window".split()
+_MOST_ITEMS = 3
+
+
+def nonsense(schema: Json, chance: Random) -> Any:
+    """Make an instance of a JSON schema that says nothing: every choice, length and number is drawn."""
+    return _Drawn(schema.get("$defs", {}), "", chance).make(schema, ("answer",))
+
+
+@dataclass(frozen=True)
+class _Drawn(_Instance):
+    chance: Random
+
+    def make(self, node: Json, path: Path) -> Any:
+        if "enum" in node:
+            return self.chance.choice(node["enum"])
+        if node.get("type") == "boolean":
+            return self.chance.random() < 0.5
+        if node.get("type") == "integer":
+            low = node.get("minimum", node.get("exclusiveMinimum", -1) + 1)
+            return self.chance.randint(low, node.get("maximum", low + 20))
+        return super().make(node, path)
+
+    def _variant(self, variants: Sequence[Json], path: Path) -> Json:
+        return super()._variant(variants, path) if len(path) > _DEEP else self.chance.choice(variants)
+
+    def _array(self, node: Json, path: Path) -> list[Any]:
+        if "prefixItems" in node or len(path) > _DEEP:
+            return super()._array(node, path)
+        least = node.get("minItems", 0)
+        count = self.chance.randint(least, min(least + _MOST_ITEMS, node.get("maxItems", 99)))
+        return [self.make(node.get("items", {}), (*path, str(n))) for n in range(1, count + 1)]
+
+    def _string(self, node: Json, path: Path) -> str:
+        words = " ".join(self.chance.choice(_WORDS) for _ in range(self.chance.randint(0, 12)))
+        return words.ljust(node.get("minLength", 0), "x")[: node.get("maxLength")]

@@ -10,12 +10,13 @@ from contextlib import ExitStack
 from typing import Any
 
 import httpx
+import httpx2
 import numpy as np
 import openai
 import pytest
 from openai.types.chat import ChatCompletion
 
-from tests.model_server import Fault, ModelServer
+from tests.model_server import ODD, Fault, ModelServer, Weather
 from tests.schema_instance import MARKER
 
 SCHEMA: dict[str, Any] = {
@@ -24,6 +25,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["title"],
     "additionalProperties": False,
 }
+TEXT_FORMAT: Any = {"format": {"type": "json_schema", "name": "title", "schema": SCHEMA, "strict": True}}
 
 
 @pytest.fixture
@@ -220,7 +222,7 @@ async def test_models_are_listed(client: openai.AsyncOpenAI) -> None:
 async def test_unknown_path_is_404(server: ModelServer) -> None:
     """Other endpoints do not exist."""
     async with httpx.AsyncClient() as client:
-        assert (await client.post(f"{server.base_url}/responses", json={})).status_code == 404
+        assert (await client.post(f"{server.base_url}/images", json={})).status_code == 404
         assert (await client.get(f"{server.base_url}/files")).status_code == 404
 
 
@@ -237,3 +239,135 @@ async def test_serves_other_processes() -> None:
             timeout=50,
         )
     assert run.stdout.strip() == MARKER, run.stderr
+
+
+async def streamed(client: openai.AsyncOpenAI, **options: Any) -> list[Any]:
+    asked = client.chat.completions.create(
+        model="m",
+        messages=[{"role": "user", "content": "Write."}],
+        response_format={"type": "json_schema", "json_schema": {"name": "title", "schema": SCHEMA}},
+        stream=True,
+        **options,
+    )
+    return [chunk async for chunk in await asked]
+
+
+async def test_streams_what_it_would_have_said(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A stream's deltas make up the answer; the bill comes last, and only where it was asked for."""
+    server.on("title", {"title": "a title that is longer than one piece"})
+    chunks = await streamed(client, stream_options={"include_usage": True})
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert json.loads(said) == {"title": "a title that is longer than one piece"}
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert (chunks[-1].usage.prompt_tokens, chunks[-1].usage.completion_tokens) == server.tokens
+    assert not any(chunk.usage for chunk in await streamed(client))
+
+
+async def test_a_stream_stops_at_a_gate(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A streamed answer can be held when a part of it has left; a client that leaves then is noticed."""
+    server.on("title", {"title": "a title that is longer than one piece"})
+    with server.hold("title", after_events=2) as gate:
+        asked = asyncio.create_task(streamed(client))
+        assert await asyncio.to_thread(gate.arrived.wait, 10)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        await until(lambda: bool(server.abandoned))
+    assert server.tokens == (0, 0)
+    assert len(server.billed) == 1
+
+
+async def until(holds: Any) -> None:
+    """Wait for something that happens in the server's threads."""
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110 - the server's lists have no event to wait for
+            await asyncio.sleep(0.01)
+
+
+async def test_a_client_that_leaves_is_noticed(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A request whose client hangs up before the answer is abandoned, and nothing is billed for it."""
+    server.fail(Fault(hang=True))
+    asked = asyncio.create_task(streamed(client))
+    await until(lambda: bool(server.in_flight))
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    await until(lambda: bool(server.abandoned))
+    assert (server.abandoned[0].schema_name, server.billed) == ("title", [])
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_resets_in_the_middle(server: ModelServer, client: openai.AsyncOpenAI, stream: bool) -> None:
+    """An answer that is cut is an error to its client, and billed as not delivered."""
+    server.fail(Fault(cut=True))
+    with pytest.raises((openai.APIConnectionError, httpx2.TransportError)):
+        if stream:
+            await streamed(client)
+        else:
+            await ask(client)
+    assert [entry.delivered for entry in server.billed] == [False]
+
+
+@pytest.mark.parametrize("fault", ODD)
+async def test_odd_answers_are_billed(server: ModelServer, client: openai.AsyncOpenAI, fault: Fault) -> None:
+    """An answer that is not what was asked for arrives with status 200, streamed or not, and costs as always."""
+    server.fail(fault, fault)
+    server.on("title", {"title": "t"})
+    await streamed(client)
+    await ask(client)
+    assert len(server.billed) == 2
+    assert server.tokens[0] > 0
+
+
+async def test_answers_longer_than_the_cap_are_cut(client: openai.AsyncOpenAI) -> None:
+    """A cap on the answer's tokens cuts it, and it says so."""
+    said = await client.chat.completions.create(
+        model="m", messages=[{"role": "user", "content": "Write."}], max_completion_tokens=2
+    )
+    assert (said.choices[0].finish_reason, said.choices[0].message.content) == ("length", MARKER[:4])
+
+
+async def test_a_background_response_is_paid_once_it_is_fetched(
+    server: ModelServer, client: openai.AsyncOpenAI
+) -> None:
+    """A response in the background is queued, in progress, then done; its bill counts when it was fetched."""
+    with server.hold("title"):
+        made = await client.responses.create(model="m", input="Write.", background=True, text=TEXT_FORMAT)
+        states = [made.status, (await client.responses.retrieve(made.id)).status]
+    assert states == ["queued", "in_progress"]
+    assert server.tokens == (0, 0)
+    done = await client.responses.retrieve(made.id)
+    assert json.loads(done.output_text)["title"].startswith(MARKER)
+    assert done.usage is not None
+    assert (done.status, (done.usage.input_tokens, done.usage.output_tokens)) == ("completed", server.tokens)
+
+
+async def test_a_cancelled_response_costs_nothing(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A response that is cancelled while it is made is not billed; an unknown one is not found."""
+    with server.hold("title"):
+        made = await client.responses.create(model="m", input="Write.", background=True, text=TEXT_FORMAT)
+        assert (await client.responses.cancel(made.id)).status == "cancelled"
+    assert (server.billed, server.responses.cancelled) == ([], [made.id])
+    server.responses.forget()
+    with pytest.raises(openai.NotFoundError):
+        await client.responses.retrieve(made.id)
+
+
+async def test_weather_is_the_same_for_a_seed() -> None:
+    """Which requests fail depends on seed, run, role and number, not on the order of arrival."""
+    weather = Weather(7, 0.3)
+    drawn = [weather.fault({}, role, number) for role in ("router", "title") for number in range(200)]
+    again = [weather.fault({}, role, number) for role in ("router", "title") for number in range(200)]
+    assert drawn == again
+    assert 0.2 < sum(fault is not None for fault in drawn) / len(drawn) < 0.4
+    other = Weather(8, 0.3)
+    assert drawn != [other.fault({}, role, number) for role in ("router", "title") for number in range(200)]
+
+
+async def test_nonsense_fits_its_schema() -> None:
+    """An answer of a server that talks nonsense is valid, and another one each time."""
+    with ModelServer(nonsense=3) as server:
+        async with openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0) as client:
+            said = [json.loads((await ask(client)).choices[0].message.content or "") for _ in range(5)]
+    assert all(set(one) == {"title"} for one in said)
+    assert len({one["title"] for one in said}) > 1
