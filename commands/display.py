@@ -18,6 +18,8 @@ from tenure.contracts.run import Progress, TopicProgress, Usage
 
 _BAR_WIDTH = 12
 _SHOWN_TROUBLES = 4
+_FEW_TOKENS = 128
+_STARTING = "the worker is starting"
 _PHASES = {
     "ingest": "reading the documents",
     "retrieve": "finding evidence",
@@ -56,6 +58,26 @@ class Trouble:
 
 
 @dataclass(frozen=True)
+class Writing:
+    """An answer that is coming in."""
+
+    what: str
+    """What is being written."""
+    tokens: int
+    """Tokens that have arrived, about."""
+
+    @property
+    def line(self) -> str:
+        """The writing in one line."""
+        return f"{self.what}: {counted(self.tokens, 'token')}"
+
+    @property
+    def step(self) -> tuple[str, int]:
+        """What is worth a new line in a log: its beginning, and then twice as many tokens."""
+        return self.what, max(self.tokens, _FEW_TOKENS).bit_length()
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """What is known of a run at a moment."""
 
@@ -67,6 +89,10 @@ class Snapshot:
     """Time since the run's start."""
     troubles: tuple[Trouble, ...] = ()
     """What keeps the run from getting on."""
+    writings: tuple[Writing, ...] = ()
+    """The answers that are coming in."""
+    starting: bool = False
+    """Whether the worker has been started and does not work yet."""
 
 
 class Display(Protocol):
@@ -151,6 +177,10 @@ def changes(before: Snapshot, now: Snapshot) -> Iterator[str]:
     """Yield a line for everything that is new in a snapshot."""
     yield from _ingest_changes(before.ingest, now.ingest)
     yield from _new_troubles(before.troubles, now.troubles)
+    known = {writing.step for writing in before.writings}
+    yield from (writing.line for writing in now.writings if writing.step not in known)
+    if now.starting and not before.starting:
+        yield _STARTING
     if now.progress is not None:
         yield from _progress_changes(before.progress, now.progress)
 
@@ -190,6 +220,7 @@ def _parts(snapshot: Snapshot) -> Iterator[RenderableType]:
     progress = snapshot.progress
     head = Table.grid(padding=(0, 1))
     idle = "not getting on" if snapshot.troubles else "waiting for a worker"
+    idle = _STARTING if snapshot.starting else idle
     words = _headline(progress) if progress else idle
     if progress is None and snapshot.ingest:
         words = _PHASES["ingest"]
@@ -203,6 +234,8 @@ def _parts(snapshot: Snapshot) -> Iterator[RenderableType]:
         return
     if progress.topics:
         yield _topics(progress.topics)
+    for writing in snapshot.writings:
+        yield Text(writing.line, style="cyan")
     yield Text(_usage_line(progress.usage), style="dim")
     if progress.last:
         yield Text(one_line(progress.last, 160), style="dim")

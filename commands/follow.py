@@ -2,27 +2,29 @@
 
 import asyncio
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.service import RPCError
 
-from commands.display import Display, Trouble
+from commands.display import Display, Trouble, Writing
 from commands.errors import CommandError, Detached, Unreachable
-from commands.monitor import is_lost, look, what_died, who_is_missing
+from commands.family import family
+from commands.monitor import is_lost, is_starting, look, what_died, who_is_missing
 from commands.place import Place
 from commands.session import refusal
 from commands.stuck import troubles
 from commands.texts import failure
+from commands.writing import writings
 
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.5
 """Pause between two looks."""
 
-TROUBLE_SECONDS = 3.0
-"""Pause between two looks for what keeps a run from getting on."""
+FAMILY_SECONDS = 1.0
+"""Pause between two looks at the parts of a run: what they write, and what keeps them from getting on."""
 
 WORKER_GRACE_SECONDS = 20.0
 """How long a run may stand before a worker is missed; one needs some seconds to start."""
@@ -98,26 +100,42 @@ async def _end(handle: WorkflowHandle[Any, T], display: Display) -> T:
         await asyncio.sleep(1.0)
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """What the workflows of a run are at."""
+
+    troubles: tuple[Trouble, ...] = ()
+    writings: tuple[Writing, ...] = ()
+
+
+async def _parts(client: Client, place: Place, run_id: str) -> _Parts:
+    members = [member async for member in family(client, run_id)]
+    return _Parts(await troubles(client, place, members), await writings(client, members))
+
+
 async def _watch(
     client: Client, place: Place, handle: WorkflowHandle[Any, Any], display: Display, *, query: bool
 ) -> None:
     """Show progress again and again; say once when nobody works on the run."""
     began, complaint = time.monotonic(), ""
     looked = began
-    stuck: tuple[Trouble, ...] = ()
+    parts = _Parts()
     while True:
         try:
-            if time.monotonic() - looked >= TROUBLE_SECONDS:
-                looked, stuck = time.monotonic(), await troubles(client, place, handle.id)
-            snapshot = replace(await look(client, handle, query=query), troubles=stuck)
-            display.show(snapshot)
-            if snapshot.progress is None:
-                found = what_died(place)
-                if not found and time.monotonic() - began > WORKER_GRACE_SECONDS:
+            if time.monotonic() - looked >= FAMILY_SECONDS:
+                looked, parts = time.monotonic(), await _parts(client, place, handle.id)
+            snapshot = replace(
+                await look(client, handle, query=query), troubles=parts.troubles, writings=parts.writings
+            )
+            found = "" if snapshot.progress else what_died(place)
+            if snapshot.progress is None and not found:
+                snapshot = replace(snapshot, starting=await is_starting(client, place))
+                if time.monotonic() - began > WORKER_GRACE_SECONDS:
                     found = await who_is_missing(client)
-                if found and found != complaint:
-                    display.say(found)
-                complaint = found
+            display.show(snapshot)
+            if found and found != complaint:
+                display.say(found)
+            complaint = found
         except RPCError as error:
             if not is_lost(error):
                 raise

@@ -89,6 +89,15 @@ async def who_is_missing(client: Client) -> str:
     return f"no worker polls the task queue {TENURE_QUEUE!r}: start one with `python client.py up`"
 
 
+async def is_starting(client: Client, place: Place) -> bool:
+    """Whether this home's worker lives and does not ask for work yet.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
+    return place.is_local and not what_died(place) and not await workers_polling(client)
+
+
 def is_lost(error: RPCError) -> bool:
     """Whether an error says that the server is away, and may be back."""
     return error.status in (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)

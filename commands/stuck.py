@@ -1,22 +1,19 @@
 """What keeps a run from getting on: activities that are tried again, workflow tasks that fail.
 
-The server knows both, also while the run itself cannot answer. A run's children are looked at as well,
-since most of the work is theirs.
+The server knows both, also while the run itself cannot answer.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType, PendingActivityState
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import (
-    DescribeWorkflowExecutionRequest,
     DescribeWorkflowExecutionResponse,
     GetWorkflowExecutionHistoryReverseRequest,
 )
 from temporalio.client import Client
-from temporalio.service import RPCError, RPCStatusCode
 
 from commands.display import Trouble
 from commands.place import Place
@@ -26,19 +23,20 @@ from tenure.stack import local
 REPORTED = "TemporalReportedProblems"
 """Search attribute in which the server marks a workflow whose tasks keep failing."""
 
-_MOST_WORKFLOWS = 40
 _LATEST_EVENTS = 20
 _REASON_LENGTH = 200
 
 
-async def troubles(client: Client, place: Place, run_id: str) -> tuple[Trouble, ...]:
-    """Return what keeps a run and its open children from getting on, each trouble once.
+async def troubles(
+    client: Client, place: Place, members: Sequence[DescribeWorkflowExecutionResponse]
+) -> tuple[Trouble, ...]:
+    """Return what keeps the workflows of a run from getting on, each trouble once.
 
     Raises:
         RPCError: the server does not answer.
     """
     worst: dict[str, Trouble] = {}
-    async for described in _family(client, run_id):
+    for described in members:
         found = [_of_activity(activity) for activity in described.pending_activities]
         found.append(await _of_workflow_task(client, place, described))
         for trouble in filter(None, found):
@@ -46,26 +44,6 @@ async def troubles(client: Client, place: Place, run_id: str) -> tuple[Trouble, 
             if known is None or known.attempt < trouble.attempt:
                 worst[trouble.what] = trouble
     return tuple(worst.values())
-
-
-async def _family(client: Client, run_id: str) -> AsyncIterator[DescribeWorkflowExecutionResponse]:
-    """Yield the descriptions of a run, its open children and theirs."""
-    waiting = [WorkflowExecution(workflow_id=run_id)]
-    for _ in range(_MOST_WORKFLOWS):
-        if not waiting:
-            return
-        request = DescribeWorkflowExecutionRequest(namespace=client.namespace, execution=waiting.pop(0))
-        try:
-            described = await client.workflow_service.describe_workflow_execution(request)
-        except RPCError as error:
-            if error.status == RPCStatusCode.NOT_FOUND:
-                continue  # it ended meanwhile and was removed
-            raise
-        yield described
-        waiting += [
-            WorkflowExecution(workflow_id=child.workflow_id, run_id=child.run_id)
-            for child in described.pending_children
-        ]
 
 
 def _of_activity(activity: PendingActivityInfo) -> Trouble | None:

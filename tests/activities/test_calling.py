@@ -66,7 +66,7 @@ async def test_what_is_paid_is_told_at_once() -> None:
 async def test_an_attempt_goes_on_from_the_one_before() -> None:
     """Answers and background response of an earlier attempt are there, and are told again with every heartbeat."""
     earlier = CallProgress(role="router", response="resp_1", answers=(PAID,))
-    made, told = environment(earlier)
+    made, _ = environment(earlier)
     made.info = replace(made.info, heartbeat_timeout=timedelta(seconds=30))
     first_beat: asyncio.Future[CallProgress] = asyncio.get_running_loop().create_future()
     made.on_heartbeat = first_beat.set_result

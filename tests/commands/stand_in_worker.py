@@ -14,6 +14,7 @@ from temporalio.worker import Worker
 
 import connection
 from tenure.contracts.base import RunId
+from tenure.contracts.calls import CallProgress
 from tenure.contracts.corpus import (
     CorpusReply,
     CorpusRequest,
@@ -44,6 +45,13 @@ async def stumble() -> None:
     raise ApplicationError("the stand-in stumbled", next_retry_delay=timedelta(seconds=600))
 
 
+@activity.defn(name="section_writer")
+async def scribble() -> None:
+    """Claim to have received a part of an answer, and never the rest."""
+    activity.heartbeat(CallProgress(role="section_writer", tokens=312))
+    await asyncio.Event().wait()
+
+
 @activity.defn(name="ingest")
 async def ingest(request: IngestRequest) -> IngestReport:
     """Claim to have read every path, saying so in a heartbeat."""
@@ -60,18 +68,25 @@ async def _ingest(request: IngestRequest) -> IngestReport:
 
 @workflow.defn
 class StandInSection:
-    """A child whose only step does not get on."""
+    """A child whose only step does not come to an end."""
 
     @workflow.run
-    async def run(self) -> None:
-        await workflow.execute_activity(stumble, start_to_close_timeout=timedelta(seconds=30))
+    async def run(self, step: str) -> None:
+        await workflow.execute_activity(step, start_to_close_timeout=timedelta(minutes=5))
+
+
+async def _section(step: str) -> None:
+    await workflow.execute_child_workflow(
+        StandInSection.run, step, id=f"{workflow.info().workflow_id}/section", static_summary="Bread"
+    )
 
 
 @workflow.defn(name="AgentWorkflow")
 class StandInAgent:
     """Answers at once; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
 
-    `stumble` has a child retry an activity for ever, `break` fails every workflow task.
+    `stumble` has a child retry an activity for ever, `scribble` has one write for ever, `break` fails every
+    workflow task.
     """
 
     @workflow.init
@@ -87,7 +102,9 @@ class StandInAgent:
             for one in request.ingest:
                 await _ingest(one)
         if "stumble" in request.question:
-            await workflow.execute_child_workflow(StandInSection.run, id=f"{workflow.info().workflow_id}/section")
+            await _section("stumble")
+        if "scribble" in request.question:
+            await _section("section_writer")
         if "break" in request.question:
             raise RuntimeError("the stand-in is broken")
         await workflow.wait_condition(lambda: not self.held)
@@ -175,7 +192,7 @@ async def main() -> None:
     workflows = [StandInAgent, StandInSection, StandInIngest, StandInCorpus]
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble]):
+    async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble, scribble]):
         await stop.wait()
 
 

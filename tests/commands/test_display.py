@@ -5,7 +5,7 @@ import itertools
 
 from rich.console import Console
 
-from commands.display import LiveDisplay, PlainDisplay, Snapshot, Trouble, changes, display_for, render
+from commands.display import LiveDisplay, PlainDisplay, Snapshot, Trouble, Writing, changes, display_for, render
 from tenure.contracts.base import RunId
 from tenure.contracts.corpus import IngestProgress
 from tenure.contracts.run import Handled, Progress, TopicProgress, Usage
@@ -107,8 +107,30 @@ def test_trouble_makes_few_lines() -> None:
 
 
 def test_waiting_is_said() -> None:
-    """Before anybody answers, the table says what is waited for."""
+    """Before anybody answers, the table says what is waited for; a worker that is on its way is named once."""
+    starting = Snapshot(starting=True)
+
     assert "waiting for a worker" in drawn(Snapshot())
+    assert "the worker is starting" in drawn(starting)
+    assert list(changes(Snapshot(), starting)) == ["the worker is starting"]
+    assert list(changes(starting, starting)) == []
+
+
+def test_an_answer_that_comes_in_is_shown() -> None:
+    """Every answer under way has a line in the table with its tokens, below the topics."""
+    text = drawn(Snapshot(WRITING, writings=(Writing("writing “[bold]Effects”", 1312), Writing("writing “B”", 1))))
+
+    assert "writing “[bold]Effects”: 1,312 tokens" in text
+    assert "writing “B”: 1 token" in text
+    assert text.index("Causes") < text.index("writing “[bold]Effects”") < text.index("1,500 + 250 tokens")
+
+
+def test_an_answer_that_comes_in_makes_few_lines() -> None:
+    """A thousand tokens make a line for their beginning and one for every doubling."""
+    steps = [Snapshot(), *(Snapshot(writings=(Writing("writing “B”", tokens),)) for tokens in range(1, 1100))]
+    lines = [line for before, now in itertools.pairwise(steps) for line in changes(before, now)]
+
+    assert [line.split(": ")[1] for line in lines] == ["1 token", "256 tokens", "512 tokens", "1,024 tokens"]
 
 
 def test_narrow_terminal_is_enough() -> None:

@@ -1,0 +1,34 @@
+"""A run and its open children as the server describes them: most of the work, and of the trouble, is theirs."""
+
+from collections.abc import AsyncIterator
+
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+_MOST_WORKFLOWS = 40
+
+
+async def family(client: Client, run_id: str) -> AsyncIterator[DescribeWorkflowExecutionResponse]:
+    """Yield the descriptions of a run, its open children and theirs.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
+    waiting = [WorkflowExecution(workflow_id=run_id)]
+    for _ in range(_MOST_WORKFLOWS):
+        if not waiting:
+            return
+        request = DescribeWorkflowExecutionRequest(namespace=client.namespace, execution=waiting.pop(0))
+        try:
+            described = await client.workflow_service.describe_workflow_execution(request)
+        except RPCError as error:
+            if error.status == RPCStatusCode.NOT_FOUND:
+                continue  # it ended meanwhile and was removed
+            raise
+        yield described
+        waiting += [
+            WorkflowExecution(workflow_id=child.workflow_id, run_id=child.run_id)
+            for child in described.pending_children
+        ]
