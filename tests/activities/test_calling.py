@@ -215,3 +215,43 @@ async def test_a_killed_worker_leaves_what_it_has_paid(server: WorkflowEnvironme
 
     first_questions = [request for request in model.asked("router") if len(request.json["messages"]) == 2]
     assert (len(first_questions), reply.model_calls, reply.degraded) == (1, 2, None)
+
+
+async def test_a_stopping_worker_waits_for_an_answer(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """An answer that comes within the grace of a SIGTERM is delivered, and the question is asked once."""
+    with ModelServer() as model:
+        handle = await asked(server.client, MODEL_QUEUE)
+        async with worker_process(model, server, tmp_path / "home") as process:
+            with model.hold("router") as gate:
+                assert await asyncio.to_thread(gate.arrived.wait, 50)
+                process.send_signal(signal.SIGTERM)
+                await said("worker is stopping", tmp_path / "worker.log")
+            reply = await handle.result()
+            await process.wait()
+
+    assert (len(model.asked("router")), reply.model_calls, process.returncode) == (1, 1, 0)
+
+
+@pytest.mark.timeout(180)
+async def test_a_stopped_worker_hands_its_call_over(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """A call that outlasts the grace is cancelled with its connection, and the next worker makes it again."""
+    with ModelServer() as model:
+        handle = await asked(server.client, MODEL_QUEUE)
+        async with worker_process(model, server, tmp_path / "home") as process:
+            with model.hold("router") as gate:
+                assert await asyncio.to_thread(gate.arrived.wait, 90)
+                process.send_signal(signal.SIGTERM)
+                await process.wait()
+        hung_up = len(model.abandoned)
+        async with worker_process(model, server, tmp_path / "home"):
+            reply = await handle.result()
+
+    assert (hung_up, len(model.asked("router")), reply.model_calls, process.returncode) == (1, 2, 1, 0)
+
+
+async def said(words: str, log: Path) -> None:
+    """Wait until a log holds some words."""
+    while True:
+        if words in await asyncio.to_thread(log.read_text):
+            return
+        await asyncio.sleep(0.05)

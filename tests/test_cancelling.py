@@ -1,0 +1,85 @@
+"""Nobody pays for an answer that nobody waits for: a run that is stopped takes its model calls along."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowFailureError, WorkflowHandle
+
+from tenure.contracts.result import Result
+from tenure.contracts.run import Limits, RunRequest
+from tenure.models.openai_chat import OpenAIChat
+from tests.conftest import Serving
+from tests.model_server import ModelServer
+from tests.worlds import KITCHEN, MemoryKnowledge
+
+Handle = WorkflowHandle[Any, Result]
+
+REQUEST = RunRequest(
+    question="How are bread and cheese made?",
+    corpora=("kitchen",),
+    limits=Limits(min_relevance=0.0, parallel_sections=1),
+)
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """A server of the models that plans two sections."""
+    with ModelServer() as server:
+        topics = [{"heading": name, "question": f"How is {name} made?"} for name in ("Bread", "Cheese")]
+        server.on("outliner", {"topics": topics})
+        yield server
+
+
+@pytest.fixture
+async def chat(model: ModelServer) -> AsyncIterator[OpenAIChat]:
+    """The back-end under test."""
+    made = OpenAIChat(model="m", base_url=model.base_url)
+    yield made
+    await made.aclose()
+
+
+async def signalled(handle: Handle) -> None:
+    """Cancel as `client.py cancel` does."""
+    await handle.signal("cancel")
+
+
+async def cancelled(handle: Handle) -> None:
+    """Cancel as the web UI does."""
+    await handle.cancel()
+
+
+async def terminated(handle: Handle) -> None:
+    """End without asking."""
+    await handle.terminate()
+
+
+@pytest.mark.parametrize("role", ["router", "section_writer"])
+@pytest.mark.parametrize("stop", [signalled, cancelled, terminated])
+async def test_a_stopped_run_hangs_up(
+    serving: Serving, model: ModelServer, chat: OpenAIChat, stop: Callable[[Handle], Awaitable[None]], role: str
+) -> None:
+    """However a run is stopped, the server sees its connections closed while it still holds the answers back."""
+    async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
+        with model.hold(role) as gate:
+            handle = await stage.start(REQUEST)
+            assert await asyncio.to_thread(gate.arrived.wait, 50)
+            await stop(handle)
+            await nothing_in_flight(model)
+        try:
+            status = (await handle.result()).status
+        except WorkflowFailureError:
+            status = None
+
+    assert {request.schema_name for request in model.abandoned} == {role}
+    assert len(model.asked(role)) == len(model.abandoned)
+    assert status == ("cancelled" if stop is signalled else None)
+
+
+async def nothing_in_flight(model: ModelServer) -> None:
+    """Wait until no client waits for an answer."""
+    while True:
+        if not model.in_flight:
+            return
+        await asyncio.sleep(0.01)
