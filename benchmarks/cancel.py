@@ -1,0 +1,117 @@
+"""How soon a stopped run stops paying: `python -m benchmarks.cancel [--rounds N] [--json]`.
+
+Starts runs against a loopback model server that holds the answer to their section writers back, stops them
+in turn by signal, by cancellation and by termination, and takes the time until the server has seen every
+connection closed. Server, worker and their settings are those of a local stack.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from temporalio.client import Client, WorkflowHandle
+
+from benchmarks.start import environment
+from connection import connect
+from tenure.contracts.run import Limits, RunRequest
+from tenure.settings import Settings
+from tests.model_server import ModelServer
+from workflows.agent import AgentWorkflow
+from workflows.queues import TENURE_QUEUE
+
+_ROOT = Path(__file__).resolve().parents[1]
+_WAYS = ("signal", "cancel", "terminate")
+_TOPICS = [{"heading": name, "question": f"What of {name}?"} for name in ("Crashes", "Budgets")]
+_PATIENCE = 60.0
+_STEP = 0.002
+
+
+def measure(rounds: int, home: Path) -> dict[str, Any]:
+    """Stop so many runs and return the figures, in seconds."""
+    with ModelServer() as model:
+        model.on("outliner", {"topics": _TOPICS})
+        around = environment(home) | model.environment
+        client = (sys.executable, str(_ROOT / "client.py"))
+        try:
+            subprocess.run([*client, "up"], env=around, check=True, stdout=subprocess.DEVNULL)
+            ingest = [*client, "ingest", str(_ROOT / "docs"), "--corpus", "manual"]
+            subprocess.run(ingest, env=around, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            taken = asyncio.run(_taken(rounds, model, int(around["TENURE_TEMPORAL_PORT"])))
+        finally:
+            subprocess.run([*client, "down"], env=around, check=True, stdout=subprocess.DEVNULL)
+    seconds = [spent for _, spent in taken]
+    return {
+        "rounds": rounds,
+        "p50_s": round(statistics.median(seconds), 2),
+        "max_s": round(max(seconds), 2),
+        **{f"{way}_max_s": round(max((s for named, s in taken if named == way), default=0.0), 2) for way in _WAYS},
+    }
+
+
+async def _taken(rounds: int, model: ModelServer, port: int) -> list[tuple[str, float]]:
+    """Stop one run after the other; return how each was stopped and how long it took."""
+    client = await connect(Settings(temporal_port=port))
+    return [(way, await _stopped(client, model, way)) for way in islice(cycle(_WAYS), rounds)]
+
+
+async def _stopped(client: Client, model: ModelServer, way: str) -> float:
+    """Stop a run while both of its sections are being written; return the seconds until nobody is connected."""
+    request = RunRequest(question="How does a run end?", corpora=("manual",), limits=Limits(min_relevance=0.0))
+    with model.hold("section_writer"):
+        handle = await client.start_workflow(
+            AgentWorkflow.run, request, id=f"benchmark-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+        )
+        await _calls_in_flight(model, len(_TOPICS))
+        began = time.perf_counter()
+        await _stop(handle, way)
+        await _calls_in_flight(model, 0)
+        return time.perf_counter() - began
+
+
+async def _stop(handle: WorkflowHandle[Any, Any], way: str) -> None:
+    if way == "signal":
+        await handle.signal("cancel")
+    elif way == "cancel":
+        await handle.cancel()
+    else:
+        await handle.terminate()
+
+
+async def _calls_in_flight(model: ModelServer, wanted: int) -> None:
+    """Wait until so many section writers wait for their answer.
+
+    Raises:
+        TimeoutError: it takes too long to mean anything.
+    """
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            if [request.schema_name for request in list(model.in_flight)].count("section_writer") == wanted:
+                return
+            await asyncio.sleep(_STEP)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cancel", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=20, metavar="N", help="runs to stop (default: 20)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as home:
+        figures = measure(arguments.rounds, Path(home))
+    if arguments.json:
+        print(json.dumps(figures))
+    else:
+        print("\n".join(f"{name.replace('_', ' '):18} {value}" for name, value in figures.items()))
+
+
+if __name__ == "__main__":
+    main()
