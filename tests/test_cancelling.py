@@ -12,6 +12,7 @@ from tenure.contracts.run import Limits, RunRequest
 from tenure.models.openai_chat import OpenAIChat
 from tests.conftest import Serving
 from tests.model_server import ModelServer
+from tests.models.routes import routes
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 Handle = WorkflowHandle[Any, Result]
@@ -35,7 +36,7 @@ def model() -> Iterator[ModelServer]:
 @pytest.fixture
 async def chat(model: ModelServer) -> AsyncIterator[OpenAIChat]:
     """The back-end under test."""
-    made = OpenAIChat(model="m", base_url=model.base_url)
+    made = OpenAIChat(routes("m"), base_url=model.base_url)
     yield made
     await made.aclose()
 

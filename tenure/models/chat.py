@@ -10,10 +10,12 @@ No error carries a key, and none chains to an error of the client library, which
 causes travel into the workflow history.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol
 
+from tenure.algorithms.budget import estimated_tokens
 from tenure.contracts.budget import Price
 from tenure.contracts.calls import PaidAnswer
 from tenure.roles.base import Message, O, Tier
@@ -112,6 +114,11 @@ class Ask:
     """Whether the answer is long enough for people to watch it come in."""
     max_output: int | None = None
     """Tokens the answer may have, where a budget says so; a smaller figure of the settings counts more."""
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt, about; the schema is part of it."""
+        return sum(estimated_tokens(text) for text in (json.dumps(self.schema), *(m.content for m in self.messages)))
 
 
 class InFlight:

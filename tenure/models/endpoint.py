@@ -17,6 +17,7 @@ USUAL_PATH: Final = "it usually ends in /v1"
 NO_KEY: Final = "none"
 """What the client library is given for a server that wants no key."""
 
+_NO_CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credit)", re.IGNORECASE)
 _KEY_SHAPE = re.compile(r"\b(sk|gsk|xai|pk)-[\w*.-]{6,}")
 
 
@@ -43,6 +44,11 @@ class Endpoint:
         """Return the error of a response after which the same call may succeed; None for any other."""
         if status not in RETRYABLE and status < 500:
             return None
+        if status == 429 and _NO_CREDIT.search(said):
+            # The limits in the headers concern the rate; no rate brings the money back.
+            wait = retry_after(headers, limits=False)
+            words = f"{self.where}: the account has no credit left; top it up, and the run goes on: {self.shown(said)}"
+            return TransportError(words, status=status, retry_after=wait)
         wait = retry_after(headers, limits=status == 429)
         return TransportError(f"{self.where} answered {status}: {self.shown(said)}", status=status, retry_after=wait)
 
@@ -51,6 +57,12 @@ class Endpoint:
         if isinstance(error, openai.APITimeoutError | TimeoutError):
             return TransportError(f"{self.where} gave no answer within {seconds:g} s")
         return TransportError(f"{self.where} cannot be reached: {self.shown(error.__cause__)}")
+
+    def unsuitable(self, said: str, model: str, setting: str) -> RequestRejected:
+        """Return the error of a parameter that a person has set and the model does not take."""
+        return RequestRejected(
+            f"{self.where}: {model} does not take {setting}; change it: {self.shown(said)}", status=400
+        )
 
     def rejected(self, status: int, said: str, model: str, setting: str) -> RequestRejected:
         """Return the error of a refusal that lasts, with what to check."""

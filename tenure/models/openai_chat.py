@@ -1,68 +1,54 @@
 """Chat Completions on any OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama, llama.cpp and their kin.
 
 The client library retries nothing: a retry is Temporal's, so that it is seen and survives a crash.
-Servers differ in how far they can be held to a schema. A call starts on the highest rung its model
-is known to stand on, steps down when the server complains about `response_format`, and remembers.
+Servers differ in what they take. A call starts in the strictest form its model is known to take, leaves
+out what the server complains about, and remembers.
 """
 
 import asyncio
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, cast
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Self, cast
 
 import httpx
 import openai
-from openai.types.chat import ChatCompletionMessageParam
-from openai.types.chat.completion_create_params import ResponseFormat
 from pydantic import ValidationError
 
 from tenure.contracts.budget import Price
-from tenure.models.chat import (
-    Ask,
-    Completion,
-    ContextOverflow,
-    InFlight,
-    ModelError,
-    RequestRejected,
-    TransportError,
-    UnusableAnswer,
-)
-from tenure.models.endpoint import (
-    NO_KEY,
-    USUAL_PATH,
-    Endpoint,
-    checked_address,
-    checked_key,
-    error_text,
-    host_and_port,
-)
-from tenure.models.json_schema import strict_schema, with_schema
+from tenure.models.capabilities import Capabilities, Memory
+from tenure.models.chat import Ask, Completion, InFlight, RequestRejected, TransportError
+from tenure.models.concurrency import Concurrency
+from tenure.models.endpoint import NO_KEY, USUAL_PATH, Endpoint, checked_address, checked_key, host_and_port
+from tenure.models.refusals import NotTaken, refusal
 from tenure.models.reply import Reply
-from tenure.roles.base import Message, Tier
+from tenure.models.request import Question
+from tenure.models.routes import Routes
+from tenure.models.streaming import BrokenStream, Stream
+from tenure.prices import load_prices
+from tenure.roles.base import Tier
 from tenure.settings import Settings
 
-Rung = Literal["json_schema", "json_object", "text"]
+MEMORY_FILE: Final = "capabilities.json"
+"""Where a home remembers what its servers take."""
 
-LADDER: tuple[Rung, ...] = ("json_schema", "json_object", "text")
-"""Ways to ask for structure, strictest first."""
-
-BAD_REQUEST = frozenset({400, 422})
-"""What servers answer to a request whose content they cannot take, be it its form or its length."""
-
-_MODEL_FAULT = "json_validate_failed"  # Groq's code where the model, not the request, missed the schema
-_FORMAT_COMPLAINT = re.compile(
-    r"response[ _]?format|json[ _]?(schema|object|mode)|structured[ _]output|guided|grammar", re.IGNORECASE
-)
-_BAD_SCHEMA = re.compile(r"invalid schema|schema (is )?(not supported|too)", re.IGNORECASE)
-_OVERFLOW = re.compile(
-    r"context[ _](length|window|size)|too many (input )?tokens|(prompt|input) is too long|reduce the length|"
-    r"request too large",
-    re.IGNORECASE,
-)
+IDLE_SECONDS: Final = 60.0
+"""Silence in the middle of a streamed answer that means that nothing more will come."""
 
 
 class OpenAIChat:
-    """A `ChatModel` over one OpenAI-compatible endpoint with two model tiers.
+    """A `ChatModel` over one OpenAI-compatible endpoint.
+
+    Args:
+        routes: which model answers which role.
+        prices: of the models, as far as they are known.
+        api_key: None for a server without keys.
+        base_url: None for OpenAI's own.
+        timeout: seconds a call may take as a whole.
+        idle: seconds a streamed answer may fall silent.
+        concurrency: requests at the same time, at the most.
+        memory: file that keeps what the server was found to take; None to find it out anew.
+        http_client: for hooks of one's own.
 
     Raises:
         ValueError: for an address without a scheme, or a key that no header can carry.
@@ -70,38 +56,52 @@ class OpenAIChat:
 
     def __init__(
         self,
+        routes: Routes,
         *,
-        model: str,
-        fast_model: str = "",
+        prices: Mapping[str, Price] | None = None,
         api_key: str | None = None,
         base_url: str | None = None,
         timeout: float = 180.0,
+        idle: float = IDLE_SECONDS,
+        concurrency: int = 16,
+        memory: Path | None = None,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        self._models: dict[Tier, str] = {"main": model, "fast": fast_model or model}
-        key = checked_key(api_key)
+        key, address = checked_key(api_key), checked_address(base_url)
+        self._routes = routes
+        self._prices = prices or {}
         self._timeout = timeout
-        self._rungs: dict[tuple[str, str], int] = {}
+        self._idle = idle
+        self._concurrency = Concurrency(concurrency)
         self._client = openai.AsyncOpenAI(
             api_key=key or NO_KEY,
-            base_url=checked_address(base_url),
+            base_url=address,
             timeout=timeout,
             max_retries=0,
-            # The library takes clients of httpx as well as of its successor, but names only the latter.
-            http_client=cast(Any, http_client),
+            # The library takes clients of httpx as well as of its successor, but names only the latter. With one
+            # of httpx all errors of a connection are httpx's, also those in the middle of a body.
+            http_client=cast(Any, http_client or httpx.AsyncClient(timeout=timeout, follow_redirects=True)),
         )
         self._server = Endpoint(host_and_port(self._client), key)
+        self._memory = Memory(f"{self._server.where}{self._client.base_url.path}", memory)
+        self._schemas: dict[tuple[str, str], Capabilities] = {}
 
     @classmethod
     def from_settings(cls, settings: Settings, http_client: httpx.AsyncClient | None = None) -> Self:
-        """Make the back-end that the settings describe."""
+        """Make the back-end that the settings describe.
+
+        Raises:
+            ValueError: for an address, a key or a file of prices that cannot be used.
+        """
         key = settings.openai_api_key
         return cls(
-            model=settings.model,
-            fast_model=settings.fast_model,
+            Routes.from_settings(settings),
+            prices=load_prices(settings),
             api_key=key.get_secret_value() if key else None,
             base_url=settings.openai_base_url,
             timeout=settings.model_timeout,
+            concurrency=settings.model_concurrency,
+            memory=settings.home.absolute() / MEMORY_FILE,
             http_client=http_client,
         )
 
@@ -110,54 +110,109 @@ class OpenAIChat:
         """Name of the back-end, as reports show it."""
         return "openai"
 
+    @property
+    def concurrency(self) -> int:
+        """How many requests may be on their way now."""
+        return self._concurrency.limit
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    def rung(self, tier: Tier, schema_name: str = "") -> Rung:
-        """Return how the next call of this tier asks for structure."""
-        model = self._models[tier]
-        return LADDER[max(self._rungs.get((model, ""), 0), self._rungs.get((model, schema_name), 0))]
+    def capabilities(self, role: str, tier: Tier) -> Capabilities:
+        """Return what is known of how a role's model can be asked."""
+        return self._able(self._routes.route(role, tier).model, role)
 
     def price(self, role: str, tier: Tier) -> Price | None:
         """Return the price of the model that answers a role; None where nobody has said it."""
-        return None
+        return self._prices.get(self._routes.route(role, tier).model)
 
     async def complete(self, ask: Ask, call: InFlight) -> Completion:
         """Ask for one answer that follows the schema as closely as the server can be made to."""
+        route = self._routes.route(ask.role, ask.tier)
         while True:
-            rung = self.rung(ask.tier, ask.role)
+            question = Question(ask, route, self._able(route.model, ask.role))
             try:
-                return await self._call(ask.messages, ask.tier, rung, ask.role, ask.schema)
-            except _FormatRefused as refused:
-                self._step_down(ask.tier, rung, ask.role if refused.schema_only else "")
+                return await self._answered(question, call)
+            except NotTaken as refused:
+                if refused.found is None:
+                    ask = replace(ask, max_output=None)
+                else:
+                    await self._learn(question, refused.found, schema_only=refused.schema_only)
 
-    def _step_down(self, tier: Tier, refused: Rung, schema_name: str) -> None:
-        """Remember that a rung does not hold; an empty schema name means for every schema."""
-        key = (self._models[tier], schema_name)
-        self._rungs[key] = max(self._rungs.get(key, 0), LADDER.index(refused) + 1)
+    def _able(self, model: str, role: str) -> Capabilities:
+        known = self._memory.of(model)
+        return known.and_less(self._schemas.get((model, role), known))
 
-    async def _call(
-        self, messages: Sequence[Message], tier: Tier, rung: Rung, schema_name: str, schema: dict[str, Any]
-    ) -> Completion:
-        said = messages if rung == "json_schema" else with_schema(messages, schema_name, schema)
-        response_format = _response_format(rung, schema_name, schema)
+    async def _learn(self, question: Question, found: Capabilities, *, schema_only: bool = False) -> None:
+        """Remember what a model does not take; what concerns one schema only while the process lives."""
+        model = question.route.model
+        if schema_only:
+            key = (model, question.ask.role)
+            self._schemas[key] = found.and_less(self._schemas.get(key, found))
+        else:
+            await asyncio.to_thread(self._memory.learn, model, found)
+
+    async def _answered(self, question: Question, call: InFlight) -> Completion:
+        async with self._concurrency.slot() as slot:
+            try:
+                reply, first_token = await self._replied(question, call)
+            except TransportError as error:
+                if error.status == 429:
+                    slot.refused()
+                raise
+            slot.answered()
+        await self._check_length(question, reply)
+        completion = reply.completion(question.route.model, question.ask.prompt_tokens)
+        return replace(completion, first_token_seconds=first_token)
+
+    async def _check_length(self, question: Question, reply: Reply) -> None:
+        """Notice a server that does not know the newer name of the length limit and does not say so."""
+        unheeded = question.limit is not None and reply.billed and reply.billed.tokens_out > question.limit
+        if unheeded and question.able.output_limit == "max_completion_tokens":
+            await self._learn(question, Capabilities(output_limit="max_tokens"))
+
+    async def _replied(self, question: Question, call: InFlight) -> tuple[Reply, float | None]:
+        """Return the server's reply, with the time to the first token where it was streamed.
+
+        Raises:
+            ModelError: there is none, or it is an error.
+        """
+        asked = self._streamed(question, call) if question.is_streamed else self._whole(question)
         try:
             # The library's timeout restarts with every byte; this one is for the call as a whole.
             async with asyncio.timeout(self._timeout):
-                response = await self._client.chat.completions.with_raw_response.create(
-                    model=self._models[tier],
-                    messages=[cast(ChatCompletionMessageParam, message.model_dump()) for message in said],
-                    response_format=response_format,
-                )
+                reply, first_token = await asked
         except openai.APIStatusError as error:
-            raise self._refusal(error.status_code, error.body, error.response.headers, rung, tier) from None
+            raise refusal(self._server, error.status_code, error.body, error.response.headers, question) from None
         except (openai.APIConnectionError, TimeoutError) as error:
             raise self._server.unreached(error, self._timeout) from None
-        return self._read(response.text, rung, tier)
+        if failure := reply.failure:
+            raise refusal(self._server, failure.status, failure.model_dump(), {}, question)
+        return reply, first_token
 
-    def _read(self, body: str, rung: Rung, tier: Tier) -> Completion:
-        """Take the completion out of a response that came with status 200.
+    async def _whole(self, question: Question) -> tuple[Reply, None]:
+        response = await self._client.chat.completions.with_raw_response.create(**question.parameters)
+        return self._read(response.text), None
+
+    async def _streamed(self, question: Question, call: InFlight) -> tuple[Reply, float | None]:
+        """Read an answer as it comes in; in one piece from a server that does not heed the wish."""
+        stream = Stream(call.arrived, self._idle)
+        create = self._client.chat.completions.with_streaming_response.create
+        try:
+            async with create(**question.parameters) as response:
+                if "event-stream" not in response.headers.get("content-type", ""):
+                    return self._read(await response.text()), None
+                return await stream.read(response.iter_bytes()), stream.first_token_seconds
+        except BrokenStream as broken:
+            raise TransportError(f"{self._server.where} {broken}") from None
+        except httpx.TimeoutException:
+            raise TimeoutError from None
+        except httpx.HTTPError as error:
+            raise TransportError(f"{self._server.where} broke off: {self._server.shown(error)}") from None
+
+    def _read(self, body: str) -> Reply:
+        """Take the reply out of a response that came with status 200.
 
         Raises:
             ModelError: where there is none.
@@ -171,36 +226,4 @@ class OpenAIChat:
         if not reply.is_completion:
             advice = f"{self._server.where} does not speak Chat Completions; check OPENAI_BASE_URL ({USUAL_PATH})"
             raise RequestRejected(advice, status=200)
-        if reply.error:
-            raise self._refusal(reply.error.status, reply.error.model_dump(), {}, rung, tier)
-        return reply.completion(self._models[tier])
-
-    def _refusal(self, status: int, body: object, headers: Mapping[str, str], rung: Rung, tier: Tier) -> ModelError:
-        """Translate an error response; the one place where statuses get their meaning."""
-        said = error_text(body)
-        if (busy := self._server.busy(status, said, headers)) is not None:
-            return busy
-        if status == 413 or (status in BAD_REQUEST and _OVERFLOW.search(said)):
-            return ContextOverflow(f"the prompt is too long for {self._models[tier]}: {self._server.shown(said)}")
-        if status in BAD_REQUEST and _MODEL_FAULT in said:
-            return UnusableAnswer("answer did not fit the schema", model=self._models[tier])
-        if status in BAD_REQUEST and rung != "text" and _FORMAT_COMPLAINT.search(said):
-            return _FormatRefused(schema_only=bool(_BAD_SCHEMA.search(said)))
-        setting = "TENURE_FAST_MODEL" if tier == "fast" else "TENURE_MODEL"
-        return self._server.rejected(status, said, self._models[tier], setting)
-
-
-class _FormatRefused(ModelError):
-    """The server does not take this `response_format`; never leaves this module."""
-
-    def __init__(self, *, schema_only: bool) -> None:
-        super().__init__("response_format refused")
-        self.schema_only = schema_only
-
-
-def _response_format(rung: Rung, name: str, schema: dict[str, Any]) -> ResponseFormat | openai.Omit:
-    if rung == "json_schema":
-        safe = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
-        strict: dict[str, object] = strict_schema(schema)
-        return {"type": "json_schema", "json_schema": {"name": safe, "strict": True, "schema": strict}}
-    return {"type": "json_object"} if rung == "json_object" else openai.omit
+        return reply

@@ -15,7 +15,7 @@ from typing import Any
 from json_repair import repair_json
 from pydantic import ValidationError
 
-from tenure.algorithms.budget import cost, estimated_tokens
+from tenure.algorithms.budget import cost
 from tenure.contracts.budget import Allowance, Price
 from tenure.contracts.calls import PaidAnswer
 from tenure.models.chat import (
@@ -185,9 +185,8 @@ async def _paid(ask: Ask, chat: ChatModel, call: InFlight, meter: _Meter) -> Pai
     Raises:
         ModelError: there is no answer; for an unusable one only where the server billed nothing for it.
     """
-    prompt = estimated_tokens(json.dumps(ask.schema)) + sum(estimated_tokens(m.content) for m in ask.messages)
     try:
-        given = await chat.complete(replace(ask, max_output=meter.output(prompt)), call)
+        given = await chat.complete(replace(ask, max_output=meter.output(ask.prompt_tokens)), call)
     except UnusableAnswer as unusable:
         if unusable.spent is None:
             raise

@@ -25,6 +25,7 @@ from tenure.contracts.calls import CallProgress, PaidAnswer, RoleReply, role_cal
 from tenure.models.openai_chat import OpenAIChat
 from tenure.roles.router import RouterInput, RouterOutput
 from tests.model_server import Fault, ModelServer
+from tests.models.routes import routes
 from tests.schema_instance import Json
 from tests.worlds import MemoryKnowledge, ScriptedChat
 from workflows.queues import MODEL_QUEUE
@@ -157,7 +158,7 @@ async def test_a_failed_re_ask_does_not_ask_the_first_question_again(server: Wor
     queue = uuid.uuid4().hex
     with ModelServer() as model:
         unusable_first(model, lambda: model.fail(Fault(503, {"retry-after-ms": "10"}), schema="router"))
-        chat = OpenAIChat(model="m", base_url=model.base_url)
+        chat = OpenAIChat(routes("m"), base_url=model.base_url)
         roles = RoleActivities(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
         # The SDK's own pace, which holds heartbeats back for seconds: an attempt that fails sends its last one along.
         async with Worker(server.client, task_queue=queue, activities=[roles.router]):

@@ -24,6 +24,7 @@ from tenure.models.openai_chat import OpenAIChat
 from tenure.roles.base import Message, RoleOutput, Tier
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
+from tests.models.routes import routes
 
 KEY = "sk-verysecret123"
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name it."))
@@ -42,7 +43,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 async def chat(server: ModelServer) -> AsyncIterator[OpenAIChat]:
-    made = OpenAIChat(model="large", fast_model="small", api_key=KEY, base_url=server.base_url)
+    made = OpenAIChat(routes("large", "small"), api_key=KEY, base_url=server.base_url)
     yield made
     await made.aclose()
 
@@ -106,19 +107,19 @@ async def test_odd_names_are_made_acceptable(server: ModelServer, chat: OpenAICh
 async def test_ladder_is_climbed_down_once(json_schema: bool, json_object: bool, rungs: list[str]) -> None:
     """Each refused way is tried once per model; the one that works answers every later call at once."""
     with ModelServer(json_schema=json_schema, json_object=json_object) as server:
-        chat = OpenAIChat(model="large", fast_model="small", base_url=server.base_url)
+        chat = OpenAIChat(routes("large", "small"), base_url=server.base_url)
         first, second, other = await ask(chat), await ask(chat), await ask(chat, "fast")
         tried = [(request.json.get("response_format") or {"type": "text"})["type"] for request in server.requests]
         assert tried == [*rungs, rungs[-1], *rungs]
         assert all(Title.model_validate_json(answer.text).title for answer in (first, second, other))
-        assert chat.rung("main") == rungs[-1]
+        assert chat.capabilities("title_writer", "main").rung == rungs[-1]
         await chat.aclose()
 
 
 async def test_lower_rungs_carry_the_schema_in_the_prompt() -> None:
     """Where the server is not held to the schema, the system message shows it."""
     with ModelServer(json_schema=False) as server:
-        chat = OpenAIChat(model="m", base_url=server.base_url)
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
         await ask(chat)
         declared, written = (request.json["messages"][0]["content"] for request in server.requests)
         assert declared == "You name things."
@@ -141,7 +142,7 @@ async def test_complaints_of_other_servers(
     """However a server words it, a complaint about the format steps down."""
     server.fail(Fault(status, body=body))
     await ask(chat)
-    assert chat.rung("main") == "json_object"
+    assert chat.capabilities("title_writer", "main").rung == "json_object"
 
 
 async def test_a_bad_schema_steps_down_alone(server: ModelServer, chat: OpenAIChat) -> None:
@@ -149,7 +150,10 @@ async def test_a_bad_schema_steps_down_alone(server: ModelServer, chat: OpenAICh
     said = "Invalid schema for response_format 'title_writer': In context=(), 'pattern' is not permitted."
     server.fail(Fault(400, body={"error": {"message": said}}))
     await ask(chat)
-    assert (chat.rung("main", "title_writer"), chat.rung("main", "planner")) == ("json_object", "json_schema")
+    assert [chat.capabilities(role, "main").rung for role in ("title_writer", "planner")] == [
+        "json_object",
+        "json_schema",
+    ]
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
@@ -183,7 +187,7 @@ async def test_unreachable_server_is_a_transport_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         where = f"127.0.0.1:{taken.getsockname()[1]}"
-        chat = OpenAIChat(model="m", base_url=f"http://user:word@{where}/v1")
+        chat = OpenAIChat(routes("m"), base_url=f"http://user:word@{where}/v1")
         error = await failure(chat)
         await chat.aclose()
     assert isinstance(error, TransportError)
@@ -193,7 +197,7 @@ async def test_unreachable_server_is_a_transport_error() -> None:
 
 async def test_slow_server_is_a_transport_error(server: ModelServer) -> None:
     """A call that outlasts the timeout is given up, and is retryable."""
-    chat = OpenAIChat(model="m", api_key=KEY, base_url=server.base_url, timeout=0.2)
+    chat = OpenAIChat(routes("m"), api_key=KEY, base_url=server.base_url, timeout=0.2)
     with server.hold():
         error = await failure(chat)
     await chat.aclose()
@@ -259,7 +263,7 @@ async def test_refusals_say_what_to_fix(server: ModelServer, chat: OpenAIChat, s
 
 async def test_missing_key_is_named(server: ModelServer) -> None:
     """Without a key the advice is to set one, not to correct it; a fast model's setting is named for it."""
-    chat = OpenAIChat(model="m", base_url=server.base_url)
+    chat = OpenAIChat(routes("m"), base_url=server.base_url)
     assert "set OPENAI_API_KEY" in str(await failure(chat))
     server.fail(Fault(404))
     with pytest.raises(RequestRejected, match="TENURE_FAST_MODEL"):
@@ -316,10 +320,10 @@ async def test_unusable_answers(server: ModelServer, chat: OpenAIChat, fault: Fa
 async def test_parallel_calls_share_the_ladder() -> None:
     """Calls that probe at the same time all succeed and agree on the rung."""
     with ModelServer(json_schema=False) as server:
-        chat = OpenAIChat(model="m", base_url=server.base_url)
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
         answers = await asyncio.gather(*(ask(chat) for _ in range(5)))
         assert len(answers) == 5
-        assert chat.rung("main") == "json_object"
+        assert chat.capabilities("title_writer", "main").rung == "json_object"
         await chat.aclose()
 
 
@@ -331,7 +335,7 @@ async def test_injected_client_carries_the_calls(server: ModelServer) -> None:
         seen.append(request.url.path)
 
     async with httpx.AsyncClient(event_hooks={"request": [note]}) as client:
-        chat = OpenAIChat(model="m", api_key=KEY, base_url=server.base_url, http_client=client)
+        chat = OpenAIChat(routes("m"), api_key=KEY, base_url=server.base_url, http_client=client)
         await ask(chat)
     assert seen == ["/v1/chat/completions"]
 
@@ -348,9 +352,9 @@ async def test_settings_make_the_back_end(server: ModelServer) -> None:
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: OpenAIChat(model="m", base_url="localhost:8000"), "OPENAI_BASE_URL"),
-        (lambda: OpenAIChat(model="m", api_key="sk-…"), "OPENAI_API_KEY"),
-        (lambda: OpenAIChat(model="m", api_key="sk-a\nb"), "OPENAI_API_KEY"),
+        (lambda: OpenAIChat(routes("m"), base_url="localhost:8000"), "OPENAI_BASE_URL"),
+        (lambda: OpenAIChat(routes("m"), api_key="sk-…"), "OPENAI_API_KEY"),
+        (lambda: OpenAIChat(routes("m"), api_key="sk-a\nb"), "OPENAI_API_KEY"),
     ],
 )
 def test_impossible_settings_are_refused_at_once(make: Callable[[], OpenAIChat], named: str) -> None:

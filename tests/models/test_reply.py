@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tenure.algorithms.budget import estimated_tokens
 from tenure.models.chat import Completion, Spent, UnusableAnswer
 from tenure.models.reply import Reply
 
@@ -32,7 +33,7 @@ def reply(message: dict[str, Any], finish: str | None = "stop") -> Reply:
 )
 def test_text_is_found_wherever_it_is(message: dict[str, Any]) -> None:
     """Content comes first, then a call's arguments, then the reasoning."""
-    assert reply(message).completion("m") == Completion("said", "m-1", Spent(3, 4))
+    assert reply(message).completion("m", 7) == Completion("said", "m-1", Spent(3, 4))
 
 
 @pytest.mark.parametrize(
@@ -48,28 +49,28 @@ def test_text_is_found_wherever_it_is(message: dict[str, Any]) -> None:
 def test_unusable_answers_have_a_reason_and_a_price(message: dict[str, Any], finish: str, reason: str) -> None:
     """An answer with nothing to read says why, and what it cost."""
     with pytest.raises(UnusableAnswer) as unusable:
-        reply(message, finish).completion("m")
+        reply(message, finish).completion("m", 7)
     error = unusable.value
     assert (error.reason, error.model, error.spent) == (reason, "m-1", Spent(3, 4))
 
 
 def test_missing_parts_have_defaults() -> None:
-    """A server that names neither model nor usage nor ending is read all the same."""
+    """A server that names neither model nor usage nor ending is read all the same, its tokens estimated."""
     bare = Reply.model_validate({"choices": [{"message": {"content": "said"}}]})
-    assert bare.completion("asked") == Completion("said", "asked", Spent())
+    assert bare.completion("asked", 7) == Completion("said", "asked", Spent(7, estimated_tokens("said")))
 
 
 @pytest.mark.parametrize("choices", [[], None, [{}]])
 def test_no_choice_is_unusable(choices: object) -> None:
     """Choices that are empty, null or without a message hold nothing to read."""
     with pytest.raises(UnusableAnswer, match="answer without content"):
-        Reply.model_validate({"choices": choices}).completion("m")
+        Reply.model_validate({"choices": choices}).completion("m", 7)
 
 
 def test_tool_calls_are_told_apart() -> None:
     """The completion keeps that the answer came as a tool call."""
     message = {"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
-    assert reply(message, "tool_calls").completion("m").finish == "tool_calls"
+    assert reply(message, "tool_calls").completion("m", 7).finish == "tool_calls"
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tenure.models.openai_chat import OpenAIChat
 from tenure.models.structured import NotReadable, answer, read
 from tenure.roles.base import Evidence, Message, Role, RoleInput, RoleOutput, mark_passages
 from tests.model_server import Fault, ModelServer
+from tests.models.routes import routes
 
 
 class Ask(RoleInput):
@@ -62,7 +63,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 async def chat(server: ModelServer) -> AsyncIterator[OpenAIChat]:
-    made = OpenAIChat(model="m", base_url=server.base_url)
+    made = OpenAIChat(routes("m"), base_url=server.base_url)
     yield made
     await made.aclose()
 
@@ -149,7 +150,7 @@ async def test_other_errors_go_to_the_caller(
 async def test_too_much_evidence_is_halved_from_the_tail() -> None:
     """A prompt that is too long is asked again with the best half, under the same numbers."""
     with ModelServer(context_tokens=500) as server:
-        chat = OpenAIChat(model="m", base_url=server.base_url)
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
         decided = await decide(chat, evidence(14))
         await chat.aclose()
     sent = [request.json["messages"][1]["content"] for request in server.requests]
@@ -162,7 +163,7 @@ async def test_too_much_evidence_is_halved_from_the_tail() -> None:
 async def test_a_prompt_that_never_fits_is_rejected(count: int) -> None:
     """When one passage is left and it still does not fit, the advice is another model."""
     with ModelServer(context_tokens=3) as server:
-        chat = OpenAIChat(model="m", base_url=server.base_url)
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
         with pytest.raises(RequestRejected, match="longer context"):
             await decide(chat, evidence(count))
         await chat.aclose()
@@ -173,7 +174,7 @@ async def test_a_re_ask_that_outgrows_the_window_goes_to_the_twin() -> None:
     """A bad answer so long that it does not fit back in does not cost the role its evidence."""
     with ModelServer(context_tokens=100) as server:
         server.on("judge", "blah " * 400)
-        chat = OpenAIChat(model="m", base_url=server.base_url)
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
         decided = await decide(chat)
         await chat.aclose()
     assert (decided.model, decided.degraded) == ("offline", "answer did not fit the schema")
