@@ -28,6 +28,8 @@ def deliver(result: Result, arguments: Namespace) -> int:
         print_json(result.model_dump(mode="json"))
     elif output is None:
         print_markdown(_text(result, "md"))
+    if result.status == "failed":
+        say(f"error: {result.decisions[-1]}")
     return NO_EVIDENCE if result.status == "finished_early" and not result.sections else EXIT_CODES[result.status]
 
 

@@ -9,10 +9,11 @@ import asyncio
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from workflows import search_attributes
 from workflows.calls import Calls
+from workflows.failures import cause
 from workflows.research import ResearchWorkflow
 from workflows.steering import Steered, send
 
@@ -70,7 +71,8 @@ class AgentWorkflow(Steered):
         except BaseException as error:
             self._fail(error)
             raise
-        self._show(phase="done", status=result.status, last=f"ended: {result.status}")
+        why = result.decisions[-1] if result.status == "failed" else None
+        self._show(phase="done", status=result.status, error=why, last=f"ended: {result.status}")
         await workflow.wait_condition(workflow.all_handlers_finished)
         return result
 
@@ -248,7 +250,7 @@ class AgentWorkflow(Steered):
         if is_cancelled_exception(error):
             self._show(status="cancelled", last="cancelled")
         else:
-            self._show(status="failed", error=_cause(error), last="failed")
+            self._show(status="failed", error=cause(error), last="failed")
 
     def _show(
         self,
@@ -292,11 +294,3 @@ def _ingested(report: IngestReport) -> str:
     if report.added or report.changed or report.removed:
         told += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
     return f"{told}, {report.skipped_total} not readable." if report.skipped_total else f"{told}."
-
-
-def _cause(error: BaseException) -> str:
-    """Return the one line that matters of a chain of failures."""
-    inner = error
-    while isinstance(inner, ActivityError | ChildWorkflowError) and inner.__cause__ is not None:
-        inner = inner.__cause__
-    return inner.message if isinstance(inner, ApplicationError) else str(inner)

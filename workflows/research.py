@@ -12,6 +12,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
 
 from workflows.calls import Calls
+from workflows.failures import cause
 from workflows.section import SectionWorkflow, report
 from workflows.steering import Steered, send
 
@@ -65,6 +66,7 @@ class ResearchWorkflow(Steered):
         self.offered: set[tuple[str, str]] = set()
         self.heeded: dict[str, list[str]] = {}
         self.content = False
+        self.failure = ""
 
     @workflow.run
     async def run(self, request: ResearchRequest) -> ReportDraft:
@@ -77,10 +79,24 @@ class ResearchWorkflow(Steered):
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
             # A cancelled activity or child that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
-                raise
-        draft = await self._compose()
+                self._give_up(error)
+        try:
+            draft = await self._compose()
+        except ActivityError as error:
+            self._give_up(error)
+            draft = await self._compose()
         await workflow.wait_condition(workflow.all_handlers_finished)
         return draft
+
+    def _give_up(self, error: BaseException) -> None:
+        """Go on to what can be done without the call that failed for good: hours of work are not thrown away.
+
+        Raises:
+            BaseException: the error itself, where nothing is written yet or somebody cancels from outside.
+        """
+        if is_cancelled_exception(error) or not manuscript.sections(self.topics, self.results):
+            raise error
+        self.failure = cause(error)
 
     async def _spiral(self) -> None:
         await self._outline()
@@ -231,10 +247,7 @@ class ResearchWorkflow(Steered):
 
     async def _failed(self, topic: Topic, error: ChildWorkflowError) -> SectionResult:
         """Describe a section that was given up or failed; its siblings go on."""
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        note = "it was cancelled" if is_cancelled_exception(error) else str(cause)
+        note = "it was cancelled" if is_cancelled_exception(error) else cause(error)
         await self._tell_topic(TopicProgress(topic=topic.heading, phase="failed"), f"{topic.heading}: {note}")
         done = "revised" if topic.heading in self.results else "written"
         return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not {done}: {note}")
@@ -269,10 +282,10 @@ class ResearchWorkflow(Steered):
         return [*found, *(c for c in heard if (c.critique, c.topic) not in self.offered)]
 
     async def _compose(self) -> ReportDraft:
-        """Give the report its title and abstract; a cancelled one gets by without."""
+        """Give the report its title and abstract; one that is cancelled or has failed gets by without."""
         sections = manuscript.sections(self.topics, self.results)
         title, abstract = heading(self.request.question), Draft()
-        if sections and not self.cancelled:
+        if sections and not self.cancelled and not self.failure:
             await self._tell("compose")
             named, abstract = await asyncio.gather(
                 self.calls.role(
@@ -308,6 +321,8 @@ class ResearchWorkflow(Steered):
     def _status(self, written: bool) -> ResultStatus:
         if self.cancelled:
             return "cancelled"
+        if self.failure:
+            return "failed"
         if self.finishing:
             return "finished_early"
         return "done" if written else "no_evidence"
@@ -315,6 +330,8 @@ class ResearchWorkflow(Steered):
     def _why_ended(self) -> str:
         if self.cancelled:
             return "Ended because a person cancelled the run."
+        if self.failure:
+            return f"Ended because a step failed for good: {self.failure}"
         if self.finishing:
             return "Ended because a person asked to finish."
         return manuscript.why_ended(self.revisions, self.content)

@@ -5,8 +5,10 @@ person who asks to finish. Evidence that a search adds stays with the section fo
 """
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.calls import Calls
+from workflows.failures import cause
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
@@ -37,6 +39,7 @@ class SectionWorkflow(Steered):
         self.reviews: list[str] = []
         self.rounds = 0
         self.phase: SectionPhase = "waiting"
+        self.note = ""
 
     @workflow.run
     async def run(self, request: SectionRequest) -> SectionResult:
@@ -45,8 +48,13 @@ class SectionWorkflow(Steered):
             await self._first_draft()
         else:
             await self._refine([c.critique for c in request.critiques], [c.query for c in request.critiques])
-        while self.draft.claims and await self._improve():
-            self.rounds += 1
+        try:
+            while self.draft.claims and await self._improve():
+                self.rounds += 1
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            self.note = f"“{request.topic.heading}” was not improved any further: {cause(error)}"
         await self._tell("done" if self.draft.claims else "no_evidence")
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._result()
@@ -195,7 +203,7 @@ class SectionWorkflow(Steered):
             wishes=tuple(self.taken),
             usage=self.calls.usage,
             degraded=tuple(self.calls.degraded),
-            note="" if written else f"Nothing on “{self.request.topic.heading}” was found in the corpora.",
+            note=self.note if written else f"Nothing on “{self.request.topic.heading}” was found in the corpora.",
         )
 
 

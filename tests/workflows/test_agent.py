@@ -509,6 +509,36 @@ async def test_a_rejected_router_call_fails_the_run_with_one_line(serving: Servi
     assert progress.error == "the key is wrong; set OPENAI_API_KEY"
 
 
+@pytest.mark.parametrize("role", ["report_reflector", "title_writer", "abstract_writer"])
+async def test_a_key_that_expires_half_way_leaves_what_is_written(serving: Serving, role: str) -> None:
+    """A call that fails for good after sections are written ends the run as failed, with them and with the reason."""
+
+    async def refuse(prompt: str) -> Any:
+        raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
+
+    async with serving(ScriptedChat(story(**{role: refuse})), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        result = await asyncio.wait_for(handle.result(), PATIENCE)
+        progress = await handle.query(AgentWorkflow.progress)
+
+    assert (result.status, [section.topic for section in result.sections]) == ("failed", ["Bread", "Cheese"])
+    assert result.decisions[-1] == "Ended because a step failed for good: the key is wrong; set OPENAI_API_KEY"
+    assert (progress.status, progress.error) == ("failed", result.decisions[-1])
+
+
+async def test_a_section_that_cannot_be_reviewed_is_kept(serving: Serving) -> None:
+    """A draft outlives the call that should have improved it, with a note that says why it was not."""
+
+    async def refuse(prompt: str) -> Any:
+        raise RequestRejected("no such model", status=404)
+
+    async with serving(ScriptedChat(story(section_reviewer=refuse)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert (result.status, [section.topic for section in result.sections]) == ("done", ["Bread", "Cheese"])
+    assert "“Bread” was not improved any further: no such model" in result.notes
+
+
 async def test_a_passing_outage_is_retried_by_temporal(serving: Serving) -> None:
     """A transport error is tried again after the delay the server asked for, and the run goes on."""
     calls = iter(range(10))
