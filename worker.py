@@ -88,6 +88,9 @@ def workers(
     knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
     methods = activity_methods(chat_model(settings), knowledge)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}
+    # A model call waits for the network: as many at a time as may be with the server, so that none holds a
+    # slot here for which another worker's server has room. Twins compute: as many as there are threads.
+    slots = {MODEL_QUEUE: settings.model_concurrency} if settings.uses_model else {}
     return [
         Worker(
             client,
@@ -95,7 +98,7 @@ def workers(
             workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
             activities=methods[queue],
             activity_executor=threads,
-            max_concurrent_activities=_THREADS,
+            max_concurrent_activities=slots.get(queue, _THREADS),
             max_task_queue_activities_per_second=rate.get(queue),
             workflow_runner=runner(),
             graceful_shutdown_timeout=GRACE,
