@@ -88,9 +88,6 @@ def workers(
     knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
     methods = activity_methods(chat_model(settings), knowledge)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}
-    # A model call waits for the network: as many at a time as may be with the server, so that none holds a
-    # slot here for which another worker's server has room. Twins compute: as many as there are threads.
-    slots = {MODEL_QUEUE: settings.model_concurrency} if settings.uses_model else {}
     return [
         Worker(
             client,
@@ -98,7 +95,7 @@ def workers(
             workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
             activities=methods[queue],
             activity_executor=threads,
-            max_concurrent_activities=slots.get(queue, _THREADS),
+            max_concurrent_activities=slots(settings, queue),
             max_task_queue_activities_per_second=rate.get(queue),
             workflow_runner=runner(),
             graceful_shutdown_timeout=GRACE,
@@ -107,6 +104,15 @@ def workers(
         )
         for queue in queues
     ]
+
+
+def slots(settings: Settings, queue: str) -> int:
+    """Return how many activities of a queue run here at the same time.
+
+    A model call waits for the network: as many as may be with the model's server, so that few hold a slot only
+    to wait for it. Everything else computes: as many as there are threads.
+    """
+    return settings.model_concurrency if queue == MODEL_QUEUE and settings.uses_model else _THREADS
 
 
 def chat_model(settings: Settings) -> ChatModel | None:
@@ -124,7 +130,9 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     client = await connect(settings)
-    with ThreadPoolExecutor(max_workers=_THREADS * len(queues), thread_name_prefix="activity") as threads:
+    # Threads are made when they are needed; calls of models need none.
+    most = sum(slots(settings, queue) for queue in queues)
+    with ThreadPoolExecutor(max_workers=most, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
             for worker in workers(client, settings, queues, threads):
                 await running.enter_async_context(worker)

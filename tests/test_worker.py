@@ -8,7 +8,7 @@ import pytest
 from tenure.settings import Settings
 from tests.roles.cases import CASES
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, build_parser, chat_model, main, parse_queues
+from worker import WORKFLOWS, activity_methods, build_parser, chat_model, main, parse_queues, slots
 from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
 
 
@@ -68,6 +68,14 @@ def test_a_configured_model_is_used() -> None:
 
     assert chat is not None
     assert chat.name == "openai"
+
+
+@pytest.mark.parametrize(("address", "calls"), [(None, 8), ("http://127.0.0.1:9/v1", 40)])
+def test_model_calls_have_as_many_slots_as_requests(address: str | None, calls: int) -> None:
+    """With a model hardly a call takes a slot only to wait for a request to end; what computes has a thread each."""
+    settings = Settings(openai_api_key=None, openai_base_url=address, model_concurrency=40)
+
+    assert [slots(settings, queue) for queue in (MODEL_QUEUE, EMBED_QUEUE, TENURE_QUEUE)] == [calls, 8, 8]
 
 
 def test_a_worker_without_a_server_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
