@@ -7,11 +7,12 @@ import subprocess
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
+from pydantic import TypeAdapter
 from rich.table import Table
 from rich.text import Text
 from temporalio.service import RPCError
@@ -23,6 +24,7 @@ from commands.place import locate
 from commands.session import open_session
 from commands.terminal import print_json, print_table
 from commands.texts import one_line
+from tenure.contracts.trial import ChatTrial, EmbeddingTrial, ModelTrial
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.stack import local, server
@@ -35,14 +37,12 @@ LEAST_PYTHON = (3, 11)
 LEAST_DISK = 2 * 1024**3
 """Free bytes below which a run over many documents may not fit."""
 
-EMBEDDING_SECONDS = 120
+TRIAL_SECONDS = 300
+"""How long trying all models of a kind may take: local servers load one after the other."""
 
-_TRY_EMBEDDING = (
-    "from tenure.models.embedding import embedding_model\n"
-    "from tenure.settings import Settings\n"
-    "model = embedding_model(Settings())\n"
-    "print(model.embed(['a sentence to try it with']).shape[1])\n"
-)
+_STRUCTURED = {"json_schema": "strict JSON schema", "json_object": "JSON mode", "text": "schema by prompt only"}
+
+T = TypeVar("T", bound=ModelTrial)
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,20 @@ class Check:
     level: Level
     message: str
     """What was found and, where it is not well, what to do."""
+    figures: Mapping[str, object] = field(default_factory=dict)
+    """The same as values, for programs."""
+
+    @property
+    def json(self) -> dict[str, object]:
+        """The finding as one object."""
+        return {"name": self.name, "level": self.level, "message": self.message, **self.figures}
 
 
 def doctor(arguments: Namespace, settings: Settings) -> int:
     """Run `doctor`: 4 where a check failed."""
-    checks = [check(settings) for check in _CHECKS]
+    checks = [*(check(settings) for check in _CHECKS), *check_models(settings), check_prices(settings)]
     if arguments.json:
-        print_json([asdict(check) for check in checks])
+        print_json([check.json for check in checks])
     else:
         print_table(_table(checks))
     return 4 if any(check.level == "fail" for check in checks) else 0
@@ -147,38 +154,69 @@ def check_worker(settings: Settings) -> Check:
 
 
 def check_embedding(settings: Settings) -> Check:
-    """Embed a sentence, in a process of its own: a broken library must not take the doctor along."""
-    root = Path(local.default_worker()[1]).parent
-    name = settings.embedding_model or "all-MiniLM-L6-v2, embedded"
-    environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
-    command = [sys.executable, "-c", _TRY_EMBEDDING]
+    """Embed a sentence."""
     try:
-        tried = subprocess.run(command, capture_output=True, text=True, timeout=EMBEDDING_SECONDS, env=environment)
-    except subprocess.TimeoutExpired:
-        return Check("embedding model", "fail", f"{name}: no vector within {EMBEDDING_SECONDS} s")
-    if tried.returncode:
-        lines = tried.stderr.strip().splitlines() or [f"ended with code {tried.returncode}"]
-        return Check("embedding model", "fail", f"{name}: {one_line(lines[-1], 200)}")
-    return Check("embedding model", "ok", f"{name}, {tried.stdout.split()[-1]} dimensions")
+        (tried,) = _tried("embedding", EmbeddingTrial, settings)
+    except _NoTrial as error:
+        name = settings.embedding_model or "the embedded model"
+        return Check("embedding model", "fail", f"{name}: {error}")
+    if tried.problem:
+        return Check("embedding model", "fail", f"{tried.model}: {tried.problem}", _figures(tried))
+    found = f"{tried.model}: {tried.dimensions} dimensions, in {tried.seconds:.1f} s"
+    return Check("embedding model", "ok", found, _figures(tried))
 
 
-def check_model(settings: Settings) -> Check:
-    """Ask the chat server for its models, where one is configured."""
+def check_models(settings: Settings) -> list[Check]:
+    """Ask every chat model for a word, where one is configured."""
     if not settings.uses_model:
-        return Check("chat model", "ok", "none configured: the offline twins answer (OPENAI_API_KEY, OPENAI_BASE_URL)")
-    import openai
-
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none"
+        advice = "none configured: the offline twins answer (OPENAI_API_KEY, OPENAI_BASE_URL)"
+        return [Check("chat model", "ok", advice)]
     try:
-        with openai.OpenAI(api_key=key, base_url=settings.openai_base_url, max_retries=0, timeout=15) as client:
-            offered = {model.id for model in client.models.list()}
-    except openai.OpenAIError as error:
-        where = settings.openai_base_url or "the OpenAI API"
-        return Check("chat model", "fail", f"{where}: {one_line(str(error), 150)}: check OPENAI_BASE_URL and the key")
-    missing = [name for name in settings.chat_models if name not in offered]
-    if missing:
-        return Check("chat model", "warn", f"the server does not list {', '.join(missing)}: set TENURE_MODEL")
-    return Check("chat model", "ok", settings.model)
+        return [_of_chat(trial) for trial in _tried("chat", ChatTrial, settings)]
+    except _NoTrial as error:
+        return [Check("chat model", "fail", str(error))]
+
+
+def _of_chat(tried: ChatTrial) -> Check:
+    """Say what the trial of a chat model has shown."""
+    if tried.problem:
+        level: Level = "warn" if tried.answered else "fail"
+        return Check("chat model", level, f"{tried.model}: {tried.problem}", _figures(tried))
+    streams = "streams" if tried.streams else "does not stream"
+    if tried.first_token_seconds is not None:
+        streams += f" (first token after {tried.first_token_seconds:.1f} s)"
+    size = "not told" if tried.context_tokens is None else f"{tried.context_tokens:,} tokens"
+    held = _STRUCTURED[tried.structured_output or "text"]
+    found = f"{tried.model}: answered in {tried.seconds:.1f} s, {held}, {streams}, context {size}"
+    return Check("chat model", "ok", found, _figures(tried))
+
+
+def _figures(tried: ModelTrial) -> dict[str, object]:
+    """Return what a trial has shown, for JSON."""
+    return tried.model_dump(exclude={"problem", "answered"}, round_trip=True)
+
+
+def _tried(kind: str, found: type[T], settings: Settings) -> list[T]:
+    """Try the models of a kind in a process of its own: a broken library must not take the doctor along.
+
+    Raises:
+        _NoTrial: nothing came of it.
+    """
+    root = Path(local.default_worker()[1]).parent
+    command = [sys.executable, "-m", "tenure.models.trial", kind]
+    environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
+    try:
+        tried = subprocess.run(command, capture_output=True, timeout=TRIAL_SECONDS, env=environment)
+    except subprocess.TimeoutExpired:
+        raise _NoTrial(f"no answer within {TRIAL_SECONDS} s") from None
+    if tried.returncode:
+        lines = tried.stderr.decode(errors="replace").strip().splitlines() or [f"ended with code {tried.returncode}"]
+        raise _NoTrial(one_line(lines[-1], 200))
+    return TypeAdapter(list[found]).validate_json(tried.stdout)  # type: ignore[valid-type]
+
+
+class _NoTrial(Exception):
+    """The process that tries models broke; the message says how."""
 
 
 def check_prices(settings: Settings) -> Check:
@@ -203,8 +241,6 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
     check_server,
     check_worker,
     check_embedding,
-    check_model,
-    check_prices,
 )
 
 

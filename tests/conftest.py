@@ -18,7 +18,8 @@ from temporalio.worker import Worker
 from activities.heartbeat import PACE
 from tenure.contracts.result import Result
 from tenure.contracts.run import RunRequest
-from tests.worlds import MemoryKnowledge, ScriptedChat
+from tenure.models.chat import ChatModel
+from tests.worlds import MemoryKnowledge
 from worker import WORKFLOWS, activity_methods, runner
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
@@ -59,7 +60,7 @@ def cached_workflows(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-Serving = Callable[[ScriptedChat | None, MemoryKnowledge], AbstractAsyncContextManager["Stage"]]
+Serving = Callable[[ChatModel | None, MemoryKnowledge], AbstractAsyncContextManager["Stage"]]
 
 
 class Stage:
@@ -80,7 +81,7 @@ def serving(server: WorkflowEnvironment, cached_workflows: int) -> Serving:
     """Return a context manager that serves a world with the real workflows and activities."""
 
     @asynccontextmanager
-    async def serve(chat: ScriptedChat | None, knowledge: MemoryKnowledge) -> AsyncIterator[Stage]:
+    async def serve(chat: ChatModel | None, knowledge: MemoryKnowledge) -> AsyncIterator[Stage]:
         namespace_client = server.client
         methods = activity_methods(chat, knowledge)  # type: ignore[arg-type]
         with ThreadPoolExecutor(8) as threads:

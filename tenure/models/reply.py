@@ -13,12 +13,14 @@ from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, W
 from tenure.algorithms.budget import estimated_tokens
 from tenure.models.chat import Completion, Finish, Spent, UnusableAnswer
 
-_CUT = "answer cut off at the length limit"
+CUT_OFF = "answer cut off at the length limit"
+"""Why an answer ends in the middle, or before it has begun."""
+
 _FILTERED = "answer stopped by the content filter"
 _ENDINGS = {
-    "length": _CUT,
-    "max_tokens": _CUT,
-    "model_length": _CUT,
+    "length": CUT_OFF,
+    "max_tokens": CUT_OFF,
+    "model_length": CUT_OFF,
     "content_filter": _FILTERED,
     "safety": _FILTERED,
 }

@@ -1,6 +1,7 @@
 """The command line as a process, against a real server and a stand-in worker."""
 
 import json
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from tenure.contracts.result import Result
 from tenure.stack import local
 from tests.commands.conftest import CommandLine, no_stack
+from tests.model_server import Fault, ModelServer
 
 
 def error_line(text: str) -> str:
@@ -266,6 +268,32 @@ def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     assert found["Temporal server"]["level"] == "fail"
     assert found["chat model"]["level"] == "fail"
     assert "check OPENAI_BASE_URL" in found["chat model"]["message"]
+
+
+def test_doctor_tries_every_model(tmp_path: Path) -> None:
+    """Each chat model and the embedding model are asked, and what they showed is a line and fields."""
+    with ModelServer(models={"large": 32_000, "small": None}, dimensions=48, json_schema=False) as model:
+        extra = model.environment | {
+            "TENURE_MODEL": "large",
+            "TENURE_FAST_MODEL": "small",
+            "TENURE_EMBEDDING_MODEL": "e",
+        }
+        found = json.loads(no_stack(tmp_path / "home")("doctor", "--json", extra=extra).stdout)
+        model.fail(Fault(401), Fault(401), Fault(401))
+        refused = no_stack(tmp_path / "home")("doctor", extra=extra)
+
+    large, small = (check for check in found if check["name"] == "chat model")
+    (embedding,) = (check for check in found if check["name"] == "embedding model")
+    assert re.fullmatch(
+        r"large: answered in [\d.]+ s, JSON mode, streams \(first token after [\d.]+ s\), context 32,000 tokens",
+        large["message"],
+    )
+    assert (large["level"], large["structured_output"], large["context_tokens"]) == ("ok", "json_object", 32_000)
+    assert (small["model"], small["setting"], small["context_tokens"]) == ("small", "TENURE_FAST_MODEL", None)
+    assert small["seconds"] > 0
+    assert (embedding["model"], embedding["dimensions"]) == ("e", 48)
+    assert refused.returncode == 4
+    assert refused.stdout.count("a key is needed: set OPENAI_API_KEY") == 3
 
 
 @pytest.fixture

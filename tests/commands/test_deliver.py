@@ -7,12 +7,15 @@ import pytest
 from commands.deliver import deliver
 from tenure.contracts.base import RunId
 from tenure.contracts.result import Result
+from tenure.contracts.run import Usage
 
 FAILED = Result(
     id=RunId("r"),
     mode="RESEARCH",
     question="Why?",
     title="Half a report",
+    abstract="",
+    usage=Usage(),
     decisions=("Ended because a step failed for good: OPENAI_API_KEY is not accepted",),
     status="failed",
 )
