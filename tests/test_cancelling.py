@@ -78,6 +78,30 @@ async def test_a_stopped_run_hangs_up(
     assert status == ("cancelled" if stop is signalled else None)
 
 
+async def test_a_stopped_run_hangs_up_in_the_middle_of_a_stream(
+    serving: Serving, model: ModelServer, chat: OpenAIChat
+) -> None:
+    """An answer that is coming in is given up as well, and the rest of it is never made."""
+    async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
+        with model.hold("section_writer", after_events=2) as gate:
+            handle = await stage.start(REQUEST)
+            assert await asyncio.to_thread(gate.arrived.wait, 50)
+            await handle.signal("cancel")
+            await hung_up(model)
+        result = await handle.result()
+
+    assert [request.schema_name for request in model.abandoned] == ["section_writer"]
+    assert result.status == "cancelled"
+
+
+async def hung_up(model: ModelServer) -> None:
+    """Wait until a client has left before its answer was there."""
+    while True:
+        if model.abandoned:
+            return
+        await asyncio.sleep(0.01)
+
+
 async def nothing_in_flight(model: ModelServer) -> None:
     """Wait until no client waits for an answer."""
     while True:
