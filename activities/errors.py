@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import NoReturn
 
+from temporalio import activity
 from temporalio.exceptions import ApplicationError, CancelledError
 
 from tenure.knowledge.errors import CommitConflict, CorruptTable, IngestCancelled, KnowledgeError, ReaderFailed
@@ -22,6 +23,11 @@ KNOWLEDGE_REFUSED = "KnowledgeRefused"
 """The knowledge base refuses the request as it is."""
 PATH_MISSING = "PathMissing"
 """A path that was to be read does not exist on the worker's machine."""
+
+SHORT = 1.0
+"""Seconds below which a delay is as good as none."""
+BELIEVED = 5
+"""Attempts of a call that may follow each other at once, where the server says so."""
 
 PASSING = (CommitConflict, CorruptTable, ReaderFailed)
 """What may be over a moment later: other writers, half-written tables, a machine without memory for a process."""
@@ -55,6 +61,16 @@ def raise_for_model(error: ModelError) -> NoReturn:
         ApplicationError: always; retryable, after the server's own delay, for a transport error.
     """
     if isinstance(error, TransportError):
-        delay = timedelta(seconds=error.retry_after) if error.retry_after is not None else None
-        raise ApplicationError(str(error), type=MODEL_UNAVAILABLE, next_retry_delay=delay) from None
+        raise ApplicationError(str(error), type=MODEL_UNAVAILABLE, next_retry_delay=_delay(error)) from None
     raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from None
+
+
+def _delay(error: TransportError) -> timedelta | None:
+    """Return the server's own delay; None for Temporal's, which grows from attempt to attempt.
+
+    A server that says "at once" time after time is not believed for ever, or an outage becomes a storm.
+    """
+    wait = error.retry_after
+    if wait is None or (wait < SHORT and activity.in_activity() and activity.info().attempt > BELIEVED):
+        return None
+    return timedelta(seconds=wait)

@@ -206,8 +206,6 @@ class OpenAIChat:
                 return await stream.read(response.iter_bytes()), stream.first_token_seconds
         except BrokenStream as broken:
             raise TransportError(f"{self._server.where} {broken}") from None
-        except httpx.TimeoutException:
-            raise TimeoutError from None
         except httpx.HTTPError as error:
             raise TransportError(f"{self._server.where} broke off: {self._server.shown(error)}") from None
 

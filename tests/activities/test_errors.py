@@ -1,5 +1,6 @@
 """What errors of the model layer mean to Temporal."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -27,6 +28,22 @@ def test_a_transport_error_is_retried_when_the_server_said(seconds: float | None
         raise_for_model(TransportError("busy", status=429, retry_after=seconds))
 
     assert (caught.value.type, caught.value.non_retryable) == (MODEL_UNAVAILABLE, False)
+    assert delay == caught.value.next_retry_delay
+
+
+@pytest.mark.parametrize(
+    ("attempt", "seconds", "delay"),
+    [(5, 0.02, timedelta(seconds=0.02)), (6, 0.02, None), (6, 0.0, None), (6, 30.0, timedelta(seconds=30))],
+)
+def test_a_server_that_always_says_at_once_is_not_believed(
+    attempt: int, seconds: float, delay: timedelta | None
+) -> None:
+    """After some attempts without a pause Temporal's growing one counts, and a longer one of the server still does."""
+    environment = ActivityEnvironment()
+    environment.info = replace(environment.info, attempt=attempt)
+    with pytest.raises(ApplicationError) as caught:
+        environment.run(raise_for_model, TransportError("busy", status=429, retry_after=seconds))
+
     assert delay == caught.value.next_retry_delay
 
 

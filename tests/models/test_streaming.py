@@ -99,6 +99,17 @@ async def test_tokens_are_told_while_they_come(server: ModelServer, chat: OpenAI
     assert 0 < first < estimated_tokens(given.text)
 
 
+async def test_more_tokens_are_told_as_time_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told again a while later counts all that has arrived by then."""
+    monkeypatch.setattr("tenure.models.streaming.TOLD_SECONDS", 0.0)
+    told: list[int] = []
+    events = (delta(content="some words "), delta(content="and more of them"), delta("stop"))
+    await Stream(told.append, 1.0).read(pieces(*(f"data: {json.dumps(event)}\n\n".encode() for event in events)))
+
+    assert told[0] < told[1]
+    assert told[-1] == estimated_tokens("some words and more of them")
+
+
 @pytest.mark.parametrize(
     "fault",
     [
