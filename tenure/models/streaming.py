@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from tenure.algorithms.budget import estimated_tokens
-from tenure.models.reply import Call, Choice, Reply, Said, ToolCall
+from tenure.models.reply import Call, Choice, Failure, Reply, Said, ToolCall, Usage
 
 TOLD_SECONDS: Final = 0.5
 """How often it is told how much has arrived."""
@@ -51,7 +51,9 @@ class Assembly:
     """The answer as far as it is there."""
 
     def __init__(self) -> None:
-        self._whole = Reply()
+        self._model: str | None = None
+        self._usage: Usage | None = None
+        self._error: Failure | None = None
         self._finish: str | None = None
         self._spoken: list[str] = []
         self._refused: list[str] = []
@@ -78,21 +80,18 @@ class Assembly:
     @property
     def is_finished(self) -> bool:
         """Whether it was told how the answer ended, or that there is none."""
-        return self._finish is not None or self._whole.error is not None
+        return self._finish is not None or self._error is not None
 
     @property
     def is_billed(self) -> bool:
         """Whether it was told what the answer costs."""
-        return self._whole.billed is not None
+        return self._usage is not None
 
     def add(self, event: Reply) -> None:
         """Take in an event."""
-        known = self._whole
-        self._whole = Reply(
-            model=event.model or known.model,
-            usage=event.usage if event.billed else known.usage,
-            error=event.failure or known.error,
-        )
+        self._model = event.model or self._model
+        self._usage = event.usage if event.billed else self._usage
+        self._error = event.failure or self._error
         for choice in event.choices or ():
             if choice and not choice.index:
                 self._has_choice = True
@@ -113,7 +112,7 @@ class Assembly:
         choices: list[Choice | None] = (
             [Choice(finish_reason=self._finish, message=self.said)] if self._has_choice else []
         )
-        return Reply(model=self._whole.model, choices=choices, usage=self._whole.usage, error=self._whole.error)
+        return Reply(model=self._model, choices=choices, usage=self._usage, error=self._error)
 
 
 class Stream:

@@ -75,7 +75,16 @@ def test_tool_calls_are_told_apart() -> None:
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [({"code": 429, "message": "x"}, 429), ({"code": "503"}, 503), ({"code": "overloaded"}, 502), ("loading", 502)],
+    [
+        ({"code": 429, "message": "x"}, 429),
+        ({"code": "503"}, 503),
+        ({"code": "overloaded"}, 502),
+        ({"code": "context_length_exceeded", "message": None}, 400),
+        ({"type": "invalid_request_error"}, 400),
+        ({"code": None, "type": "rate_limit_error"}, 429),
+        ({"code": ["odd"], "type": {}}, 502),
+        ("loading", 502),
+    ],
 )
 def test_errors_in_a_body_have_a_status(error: object, status: int) -> None:
     """A gateway's error is given the status its code means, a bad gateway's where it means none."""

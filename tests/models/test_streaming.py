@@ -248,7 +248,7 @@ async def test_cancelling_hangs_up(server: ModelServer, chat: OpenAIChat) -> Non
             await call
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\r\n"), min_size=1), max_size=6), st.data())
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1), max_size=6), st.data())
 def test_events_survive_any_cut(texts: list[str], data: st.DataObject) -> None:
     """Wherever the network cuts the bytes, the events are the same; comments and other fields do not disturb."""
     wire = "".join(f": ping\r\nevent: message\ndata: {text}\r\n\r\n" for text in texts).encode()
