@@ -29,6 +29,9 @@ FAMILY_SECONDS = 1.0
 WORKER_GRACE_SECONDS = 20.0
 """How long a run may stand before a worker is missed; one needs some seconds to start."""
 
+START_GRACE_SECONDS = 90.0
+"""The same for a worker whose process lives: on a busy machine its libraries take long to load."""
+
 LOST_SECONDS = 60.0
 """How long the server may be away before following is given up; the run itself is safe."""
 
@@ -130,7 +133,8 @@ async def _watch(
             found = "" if snapshot.progress else what_died(place)
             if snapshot.progress is None and not found:
                 snapshot = replace(snapshot, starting=await is_starting(client, place))
-                if time.monotonic() - began > WORKER_GRACE_SECONDS:
+                grace = START_GRACE_SECONDS if snapshot.starting else WORKER_GRACE_SECONDS
+                if time.monotonic() - began > grace:
                     found = await who_is_missing(client)
             display.show(snapshot)
             if found and found != complaint:
