@@ -14,7 +14,7 @@ from rich.text import Text
 
 from commands.texts import counted, duration, one_line
 from tenure.contracts.corpus import IngestProgress
-from tenure.contracts.run import Progress, TopicProgress, Usage
+from tenure.contracts.run import Progress, TopicProgress
 
 _BAR_WIDTH = 12
 _SHOWN_TROUBLES = 4
@@ -236,7 +236,7 @@ def _parts(snapshot: Snapshot) -> Iterator[RenderableType]:
         yield _topics(progress.topics)
     for writing in snapshot.writings:
         yield Text(writing.line, style="cyan")
-    yield Text(_usage_line(progress.usage), style="dim")
+    yield Text(_usage_line(progress), style="dim")
     if progress.last:
         yield Text(one_line(progress.last, 160), style="dim")
 
@@ -284,11 +284,14 @@ def _headline(progress: Progress) -> str:
     return f"{words} (revision {progress.revision})" if progress.revision else words
 
 
-def _usage_line(usage: Usage) -> str:
-    """Say in one line what was used."""
+def _usage_line(progress: Progress) -> str:
+    """Say in one line what was used, and how much of what is limited."""
+    usage = progress.usage
     tokens = usage.tokens_in + usage.tokens_out
     spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens else "offline"
-    return f"{spent} · {counted(usage.calls, 'call')} · {counted(usage.searches, 'search', 'searches')}"
+    figures = [spent, counted(usage.calls, "call"), counted(usage.searches, "search", "searches")]
+    figures += [f"{usage.cost_usd:.4f} USD"] if usage.cost_usd is not None else []
+    return " · ".join([*figures, *progress.budget])
 
 
 def _ingest_bar(ingest: IngestProgress) -> Table:

@@ -1,6 +1,8 @@
 """The command line's grammar. Imports nothing slow: `--help` and mistakes are answered at once."""
 
 import argparse
+import math
+import re
 from pathlib import Path
 
 EPILOG = """\
@@ -59,6 +61,13 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     start.add_argument("--max-sections", type=_between(1, 12), metavar="N", help="sections of the report at the most")
     start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
     start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")
+    start.add_argument("--max-tokens", type=_between(1, 10**12), metavar="N", help="tokens the run may use")
+    start.add_argument("--max-cost", dest="max_cost_usd", type=_money, metavar="USD", help="money the run may spend")
+    start.add_argument("--max-calls", type=_between(1, 10**9), metavar="N", help="answers of the model at the most")
+    start.add_argument("--max-searches", type=_between(1, 10**9), metavar="N", help="searches at the most")
+    start.add_argument(
+        "--deadline", dest="max_seconds", type=_duration, metavar="30m", help="when to write up what there is: 90s, 2h"
+    )
     _add_output(start)
 
 
@@ -119,6 +128,26 @@ def _text(value: str) -> str:
 def _path(value: str) -> Path:
     """Accept a path, with the shell's `~`."""
     return Path(value).expanduser()
+
+
+def _money(value: str) -> float:
+    """Accept a sum above nothing."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError("must be a sum in US dollars above 0, such as 0.50")
+    return number
+
+
+def _duration(value: str) -> float:
+    """Accept a length of time with its unit; return seconds."""
+    written = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", value.strip())
+    seconds = float(written[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[written[2]] if written else 0.0
+    if not seconds:
+        raise argparse.ArgumentTypeError("must be a length of time such as 90s, 30m, 2h or 1d")
+    return seconds
 
 
 class _between:

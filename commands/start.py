@@ -19,9 +19,11 @@ from commands.place import Place, announce, ensure
 from commands.session import AGENT_WORKFLOW, explained, open_session, register_search_attributes
 from commands.terminal import check_writable, print_json, say, stderr_console
 from commands.texts import one_line, within_bytes
+from tenure.contracts.budget import Price
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
+from tenure.prices import PricesError, dearest, load_prices, unpriced
 from tenure.settings import Settings
 from workflows.queues import TENURE_QUEUE
 from workflows.search_attributes import MODE, PHASE, STATUS
@@ -76,9 +78,31 @@ def details(request: RunRequest, chosen: str) -> str:
 
 def _limits(arguments: Namespace, settings: Settings) -> Limits:
     """Take the limits from the settings and, over them, from the command line."""
-    values = {name: getattr(settings, name) for name in Limits.model_fields}
+    reserving = {"call_output", "dearest"}
+    values = {name: getattr(settings, name) for name in Limits.model_fields if name not in reserving}
     given = {name: getattr(arguments, name, None) for name in values}
-    return Limits.model_validate(values | {name: value for name, value in given.items() if value is not None})
+    chosen = values | {name: value for name, value in given.items() if value is not None}
+    if settings.max_output:
+        chosen["call_output"] = settings.max_output
+    return Limits.model_validate(chosen | {"dearest": _dearest(settings, limited=bool(chosen["max_cost_usd"]))})
+
+
+def _dearest(settings: Settings, *, limited: bool) -> Price | None:
+    """Return the prices by which money is reserved.
+
+    Raises:
+        UsageError: money is limited, and what a model costs is not known.
+    """
+    try:
+        prices = load_prices(settings)
+    except PricesError as error:
+        raise UsageError(str(error)) from error
+    if limited and (unknown := unpriced(settings, prices)):
+        raise UsageError(
+            f"money cannot be limited while the price of {unknown[0]} is not known: "
+            f"add it to {settings.prices_file}, or limit tokens with --max-tokens"
+        )
+    return dearest(settings, prices)
 
 
 async def _run(arguments: Namespace, place: Place, request: RunRequest, chosen: str) -> int:

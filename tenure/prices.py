@@ -9,6 +9,7 @@ Nobody else's list is built in: prices change, contracts differ, and a wrong pri
 """
 
 import tomllib
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -50,6 +51,19 @@ def load_prices(settings: Settings) -> dict[str, Price]:
     except ValueError as error:  # not TOML, with the line; or not even text
         raise PricesError(f"{path} is not TOML: {error}") from None
     return {model: Price(**priced.model_dump()) for model, priced in file.models.items()}
+
+
+def unpriced(settings: Settings, prices: Mapping[str, Price]) -> tuple[str, ...]:
+    """Return the models that may answer and have no known price."""
+    return tuple(model for model in settings.chat_models if model not in prices) if settings.uses_model else ()
+
+
+def dearest(settings: Settings, prices: Mapping[str, Price]) -> Price | None:
+    """Return the highest prices among the models that may answer; None where none of them has one."""
+    known = [prices[model] for model in settings.chat_models if model in prices]
+    if not known:
+        return None
+    return Price(input=max(price.input for price in known), output=max(price.output for price in known))
 
 
 def _fault(error: ValidationError) -> str:

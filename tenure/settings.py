@@ -97,6 +97,18 @@ class Settings(BaseSettings):
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
     parallel_sections: int = Field(default=4, ge=1, le=12)
     """Sections written at the same time."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Prompt and answer tokens that a run may use; none for any number, as with the other budgets."""
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    """US dollars that a run may spend; every model that may answer then needs a price."""
+    max_calls: int | None = Field(default=None, ge=1)
+    """Answers of the model that a run may take, re-asks included."""
+    max_searches: int | None = Field(default=None, ge=1)
+    """Searches that a run may make."""
+    max_seconds: float | None = Field(default=None, gt=0)
+    """Seconds that a run may take, pauses included, before it writes up what there is."""
+    grace_seconds: float = Field(default=60.0, ge=0)
+    """Seconds that calls under way and the writing up may take beyond that, before the offline twins take over."""
     chunk_tokens: int = Field(default=200, ge=32, le=250)
     """Target length of a chunk in tokens of the embedding model; the embedded model reads at most 256."""
 

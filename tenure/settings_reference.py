@@ -37,7 +37,8 @@ GROUPS: Final = {
         "the question, so a running run keeps the limits it was started with.",
         (
             *("max_sections", "max_reflexions", "max_revisions", "passages_per_section", "max_per_source"),
-            *("min_relevance", "parallel_sections"),
+            *("min_relevance", "parallel_sections", "max_tokens", "max_cost_usd", "max_calls", "max_searches"),
+            *("max_seconds", "grace_seconds"),
         ),
     ),
     "Chunks of documents": (

@@ -137,6 +137,8 @@ class ScriptedChat:
 
     prices: dict[str, Price] = field(default_factory=dict)
     """Prices by role."""
+    bill: Spent = field(default_factory=lambda: Spent(tokens_in=100, tokens_out=10))
+    """What every answer costs."""
 
     def price(self, role: str, tier: Tier) -> Price | None:
         return self.prices.get(role)
@@ -146,7 +148,7 @@ class ScriptedChat:
         self.asked.append((ask.role, prompt))
         reply = await self.lines[ask.role](prompt)
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        return Completion(text, f"scripted-{ask.tier}", Spent(tokens_in=100, tokens_out=10))
+        return Completion(text, f"scripted-{ask.tier}", self.bill)
 
     def count(self, role: str) -> int:
         """Return how often a role was asked."""

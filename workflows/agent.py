@@ -12,17 +12,19 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from workflows import search_attributes
-from workflows.calls import Calls
+from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
 from workflows.research import ResearchWorkflow
 from workflows.steering import Steered, send
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
+    from tenure.algorithms.budget import SCARCE, Account, in_words, named, shares
     from tenure.algorithms.ledger import merged
     from tenure.algorithms.status_page import status_page
     from tenure.algorithms.transitions import AgentState, next_node
     from tenure.contracts.base import RunId
+    from tenure.contracts.budget import Draw, Grant, Resource
     from tenure.contracts.corpus import IngestReport, SkippedFile
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
@@ -43,7 +45,9 @@ class AgentWorkflow(Steered):
         """Start from the request."""
         super().__init__()
         self.request = request
-        self.calls = Calls(self)
+        self.account = Account(limits=request.limits)
+        self.calls = Calls(self, request.limits, self._drawn)
+        self.started = workflow.now()
         self.progress_now = Progress(id=RunId(workflow.info().workflow_id), question=request.question)
         self.accounts: dict[str, Usage] = {}
         self.cancelled = False
@@ -58,19 +62,20 @@ class AgentWorkflow(Steered):
     @workflow.run
     async def run(self, request: RunRequest) -> Result:
         """Answer the question; ends in a result document unless it fails or is cancelled from outside."""
-        started = workflow.now()
         self._show(status="paused" if self.paused else "running", phase="ingest")
         self.main = asyncio.create_task(self._answer())
+        clock = asyncio.create_task(self._clock())
         if self.cancelled:
             self.main.cancel()
         try:
-            self.draft = await self._drafted(self.main)
-            self.draft = self._completed(self.draft, (workflow.now() - started).total_seconds())
+            self.draft = self._completed(await self._drafted(self.main))
             self._show(phase="assemble", last="checking every quote")
             result = await self.calls.assemble(self.draft)
         except BaseException as error:
             self._fail(error)
             raise
+        finally:
+            clock.cancel()
         why = result.decisions[-1] if result.status == "failed" else None
         self._show(phase="done", status=result.status, error=why, last=f"ended: {result.status}")
         await workflow.wait_condition(workflow.all_handlers_finished)
@@ -79,8 +84,8 @@ class AgentWorkflow(Steered):
     @workflow.signal(description="Stop at once and deliver what is written.")
     async def cancel(self) -> None:
         """Stop at once; what is written is delivered."""
-        self.cancelled = self.finishing = True
-        self.paused = False
+        self.cancelled = True
+        self.stand(paused=False, finishing=True)
         self.steered()
         if self.children:
             for child in list(self.children.values()):
@@ -95,12 +100,21 @@ class AgentWorkflow(Steered):
         topics.update({topic.topic: topic for topic in update.topics})
         if update.usage is not None:
             self.accounts[update.reporter] = update.usage
+        if update.ended:
+            self.account = self.account.settled(update.reporter, self.accounts[update.reporter])
         self._show(
             phase=update.phase,
             revision=update.revision,
             topics=tuple(topics.values()),
             last=update.last or None,
         )
+        await self._watch_budget()
+
+    @workflow.signal
+    async def draw(self, draw: Draw) -> None:
+        """Answer a part of the run that asks for a part of the budget; not for people."""
+        grant = await self._drawn(draw)
+        await send(workflow.get_external_workflow_handle(draw.reporter), "granted", grant)
 
     @workflow.query(description="How far the run is.")
     def progress(self) -> Progress:
@@ -154,9 +168,61 @@ class AgentWorkflow(Steered):
         if not self.evidence:
             return self._report("no_evidence", "No passage of the corpora is relevant to the question.")
         await self.ready()
-        if self.finishing:
-            return self._report("finished_early", "A person asked to finish before anything was written.")
+        if self.finishing and self.stance.spent not in MODEL_BUDGETS:
+            return self._report("finished_early", f"{self._why_finishing()} before anything was written.")
         return await self._research()
+
+    def _why_finishing(self) -> str:
+        spent = self.stance.spent
+        return f"{_sentence(named(self.request.limits, spent))} was used up" if spent else "A person asked to finish"
+
+    async def _drawn(self, draw: Draw) -> Grant:
+        """Answer a draw from the run's account; the first one it cannot cover ends the gathering."""
+        self.account, grant = self.account.grant(draw)
+        await self._watch_budget()
+        if grant.spent is not None:
+            await self._used_up(grant.spent)
+        return grant
+
+    async def _watch_budget(self) -> None:
+        """Tell everybody once when most of a budget is used or reserved."""
+        if self.stance.scarce:
+            return
+        seconds = (workflow.now() - self.started).total_seconds()
+        for resource, share in shares(self.request.limits, self.account.committed, seconds).items():
+            if share >= SCARCE:
+                await self._told_of_little(resource)
+                return
+
+    async def _told_of_little(self, resource: Resource) -> None:
+        self.notes.append(
+            f"{SCARCE:.0%} of {named(self.request.limits, resource)} was used or reserved in phase {self._phase}."
+        )
+        await self.take(self.stand(scarce=True))
+
+    async def _used_up(self, resource: Resource) -> None:
+        """Stop gathering: what there is gets written up."""
+        if self.stance.spent is not None:
+            return
+        self.notes.append(f"{_sentence(named(self.request.limits, resource))} was used up in phase {self._phase}.")
+        await self.take(self.stand(paused=False, finishing=True, scarce=True, spent=resource))
+
+    @property
+    def _phase(self) -> Phase:
+        return self.progress_now.phase
+
+    async def _clock(self) -> None:
+        """See to the run's time; pauses count."""
+        limit = self.request.limits.max_seconds
+        if limit is None:
+            return
+        await workflow.sleep(limit * SCARCE, summary="most of the time")
+        if not self.stance.scarce:
+            await self._told_of_little("time")
+        await workflow.sleep(limit * (1 - SCARCE), summary="all of the time")
+        await self._used_up("time")
+        await workflow.sleep(self.request.limits.grace_seconds, summary="time to write up")
+        await self.take(self.stand(overdue=True))
 
     async def _ingest(self) -> None:
         for wanted in self.request.ingest:
@@ -217,8 +283,9 @@ class AgentWorkflow(Steered):
             id=self.progress_now.id, mode=self.progress_now.mode, question=self.request.question, status=status
         )
 
-    def _completed(self, draft: ReportDraft, seconds: float) -> ReportDraft:
+    def _completed(self, draft: ReportDraft) -> ReportDraft:
         """Add to the draft what only the run knows."""
+        seconds = (workflow.now() - self.started).total_seconds()
         usage = merged([self.calls.usage, *self.accounts.values()]).model_copy(update={"seconds": round(seconds, 1)})
         return draft.model_copy(
             update={
@@ -262,12 +329,14 @@ class AgentWorkflow(Steered):
         """Change what queries, search attributes and the status page say."""
         now = self.progress_now
         told = {name: value for name, value in changed.items() if value is not None}
+        usage = merged([self.calls.usage, *self.accounts.values()])
         self.progress_now = now.model_copy(
             update={
                 **told,
                 "phase": phase or now.phase,
                 "status": status or now.status,
-                "usage": merged([self.calls.usage, *self.accounts.values()]),
+                "usage": usage,
+                "budget": in_words(self.request.limits, usage),
             }
         )
         self._index(now)
@@ -294,3 +363,8 @@ def _ingested(report: IngestReport) -> str:
     if report.added or report.changed or report.removed:
         told += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
     return f"{told}, {report.skipped_total} not readable." if report.skipped_total else f"{told}."
+
+
+def _sentence(text: str) -> str:
+    """Begin a text as a sentence begins."""
+    return text[:1].upper() + text[1:]

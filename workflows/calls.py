@@ -1,16 +1,21 @@
-"""Calls from workflows to activities: queue, timeouts, retries and accounts in one place.
+"""Calls from workflows to activities: queue, timeouts, retries, budget and accounts in one place.
 
-No call starts while a person holds the run. Every finished call is counted, and what a twin had to
-answer is remembered, so that the report can say so.
+No call starts while a person holds the run. What a call may use is reserved before it and settled
+after it. Every finished call is counted, and what a twin had to answer is remembered, so that the
+report can say so. Once a budget is used up the twins answer, which costs nothing.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError
 
+from workflows.purse import Purse, Till, unlimited
 from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
 from workflows.steering import Steered
 
@@ -20,14 +25,16 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from activities.roles import RoleActivities
+    from tenure.algorithms import budget
     from tenure.algorithms.acceptance import evidence
     from tenure.algorithms.ledger import counted, searched
+    from tenure.contracts.budget import Amounts
     from tenure.contracts.calls import RoleCall, RoleReply, role_call
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
     from tenure.contracts.research import ReportDraft
     from tenure.contracts.result import Result
-    from tenure.contracts.run import Degraded, Usage
+    from tenure.contracts.run import Degraded, Limits, Usage
 
 I = TypeVar("I", bound="BaseModel")  # noqa: E741 - I in, O out
 O = TypeVar("O", bound="BaseModel")  # noqa: E741
@@ -40,6 +47,8 @@ PATIENCE = RetryPolicy(
 OUTAGE = timedelta(hours=12)
 """How long a call may be retried in all before the run gives it up."""
 
+MODEL_BUDGETS = ("tokens", "money", "calls")
+"""Budgets of the model alone: when one is used up, the twins go on."""
 
 SILENCE = timedelta(seconds=10)
 """Time without a heartbeat after which a worker counts as dead and the call is given to another."""
@@ -48,9 +57,11 @@ SILENCE = timedelta(seconds=10)
 class Calls:
     """The calls of one workflow and what they used."""
 
-    def __init__(self, steered: Steered) -> None:
-        """Wait for `steered` before every call."""
+    def __init__(self, steered: Steered, limits: Limits | None = None, till: Till = unlimited) -> None:
+        """Wait for `steered` before every call, and draw from `till` where `limits` say so."""
         self._steered = steered
+        self._limits = limits or Limits()
+        self._purse = Purse(steered, self._limits, till)
         self.usage = Usage()
         self.degraded: list[Degraded] = []
 
@@ -61,13 +72,59 @@ class Calls:
         evidence: Sequence[PassageRef] = (),
         *,
         summary: str,
+        closing: bool = False,
     ) -> O:
-        """Ask a role; `summary` says in the web UI what about."""
+        """Ask a role.
+
+        Args:
+            method: the role's activity.
+            input: what it is asked.
+            evidence: what it may rest on, best first.
+            summary: says in the web UI what about.
+            closing: whether the report is being written up, for which a part of the budget is held back.
+        """
         await self._steered.ready()
-        name = method.__name__
-        reply = await workflow.execute_activity_method(
+        prompt = input.model_dump_json() if self._limits.meters_calls else ""
+        answers, taken = await self._reserve(prompt, len(evidence), closing=closing)
+        allowed = budget.allowance(self._limits, prompt, len(evidence), answers) if answers else None
+        call = role_call(input, evidence, allowance=allowed, spent=taken is None)
+        reply = await self._asked(method, call, summary)
+        if taken is not None:
+            self._purse.give_back(taken, budget.used(counted(Usage(), "", reply)))
+        self.usage = counted(self.usage, method.__name__, reply)
+        if reply.degraded:
+            self.degraded.append(Degraded(role=method.__name__, reason=reply.degraded))
+        return reply.output
+
+    async def _reserve(self, prompt: str, passages: int, *, closing: bool) -> tuple[int, Amounts | None]:
+        """Return how many answers a call may take, 0 for any number, and what is reserved.
+
+        Nothing reserved, None, lets the twin answer.
+        """
+        stance = self._steered.stance
+        if stance.overdue:
+            return 0, None
+        if not self._limits.meters_calls:
+            return 0, Amounts()
+        if stance.spent in MODEL_BUDGETS and not closing:
+            return 0, None
+        wanted, least = (
+            budget.reserved(self._limits, budget.allowance(self._limits, prompt, passages, answers))
+            for answers in (budget.ANSWERS, 1)
+        )
+        taken = await self._purse.take(wanted, least, closing=closing)
+        return (0 if taken is None else budget.ANSWERS if taken == wanted else 1), taken
+
+    async def _asked(
+        self,
+        method: Callable[[RoleActivities, RoleCall[I]], Awaitable[RoleReply[O]]],
+        call: RoleCall[I],
+        summary: str,
+    ) -> RoleReply[O]:
+        """Wait for the answer; when the run's time is up for good, for the twin's."""
+        handle = workflow.start_activity_method(
             method,
-            role_call(input, evidence),
+            call,
             task_queue=MODEL_QUEUE,
             start_to_close_timeout=timedelta(minutes=20),
             schedule_to_close_timeout=OUTAGE,
@@ -75,14 +132,25 @@ class Calls:
             retry_policy=PATIENCE,
             summary=summary[:200],
         )
-        self.usage = counted(self.usage, name, reply.model, reply.tokens_in, reply.tokens_out)
-        if reply.degraded:
-            self.degraded.append(Degraded(role=name, reason=reply.degraded))
-        return reply.output
+        try:
+            await workflow.wait_condition(lambda: handle.done() or (self._steered.stance.overdue and not call.spent))
+        finally:
+            given_up = not handle.done()
+            if given_up:
+                await _cancelled(handle)
+        if given_up:
+            return await self._asked(method, call.model_copy(update={"spent": True, "allowance": None}), summary)
+        return await handle
 
     async def search(self, request: SearchRequest, min_relevance: float, *, summary: str) -> tuple[PassageRef, ...]:
-        """Search the knowledge base and keep what is evidence; a search that finds nothing relevant finds nothing."""
+        """Search the knowledge base and keep what is evidence.
+
+        A search that finds nothing relevant finds nothing; so does one that the budget does not cover.
+        """
         await self._steered.ready()
+        one = Amounts(searches=1)
+        if self._limits.max_searches is not None and await self._purse.take(one, one) is None:
+            return ()
         reply: SearchReply = await workflow.execute_activity_method(
             KnowledgeActivities.search,
             request,
@@ -126,3 +194,10 @@ async def ingest(request: IngestRequest) -> IngestReport:
         retry_policy=PATIENCE,
         summary=f"read corpus {request.corpus}",
     )
+
+
+async def _cancelled(handle: workflow.ActivityHandle[Any]) -> None:
+    """Cancel a call and see it end."""
+    handle.cancel()
+    with suppress(ActivityError, asyncio.CancelledError):
+        await handle

@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
 
-from workflows.calls import Calls
+from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
+from workflows.purse import by_signal
 from workflows.section import SectionWorkflow, report
 from workflows.steering import Steered, send
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms import manuscript
+    from tenure.algorithms.budget import named
     from tenure.algorithms.question import heading
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
@@ -53,7 +55,7 @@ class ResearchWorkflow(Steered):
         """Start from a routed question and the documents found for it."""
         super().__init__(request.stance)
         self.request = request
-        self.calls = Calls(self)
+        self.calls = Calls(self, request.limits, by_signal(self, request.run))
         self.cancelled = False
         self.spiral: asyncio.Task[None] | None = None
         self.topics: list[Topic] = []
@@ -114,8 +116,8 @@ class ResearchWorkflow(Steered):
     @workflow.signal(description="Stop at once and deliver what is written.")
     async def cancel(self) -> None:
         """Stop at once: sections in the making are given up, written ones are delivered."""
-        self.cancelled = self.finishing = True
-        self.paused = False
+        self.cancelled = True
+        self.stand(paused=False, finishing=True)
         if self.spiral is not None:
             self.spiral.cancel()
 
@@ -184,7 +186,7 @@ class ResearchWorkflow(Steered):
     async def _write(self, topic: Topic, critiques: Sequence[Critique], gate: asyncio.Semaphore) -> None:
         async with gate:
             await self.ready()
-            if self.finishing:
+            if self.finishing and self.stance.spent not in MODEL_BUDGETS:
                 await self._skip(topic)
                 return
             request = self._section_request(topic, critiques)
@@ -206,11 +208,11 @@ class ResearchWorkflow(Steered):
             self._keep(topic, result)
 
     async def _skip(self, topic: Topic) -> None:
-        """Note that a person's wish to finish came before a section's turn."""
+        """Note that the end came before a section's turn."""
         standing = topic.heading in self.results
-        self.notes.append(
-            f"“{topic.heading}” was not {'revised' if standing else 'written'}: the run was asked to finish."
-        )
+        spent = self.stance.spent
+        why = f"{named(self.request.limits, spent)} was used up" if spent else "the run was asked to finish"
+        self.notes.append(f"“{topic.heading}” was not {'revised' if standing else 'written'}: {why}.")
         if not standing:
             await self._tell_topic(TopicProgress(topic=topic.heading, phase="skipped"))
 
@@ -264,6 +266,7 @@ class ResearchWorkflow(Steered):
                 question=self.request.question,
                 sections=sections,
                 earlier=tuple(record.critique for record in self.critiques),
+                scarce=self.stance.scarce,
             ),
             manuscript.shown(self.results, self.request.evidence),
             summary=f"generation {self.revisions}",
@@ -292,16 +295,18 @@ class ResearchWorkflow(Steered):
                     RoleActivities.title_writer,
                     TitleWriterInput(question=self.request.question, topics=tuple(s.topic for s in sections)),
                     summary="title",
+                    closing=True,
                 ),
                 self.calls.role(
                     RoleActivities.abstract_writer,
                     AbstractWriterInput(question=self.request.question, sections=sections),
                     manuscript.shown(self.results, self.request.evidence),
                     summary="abstract",
+                    closing=True,
                 ),
             )
             title = named.title
-        await self._tell("compose", "the text is written")
+        await self._tell("compose", "the text is written", ended=True)
         return ReportDraft(
             id=self.request.run,
             mode="RESEARCH",
@@ -332,11 +337,13 @@ class ResearchWorkflow(Steered):
             return "Ended because a person cancelled the run."
         if self.failure:
             return f"Ended because a step failed for good: {self.failure}"
+        if self.stance.spent:
+            return f"Ended because {named(self.request.limits, self.stance.spent)} was used up."
         if self.finishing:
             return "Ended because a person asked to finish."
         return manuscript.why_ended(self.revisions, self.content)
 
-    async def _tell(self, phase: Phase, last: str = "") -> None:
+    async def _tell(self, phase: Phase, last: str = "", *, ended: bool = False) -> None:
         known = tuple(TopicProgress(topic=t.heading) for t in self.topics if t.heading not in self.results)
         await report(
             self.request.run,
@@ -347,6 +354,7 @@ class ResearchWorkflow(Steered):
                 topics=known if phase in ("write", "refine") else (),
                 usage=self.calls.usage,
                 last=last,
+                ended=ended,
             ),
         )
 

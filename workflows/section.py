@@ -9,6 +9,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.calls import Calls
 from workflows.failures import cause
+from workflows.purse import by_signal
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
@@ -32,7 +33,7 @@ class SectionWorkflow(Steered):
         """Start from the request: a topic, or a draft with critiques."""
         super().__init__(request.stance)
         self.request = request
-        self.calls = Calls(self)
+        self.calls = Calls(self, request.limits, by_signal(self, request.run))
         self.draft = request.draft or Draft()
         self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else ()
         self.taken = [critique.critique for critique in request.critiques if critique.origin == "person"]
@@ -44,20 +45,28 @@ class SectionWorkflow(Steered):
     @workflow.run
     async def run(self, request: SectionRequest) -> SectionResult:
         """Write the section, or improve the draft it was given."""
-        if request.draft is None:
+        try:
+            await self._write()
+        except BaseException:
+            await self._tell("failed")  # what its calls cost has to be known, and the rest of its budget is free again
+            raise
+        await self._tell("done" if self.draft.claims else "no_evidence")
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return self._result()
+
+    async def _write(self) -> None:
+        if self.request.draft is None:
             await self._first_draft()
         else:
-            await self._refine([c.critique for c in request.critiques], [c.query for c in request.critiques])
+            critiques = self.request.critiques
+            await self._refine([c.critique for c in critiques], [c.query for c in critiques])
         try:
             while self.draft.claims and await self._improve():
                 self.rounds += 1
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            self.note = f"“{request.topic.heading}” was not improved any further: {cause(error)}"
-        await self._tell("done" if self.draft.claims else "no_evidence")
-        await workflow.wait_condition(workflow.all_handlers_finished)
-        return self._result()
+            self.note = f"“{self.request.topic.heading}” was not improved any further: {cause(error)}"
 
     async def _first_draft(self) -> None:
         topic = self.request.topic
@@ -178,6 +187,7 @@ class SectionWorkflow(Steered):
                 topics=(progress,),
                 usage=self.calls.usage,
                 last=self._news(len(sources)),
+                ended=phase in ("done", "no_evidence", "failed"),
             ),
         )
 

@@ -13,6 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.contracts.budget import Grant
     from tenure.contracts.run import Feedback, Stance
 
 
@@ -21,16 +22,31 @@ class Steered:
 
     def __init__(self, stance: Stance | None = None) -> None:
         """Start where the run is; where none is given, with nobody having said anything."""
-        self.paused = stance.paused if stance else False
-        self.finishing = stance.finishing if stance else False
+        self._stance = stance or Stance()
+        self.grants: dict[int, Grant] = {}
         self.wishes: list[Feedback] = []
         self.children: dict[str, workflow.ChildWorkflowHandle[Any, Any]] = {}
         self._telling = asyncio.Lock()
 
     @property
     def stance(self) -> Stance:
-        """What people asked of the run so far."""
-        return Stance(paused=self.paused, finishing=self.finishing)
+        """What people asked of the run so far, and what its budgets allow."""
+        return self._stance
+
+    @property
+    def paused(self) -> bool:
+        """Whether a person holds the run."""
+        return self._stance.paused
+
+    @property
+    def finishing(self) -> bool:
+        """Whether nothing new is begun."""
+        return self._stance.finishing
+
+    def stand(self, **changed: Any) -> Stance:
+        """Change a part of where the run is; return all of it."""
+        self._stance = self._stance.model_copy(update=changed)
+        return self._stance
 
     async def ready(self) -> None:
         """Wait while a person holds the run."""
@@ -39,17 +55,17 @@ class Steered:
     @workflow.signal(description="Hold the run: nothing new starts until it is resumed.")
     async def pause(self) -> None:
         """Hold the run."""
-        await self.take(Stance(paused=True, finishing=self.finishing))
+        await self.take(self.stand(paused=True))
 
     @workflow.signal(description="Let a held run go on.")
     async def resume(self) -> None:
         """Let the run go on."""
-        await self.take(Stance(paused=False, finishing=self.finishing))
+        await self.take(self.stand(paused=False))
 
     @workflow.signal(description="Stop gathering and deliver what there is.")
     async def finish(self) -> None:
         """Stop gathering and deliver what there is; a held run goes on to do so."""
-        await self.take(Stance(paused=False, finishing=True))
+        await self.take(self.stand(paused=False, finishing=True))
 
     @workflow.signal(description="Say something to the run, with an optional topic it is about.")
     async def feedback(self, feedback: Feedback | str) -> None:
@@ -59,9 +75,14 @@ class Steered:
     @workflow.signal
     async def take(self, stance: Stance) -> None:
         """Be where the run is, and the children with it; sent from workflow to workflow."""
-        self.paused, self.finishing = stance.paused, stance.finishing
+        self._stance = stance
         self.steered()
         await self.tell()
+
+    @workflow.signal
+    def granted(self, grant: Grant) -> None:
+        """Take the run's answer to a draw; sent from workflow to workflow."""
+        self.grants[grant.number] = grant
 
     def steered(self) -> None:
         """Take note that a person changed where the run is; the run itself shows it."""
@@ -83,7 +104,9 @@ class Steered:
                 await send(child, "take", self.stance)
 
 
-async def send(child: workflow.ChildWorkflowHandle[Any, Any], signal: str, *args: Any) -> bool:
+async def send(
+    child: workflow.ChildWorkflowHandle[Any, Any] | workflow.ExternalWorkflowHandle[Any], signal: str, *args: Any
+) -> bool:
     """Signal a child and tell whether it was there to hear it: it may have ended a moment ago."""
     try:
         await child.signal(signal, args=args)

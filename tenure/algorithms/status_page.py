@@ -30,7 +30,7 @@ def _row(topic: TopicProgress) -> str:
 def _usage(progress: Progress) -> str:
     used = progress.usage
     tokens = f"{used.tokens_in + used.tokens_out:,} tokens" if used.tokens_in else "no tokens"
-    return f"{used.calls} role calls, {used.searches} searches, {tokens}"
+    return ", ".join([f"{used.calls} role calls", f"{used.searches} searches", *(progress.budget or (tokens,))])
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,6 @@
-"""What bounds a run's spending: prices, and what one call may use."""
+"""What bounds a run's spending: prices, amounts, and what one call may use."""
+
+from typing import Literal
 
 from pydantic import Field
 
@@ -27,3 +29,46 @@ class Allowance(Contract):
     """Answer tokens of all of them."""
     priced: bool = False
     """Whether money is limited, so that a model without a price may not be asked."""
+
+
+Resource = Literal["tokens", "money", "calls", "searches", "time"]
+"""What a budget can run out of."""
+
+
+class Amounts(Contract):
+    """So much of everything that can be drawn from a budget."""
+
+    tokens: int = 0
+    """Prompt and answer tokens."""
+    cost_usd: float = 0.0
+    """Money."""
+    calls: int = 0
+    """Answers of the model."""
+    searches: int = 0
+    """Searches in the knowledge base."""
+
+
+class Draw(Contract):
+    """A part of the run asks for what it needs next."""
+
+    reporter: str
+    """Workflow id of the part."""
+    number: int
+    """Which of its draws this is; the answer carries the same."""
+    least: Amounts
+    """What it cannot do without."""
+    wanted: Amounts
+    """What it could use."""
+    closing: bool = False
+    """Whether it is for writing up, for which a part of the budget is held back."""
+
+
+class Grant(Contract):
+    """The run's answer to a draw."""
+
+    number: int
+    """Which draw is answered."""
+    amounts: Amounts = Amounts()
+    """What may be used."""
+    spent: Resource | None = None
+    """What there is too little of, so that nothing was granted; None where it was."""

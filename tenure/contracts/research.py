@@ -180,6 +180,8 @@ class ProgressUpdate(Contract):
     """All the child has used so far, its children not included."""
     last: str = ""
     """What happened, in words."""
+    ended: bool = False
+    """Whether the child makes no more calls, so that what it was granted and did not use is free again."""
 
 
 class RunState(Contract):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract, RunId
+from tenure.contracts.budget import Price, Resource
 from tenure.contracts.corpus import IngestRequest
 
 Mode = Literal["auto", "research", "code"]
@@ -34,6 +35,27 @@ class Limits(Contract):
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
     parallel_sections: int = Field(default=4, ge=1, le=12)
     """Sections written at the same time."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Prompt and answer tokens of the whole run; None for any number, as with the other budgets."""
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    """US dollars."""
+    max_calls: int | None = Field(default=None, ge=1)
+    """Answers of the model, re-asks included; twins are not counted."""
+    max_searches: int | None = Field(default=None, ge=1)
+    """Searches in the knowledge base."""
+    max_seconds: float | None = Field(default=None, gt=0)
+    """Wall time from the start, pauses included."""
+    grace_seconds: float = Field(default=60.0, ge=0)
+    """What calls under way and the writing up may take beyond it, before the twins take over."""
+    call_output: int = Field(default=4096, ge=256)
+    """Answer tokens that are reserved for one call, and its cap where tokens or money are limited."""
+    dearest: Price | None = None
+    """Prices by which money is reserved: the highest of all models that may answer."""
+
+    @property
+    def meters_calls(self) -> bool:
+        """Whether model calls draw from a budget."""
+        return any(limit is not None for limit in (self.max_tokens, self.max_cost_usd, self.max_calls))
 
 
 class RunRequest(Contract):
@@ -58,6 +80,12 @@ class Stance(Contract):
     """Nothing new starts."""
     finishing: bool = False
     """What has begun ends, and what there is gets delivered."""
+    scarce: bool = False
+    """Whether most of a budget is used."""
+    spent: Resource | None = None
+    """The budget that is used up, where that is why the run finishes."""
+    overdue: bool = False
+    """Whether the time is up for good: no model is waited for any more."""
 
 
 class Feedback(Contract):
@@ -85,6 +113,17 @@ class Handled(Contract):
 class RoleUsage(Contract):
     """Calls and tokens of one role."""
 
+    model_calls: int = 0
+    """Answers of the model that were paid, re-asks included."""
+    tokens_cached: int = 0
+    """Prompt tokens that the server had in its cache."""
+    cost_usd: float | None = None
+    """Money spent; None where a model that answered has no known price."""
+    streamed: int = 0
+    """Answers that were streamed."""
+    first_token_seconds: float | None = None
+    """Mean time to the first token of the streamed ones."""
+
     calls: int = 0
     """Finished calls, the twin's included."""
     tokens_in: int = 0
@@ -104,8 +143,12 @@ class Usage(Contract):
     """Prompt tokens."""
     tokens_out: int = 0
     """Completion tokens."""
+    model_calls: int = 0
+    """Answers of the model that were paid, re-asks and unusable ones included."""
+    tokens_cached: int = 0
+    """Prompt tokens that the server had in its cache."""
     cost_usd: float | None = None
-    """Money spent; None while no price is known."""
+    """Money spent; None where a model that answered has no known price."""
     searches: int = 0
     """Searches in the knowledge base."""
     pages: int = 0
@@ -165,5 +208,7 @@ class Progress(Contract):
     """What people said."""
     last: str = ""
     """The last thing that happened, in words."""
+    budget: tuple[str, ...] = ()
+    """How much of each limit is used, in words; empty for a run without limits."""
     error: str = ""
     """Why it failed, where it did."""

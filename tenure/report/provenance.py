@@ -55,6 +55,8 @@ def _numbers(usage: Usage) -> str:
         figures.append(_count(usage.pages, "web page"))
     if usage.tokens_in or usage.tokens_out:
         figures.append(f"{usage.tokens_in} tokens in, {usage.tokens_out} out")
+    if usage.model_calls:
+        figures.append(_count(usage.model_calls, "answer") + " of the model")
     if usage.cost_usd is not None:
         figures.append(f"{usage.cost_usd:.4f} USD")
     return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])

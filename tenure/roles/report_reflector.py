@@ -36,6 +36,12 @@ none is better than a weak one.
 {EVIDENCE_RULE}"""
 
 
+SCARCE_RULE = (
+    "Most of the budget is used. Make one critique at the most, and only if the report would mislead without it."
+)
+"""What is added once little is left."""
+
+
 class ReportReflectorInput(RoleInput):
     """What is to be reflected on."""
 
@@ -45,6 +51,8 @@ class ReportReflectorInput(RoleInput):
     """The sections."""
     earlier: tuple[str, ...] = ()
     """Critiques made before."""
+    scarce: bool = False
+    """Whether most of the run's budget is used."""
 
 
 MAX_CRITIQUES, MAX_CRITIQUE, MAX_QUERY = 12, 2000, 1000
@@ -81,6 +89,7 @@ def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
         tagged("question", input.question),
         tagged("draft", body),
         tagged("critiques", as_list("Critiques already made", input.earlier)) if input.earlier else "",
+        SCARCE_RULE if input.scarce else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
@@ -91,7 +100,7 @@ def offline(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorO
     fresh = tuple(c for c in found if c.critique not in input.earlier)
     near = facets(input.question, evidence.passages, evidence.vectors, 3, [s.topic for s in input.sections])
     return ReportReflectorOutput(
-        critiques=fresh[:MAX_CRITIQUES],
+        critiques=fresh[: 1 if input.scarce else MAX_CRITIQUES],
         further_considerations=tuple(
             f"“{f.heading}” in “{f.source_title}” lies close to this question and was left aside; "
             "it may deserve a question of its own."

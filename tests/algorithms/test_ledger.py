@@ -1,10 +1,14 @@
 """Accounts of what a run used."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.ledger import counted, merged, searched
-from tenure.contracts.run import RoleUsage, Usage
+from tenure.contracts.calls import RoleReply
+from tenure.contracts.run import Feedback, RoleUsage, Usage
 
 CALLS = st.lists(
     st.tuples(
@@ -17,10 +21,22 @@ CALLS = st.lists(
 )
 
 
+def reply(model: str, tokens_in: int, tokens_out: int, **used: Any) -> RoleReply[Feedback]:
+    answered = int(model != "offline")
+    return RoleReply[Feedback](
+        output=Feedback(text="said"),
+        model=model,
+        model_calls=used.pop("model_calls", answered),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        **used,
+    )
+
+
 def account(calls: list[tuple[str, str, int, int]], searches: int = 0) -> Usage:
     usage = Usage()
     for role, model, tokens_in, tokens_out in calls:
-        usage = counted(usage, role, model, tokens_in, tokens_out)
+        usage = counted(usage, role, reply(model, tokens_in, tokens_out))
     for _ in range(searches):
         usage = searched(usage)
     return usage
@@ -52,14 +68,14 @@ def test_models_are_named_once_in_the_order_they_answered() -> None:
     """A role's models are listed without repetition."""
     usage = account([("router", "b", 1, 1), ("router", "a", 1, 1), ("router", "b", 1, 1)])
 
-    assert usage.by_role == {"router": RoleUsage(calls=3, tokens_in=3, tokens_out=3, models=("b", "a"))}
+    assert usage.by_role == {"router": RoleUsage(calls=3, model_calls=3, tokens_in=3, tokens_out=3, models=("b", "a"))}
 
 
 def test_an_account_is_not_changed_in_place() -> None:
     """Counting returns a new account, since the old one may already be in a history."""
     before = Usage()
 
-    counted(before, "router", "offline", 1, 1)
+    counted(before, "router", reply("offline", 1, 1))
 
     assert before == Usage()
 
@@ -67,3 +83,25 @@ def test_an_account_is_not_changed_in_place() -> None:
 def test_pages_are_summed() -> None:
     """Fetched pages of several accounts add up."""
     assert merged([Usage(pages=2), Usage(pages=3)]).pages == 5
+
+
+@pytest.mark.parametrize(
+    ("costs", "total"),
+    [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, None), None), ((0.5,), 0.5)],
+)
+def test_money_is_known_only_where_every_price_is(costs: tuple[float | None, ...], total: float | None) -> None:
+    """One paid answer without a price makes the whole sum unknown; twins, which cost nothing, do not."""
+    usage = counted(Usage(), "router", reply("offline", 0, 0))
+    for cost in costs:
+        usage = counted(usage, "title_writer", reply("m", 1, 1, cost_usd=cost))
+    assert usage.cost_usd == usage.by_role["title_writer"].cost_usd == total
+    assert counted(usage, "router", reply("offline", 0, 0)).cost_usd == total
+
+
+def test_times_to_the_first_token_are_averaged_over_the_streamed_answers() -> None:
+    """An answer that was not streamed has no part in the mean."""
+    usage = Usage()
+    for seconds in (0.5, None, 1.5):
+        usage = counted(usage, "section_writer", reply("m", 1, 1, first_token_seconds=seconds))
+    used = usage.by_role["section_writer"]
+    assert (used.calls, used.streamed, used.first_token_seconds) == (3, 2, 1.0)

@@ -85,3 +85,25 @@ def test_grammar_loads_nothing_slow() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("90s", 90), ("30m", 1800), ("1.5h", 5400), ("2d", 172800)])
+def test_deadlines_have_units(written: str, seconds: float) -> None:
+    """A length of time is written with its unit."""
+    assert build_parser().parse_args(["start", "Why?", "--deadline", written]).max_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["--deadline", value] for value in ("30", "0s", "m", "soon")),
+        *(["--max-cost", value] for value in ("0", "nan", "inf", "much")),
+        ["--max-tokens", "0"],
+    ],
+)
+def test_impossible_budgets_are_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A budget of nothing, or one that is no number, is refused with what it should be."""
+    with pytest.raises(SystemExit) as ended:
+        build_parser().parse_args(["start", "Why?", *arguments])
+    assert ended.value.code == 2
+    assert "must be" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 from commands.errors import UsageError
 from commands.parser import build_parser
 from commands.start import build_request, details
+from tenure.contracts.budget import Price
 from tenure.contracts.run import RunRequest
 from tenure.settings import Settings
 
@@ -76,3 +77,36 @@ def test_details_say_how_to_steer() -> None:
     assert 'client.py feedback r1 "TEXT"' in text
     assert "manual" in text
     assert len(text.encode()) < 20_000
+
+
+def test_budgets_come_with_the_prices_they_are_reserved_by(tmp_path: Path) -> None:
+    """Money is reserved by the dearest input and the dearest output of all models that may answer."""
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models.large]\ninput = 1\noutput = 10\n[models.small]\ninput = 2\noutput = 4\n")
+    settings = Settings(
+        openai_base_url="http://127.0.0.1:1/v1",
+        model="large",
+        fast_model="small",
+        prices=prices,
+        max_output=700,
+        _env_file=None,
+    )
+    limits = request("Why?", "--max-cost", "0.5", "--deadline", "2m", settings=settings).limits
+    assert (limits.max_cost_usd, limits.max_seconds, limits.call_output) == (0.5, 120.0, 700)
+    assert limits.dearest == Price(input=2, output=10)
+
+
+def test_money_is_not_limited_blindly(tmp_path: Path) -> None:
+    """Where a model has no known price a limit of money is refused, with the file to add it to; offline it is kept."""
+    settings = Settings(home=tmp_path, openai_base_url="http://127.0.0.1:1/v1", model="large", _env_file=None)
+    with pytest.raises(UsageError, match=r"the price of large is not known: add it to .*prices\.toml"):
+        request("Why?", "--max-cost", "0.5", settings=settings)
+    offline = Settings(home=tmp_path, openai_base_url=None, openai_api_key=None, _env_file=None)
+    assert request("Why?", "--max-cost", "0.5", settings=offline).limits.max_cost_usd == 0.5
+
+
+def test_a_broken_file_of_prices_is_a_usage_error(tmp_path: Path) -> None:
+    """What is wrong with the file is told before anything starts."""
+    (tmp_path / "prices.toml").write_text("[models.large]\ninput = 1\n")
+    with pytest.raises(UsageError, match=r"models\.large\.output"):
+        request("Why?", settings=Settings(home=tmp_path, _env_file=None))

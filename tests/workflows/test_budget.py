@@ -1,0 +1,155 @@
+"""A run's budget: drawn from by all its parts, told when little is left, kept when nothing is."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tenure.contracts.budget import Price
+from tenure.contracts.result import Result
+from tenure.contracts.run import Limits, RunRequest
+from tenure.models.chat import Spent
+from tests.conftest import Serving
+from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, says, story, text
+
+PRICE = Price(input=1.0, output=10.0)
+
+
+def asked(**limits: Any) -> RunRequest:
+    """Ask about the kitchen, within limits."""
+    return RunRequest(
+        question="How are bread and cheese made?",
+        corpora=("kitchen",),
+        limits=Limits(min_relevance=0.0, call_output=256, **limits),
+    )
+
+
+def world(chat: ScriptedChat) -> tuple[ScriptedChat, MemoryKnowledge]:
+    return chat, MemoryKnowledge(KITCHEN)
+
+
+async def finished(serving: Serving, chat: ScriptedChat, request: RunRequest) -> Result:
+    async with serving(*world(chat)) as stage:
+        run = await stage.start(request)
+        return await asyncio.wait_for(run.result(), 45)
+
+
+def greedy(**lines: Any) -> ScriptedChat:
+    """A model whose reviewers and reflectors always want more, each time something else."""
+    more = [{"critique": f"More of {n}.", "action": "REWRITE", "query": ""} for n in range(50)]
+    wanted = [
+        {"critiques": [{"topic": "Bread", "critique": f"Again {n}.", "query": ""}], "further_considerations": []}
+        for n in range(50)
+    ]
+    script = story(section_reviewer=in_turn(*more), report_reflector=in_turn(*wanted), **lines)
+    return ScriptedChat(script, bill=Spent(tokens_in=2000, tokens_out=200))
+
+
+ENDLESS = {"max_reflexions": 10, "max_revisions": 10}
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        ({"max_calls": 24}, "24 model calls"),
+        ({"max_tokens": 60_000}, "60,000 tokens"),
+        ({"max_cost_usd": 0.12, "dearest": PRICE}, "0.12 USD"),
+    ],
+)
+async def test_a_model_that_always_wants_more_is_ended_by_the_budget(
+    serving: Serving, limits: dict[str, Any], name: str
+) -> None:
+    """Whatever is limited, the run ends by itself with its report, says why, and has kept the limit."""
+    chat = greedy()
+    chat.prices = dict.fromkeys(chat.lines, PRICE)
+    request = asked(**limits, **ENDLESS)
+    result = await finished(serving, chat, request)
+    assert result.status == "finished_early"
+    assert result.decisions == (f"Ended because the budget of {name} was used up.",)
+    assert result.sections
+    assert result.usage.model_calls == len(chat.asked)
+    assert result.usage.model_calls <= (request.limits.max_calls or 10**6)
+    assert result.usage.tokens_in + result.usage.tokens_out <= (request.limits.max_tokens or 10**9)
+    assert (result.usage.cost_usd or 0.0) <= (request.limits.max_cost_usd or 10**3)
+    assert any("80 % of the budget" in note or "80% of the budget" in note for note in result.notes)
+
+
+async def test_what_is_held_back_pays_for_title_and_abstract(serving: Serving) -> None:
+    """When a budget ends the gathering, the model still writes title and abstract."""
+    chat = greedy()
+    result = await finished(serving, chat, asked(max_calls=24, **ENDLESS))
+    assert (chat.count("title_writer"), chat.count("abstract_writer")) == (1, 1)
+    assert not {call.role for call in result.degraded} & {"title_writer", "abstract_writer"}
+
+
+async def test_a_budget_too_small_for_a_single_call_leaves_the_twins(serving: Serving) -> None:
+    """A run that cannot pay for one call is written by the twins, and says that the budget was used up."""
+    chat = ScriptedChat(story())
+    result = await finished(serving, chat, asked(max_tokens=1_000))
+    assert (chat.asked, result.usage.model_calls) == ([], 0)
+    assert result.sections
+    assert {call.reason for call in result.degraded} == {"the budget was used up"}
+    assert result.decisions == ("Ended because the budget of 1,000 tokens was used up.",)
+
+
+async def test_money_needs_a_price(serving: Serving) -> None:
+    """A model whose price the worker does not know is not asked when money is limited."""
+    async with serving(*world(ScriptedChat(story()))) as stage:
+        run = await stage.start(asked(max_cost_usd=1.0, dearest=PRICE))
+        with pytest.raises(Exception, match="Workflow execution failed"):
+            await asyncio.wait_for(run.result(), 45)
+        progress = await run.query("progress")
+    assert "the price of the model of router is not known" in progress["error"]
+
+
+async def test_searches_are_counted_and_end_the_gathering(serving: Serving) -> None:
+    """The last search is the last: sections that would need another are not begun, and the report says so."""
+    result = await finished(serving, ScriptedChat(story()), asked(max_searches=3, parallel_sections=1))
+    assert result.usage.searches == 3
+    assert "the budget of 3 searches was used up" in " ".join((*result.decisions, *result.notes))
+
+
+async def test_little_is_told_to_the_reflector(serving: Serving) -> None:
+    """Once most of a budget is used the reflector is asked for what matters most alone."""
+    chat = ScriptedChat(story())
+    calls = len((await finished(serving, chat, asked())).usage.by_role) + 6
+    assert not any("Most of the budget" in prompt for _, prompt in chat.asked)
+    chat = greedy()
+    await finished(serving, chat, asked(max_calls=calls + 8, **ENDLESS))
+    told = ["Most of the budget" in prompt for role, prompt in chat.asked if role == "report_reflector"]
+    assert told == sorted(told)
+
+
+async def test_without_limits_nobody_draws(serving: Serving) -> None:
+    """A run that nothing limits sends no message about budgets."""
+    async with serving(*world(ScriptedChat(story()))) as stage:
+        run = await stage.start(asked())
+        await asyncio.wait_for(run.result(), 45)
+        names = [
+            event.workflow_execution_signaled_event_attributes.signal_name
+            async for event in run.fetch_history_events()
+            if event.HasField("workflow_execution_signaled_event_attributes")
+        ]
+    assert names
+    assert "draw" not in names
+
+
+async def test_a_deadline_ends_the_run_whatever_the_model_does(serving: Serving) -> None:
+    """When the time is up a call that hangs is waited for no longer: the twins write up what there is."""
+    held = Held(text(("Bread is made from flour.", 1)))
+    chat = ScriptedChat(story(section_writer=held))
+    result = await finished(serving, chat, asked(max_seconds=2.0, grace_seconds=0.5))
+    held.released.set()
+    assert result.status == "finished_early"
+    assert result.decisions == ("Ended because the time of 2 s was used up.",)
+    assert result.sections
+    assert {"section_writer", "title_writer"} <= {call.role for call in result.degraded}
+
+
+async def test_a_paused_run_keeps_its_deadline(serving: Serving) -> None:
+    """A pause does not stop the clock: a run that is held when its time is up goes on to write up."""
+    async with serving(*world(ScriptedChat(story(router=says("never read"))))) as stage:
+        run = await stage.start(asked(max_seconds=1.0))
+        await run.signal("pause")
+        result = await asyncio.wait_for(run.result(), 45)
+    assert result.status == "finished_early"
