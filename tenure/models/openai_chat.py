@@ -1,184 +1,37 @@
-"""Chat Completions on any OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama, llama.cpp and their kin.
-
-The client library retries nothing: a retry is Temporal's, so that it is seen and survives a crash.
-Servers differ in what they take. A call starts in the strictest form its model is known to take, leaves
-out what the server complains about, and remembers.
-"""
+"""Chat Completions on any OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama, llama.cpp and their kin."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final, Self, cast
+from typing import Final
 
 import httpx
 import openai
-from pydantic import ValidationError
 
-from tenure.contracts.budget import Price
-from tenure.models.capabilities import Capabilities, Memory
-from tenure.models.chat import Ask, Completion, InFlight, RequestRejected, TransportError
-from tenure.models.concurrency import Concurrency
-from tenure.models.endpoint import NO_KEY, USUAL_PATH, Endpoint, checked_address, checked_key, host_and_port
-from tenure.models.refusals import NotTaken, refusal
+from tenure.models.capabilities import Capabilities
+from tenure.models.chat import Ask, InFlight, RequestRejected, TransportError
+from tenure.models.endpoint import USUAL_PATH
+from tenure.models.openai_model import OpenAIModel
+from tenure.models.refusals import refusal
 from tenure.models.reply import Reply
-from tenure.models.request import Question
-from tenure.models.routes import Routes
+from tenure.models.request import ChatQuestion, Question
+from tenure.models.routes import Route
 from tenure.models.streaming import BrokenStream, Stream
-from tenure.prices import load_prices
-from tenure.roles.base import Tier
-from tenure.settings import Settings
-
-MEMORY_FILE: Final = "capabilities.json"
-"""Where a home remembers what its servers take."""
 
 IDLE_SECONDS: Final = 60.0
 """Silence in the middle of a streamed answer that means that nothing more will come."""
 
 
-class OpenAIChat:
-    """A `ChatModel` over one OpenAI-compatible endpoint.
+class OpenAIChat(OpenAIModel):
+    """A `ChatModel` that speaks Chat Completions, streamed where an answer is long."""
 
-    Args:
-        routes: which model answers which role.
-        prices: of the models, as far as they are known.
-        api_key: None for a server without keys.
-        base_url: None for OpenAI's own.
-        timeout: seconds a call may take as a whole.
-        idle: seconds a streamed answer may fall silent.
-        concurrency: requests at the same time, at the most.
-        memory: file that keeps what the server was found to take; None to find it out anew.
-        http_client: for hooks of one's own.
+    path = ""
+    idle = IDLE_SECONDS
+    """Seconds a streamed answer may fall silent."""
 
-    Raises:
-        ValueError: for an address without a scheme, or a key that no header can carry.
-    """
-
-    def __init__(
-        self,
-        routes: Routes,
-        *,
-        prices: Mapping[str, Price] | None = None,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        timeout: float = 180.0,
-        idle: float = IDLE_SECONDS,
-        concurrency: int = 16,
-        memory: Path | None = None,
-        http_client: httpx.AsyncClient | None = None,
-    ) -> None:
-        key, address = checked_key(api_key), checked_address(base_url)
-        self._routes = routes
-        self._prices = prices or {}
-        self._timeout = timeout
-        self._idle = idle
-        self._concurrency = Concurrency(concurrency)
-        self._client = openai.AsyncOpenAI(
-            api_key=key or NO_KEY,
-            base_url=address,
-            timeout=timeout,
-            max_retries=0,
-            # The library takes clients of httpx as well as of its successor, but names only the latter. With one
-            # of httpx all errors of a connection are httpx's, also those in the middle of a body.
-            http_client=cast(Any, http_client or httpx.AsyncClient(timeout=timeout, follow_redirects=True)),
-        )
-        self._server = Endpoint(host_and_port(self._client), key)
-        self._memory = Memory(f"{self._server.where}{self._client.base_url.path}", memory)
-        self._schemas: dict[tuple[str, str], Capabilities] = {}
-
-    @classmethod
-    def from_settings(cls, settings: Settings, http_client: httpx.AsyncClient | None = None) -> Self:
-        """Make the back-end that the settings describe.
-
-        Raises:
-            ValueError: for an address, a key or a file of prices that cannot be used.
-        """
-        key = settings.openai_api_key
-        return cls(
-            Routes.from_settings(settings),
-            prices=load_prices(settings),
-            api_key=key.get_secret_value() if key else None,
-            base_url=settings.openai_base_url,
-            timeout=settings.model_timeout,
-            concurrency=settings.model_concurrency,
-            memory=settings.home.absolute() / MEMORY_FILE,
-            http_client=http_client,
-        )
-
-    @property
-    def name(self) -> str:
-        """Name of the back-end, as reports show it."""
-        return "openai"
-
-    @property
-    def concurrency(self) -> int:
-        """How many requests may be on their way now."""
-        return self._concurrency.limit
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
-    def capabilities(self, role: str, tier: Tier) -> Capabilities:
-        """Return what is known of how a role's model can be asked."""
-        return self._able(self._routes.route(role, tier).model, role)
-
-    def price(self, role: str, tier: Tier) -> Price | None:
-        """Return the price of the model that answers a role; None where nobody has said it."""
-        return self._prices.get(self._routes.route(role, tier).model)
-
-    async def complete(self, ask: Ask, call: InFlight) -> Completion:
-        """Ask for one answer that follows the schema as closely as the server can be made to."""
-        route = self._routes.route(ask.role, ask.tier)
-        while True:
-            question = Question(ask, route, self._able(route.model, ask.role))
-            try:
-                return await self._answered(question, call)
-            except NotTaken as refused:
-                if refused.found is None:
-                    ask = replace(ask, max_output=None)
-                else:
-                    await self._learn(question, refused.found, schema_only=refused.schema_only)
-
-    def _able(self, model: str, role: str) -> Capabilities:
-        known = self._memory.of(model)
-        return known.and_less(self._schemas.get((model, role), known))
-
-    async def _learn(self, question: Question, found: Capabilities, *, schema_only: bool = False) -> None:
-        """Remember what a model does not take; what concerns one schema only while the process lives."""
-        model = question.route.model
-        if schema_only:
-            key = (model, question.ask.role)
-            self._schemas[key] = found.and_less(self._schemas.get(key, found))
-        else:
-            await asyncio.to_thread(self._memory.learn, model, found)
-
-    async def _answered(self, question: Question, call: InFlight) -> Completion:
-        async with self._concurrency.slot() as slot:
-            try:
-                reply, first_token = await self._replied(question, call)
-            except TransportError as error:
-                if error.status == 429:
-                    slot.refused()
-                raise
-            slot.answered()
-        await self._check_length(question, reply)
-        completion = reply.completion(question.route.model, question.ask.prompt_tokens)
-        return replace(completion, first_token_seconds=first_token)
-
-    async def _check_length(self, question: Question, reply: Reply) -> None:
-        """Notice a server that does not know the newer name of the length limit and does not say so."""
-        unheeded = question.limit is not None and reply.billed and reply.billed.tokens_out > question.limit
-        if unheeded and question.able.output_limit == "max_completion_tokens":
-            await self._learn(question, Capabilities(output_limit="max_tokens"))
+    def _question(self, ask: Ask, route: Route, able: Capabilities) -> ChatQuestion:
+        return ChatQuestion(ask, route, able)
 
     async def _replied(self, question: Question, call: InFlight) -> tuple[Reply, float | None]:
-        """Return the server's reply, with the time to the first token where it was streamed.
-
-        Raises:
-            ModelError: there is none, or it is an error.
-        """
-        asked = self._streamed(question, call) if question.is_streamed else self._whole(question)
+        asked = self._streamed(question, call) if "stream" in question.parameters else self._whole(question)
         try:
             # The library's timeout restarts with every byte; this one is for the call as a whole.
             async with asyncio.timeout(self._timeout):
@@ -189,7 +42,14 @@ class OpenAIChat:
             raise self._server.unreached(error, self._timeout) from None
         if failure := reply.failure:
             raise refusal(self._server, failure.status, failure.model_dump(), {}, question)
+        await self._check_length(question, reply)
         return reply, first_token
+
+    async def _check_length(self, question: Question, reply: Reply) -> None:
+        """Notice a server that does not know the newer name of the length limit and does not say so."""
+        unheeded = question.limit is not None and reply.billed and reply.billed.tokens_out > question.limit
+        if unheeded and question.limit_name == "max_completion_tokens":
+            await self._learn(question, Capabilities(output_limit="max_tokens"))
 
     async def _whole(self, question: Question) -> tuple[Reply, None]:
         response = await self._client.chat.completions.with_raw_response.create(**question.parameters)
@@ -197,7 +57,7 @@ class OpenAIChat:
 
     async def _streamed(self, question: Question, call: InFlight) -> tuple[Reply, float | None]:
         """Read an answer as it comes in; in one piece from a server that does not heed the wish."""
-        stream = Stream(call.arrived, self._idle)
+        stream = Stream(call.arrived, self.idle)
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**question.parameters) as response:
@@ -215,13 +75,8 @@ class OpenAIChat:
         Raises:
             ModelError: where there is none.
         """
-        try:
-            reply = Reply.model_validate_json(body)
-        except ValidationError as error:
-            if error.errors()[0]["type"] == "json_invalid" and body.lstrip()[:1] in ("", "{"):
-                raise TransportError(f"{self._server.where} sent a broken response", status=200) from None
-            reply = Reply()
-        if not reply.is_completion:
+        reply = self._parsed(body, Reply)
+        if reply is None or not reply.is_completion:
             advice = f"{self._server.where} does not speak Chat Completions; check OPENAI_BASE_URL ({USUAL_PATH})"
             raise RequestRejected(advice, status=200)
         return reply
