@@ -327,7 +327,7 @@ async def test_answers_longer_than_the_cap_are_cut(client: openai.AsyncOpenAI) -
     assert (said.choices[0].finish_reason, said.choices[0].message.content) == ("length", MARKER[:4])
 
 
-async def test_a_background_response_is_paid_once_it_is_fetched(
+async def test_a_background_response_is_delivered_once_it_is_fetched(
     server: ModelServer, client: openai.AsyncOpenAI
 ) -> None:
     """A response in the background is queued, in progress, then done; its bill counts when it was fetched."""
@@ -353,6 +353,193 @@ async def test_a_cancelled_response_costs_nothing(server: ModelServer, client: o
         await client.responses.retrieve(made.id)
 
 
+async def test_a_response_in_nobodys_hands_is_billed(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A response in the background is billed once when it is done, though nobody fetched it, and not before."""
+    with server.hold("title"):
+        made = await client.responses.create(model="m", input="Write.", background=True, text=TEXT_FORMAT)
+        assert server.billed == []
+    assert [entry.delivered for entry in server.billed] == [False]
+    for _ in range(3):
+        await client.responses.retrieve(made.id)
+    assert [entry.delivered for entry in server.billed] == [True]
+    assert (await client.responses.cancel(made.id)).status == "completed"
+    assert len(server.billed) == 1
+
+
+async def test_a_response_takes_its_time(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A delay lets a response in the background be in progress for a while, and its creator goes on at once."""
+    server.fail(Fault(delay=0.1), Fault(delay=3600))
+    made, endless = [
+        await client.responses.create(model="m", input="Write.", background=True, text=TEXT_FORMAT) for _ in range(2)
+    ]
+    statuses = [made.status]
+    async with asyncio.timeout(20):
+        while statuses[-1] != "completed":
+            statuses.append((await client.responses.retrieve(made.id)).status)
+    assert list(dict.fromkeys(statuses)) == ["queued", "in_progress", "completed"]
+    assert [(await client.responses.retrieve(endless.id)).status for _ in range(2)] == ["in_progress"] * 2
+    assert len(server.billed) == 1
+
+
+async def test_a_response_answers_at_once_outside_the_background(
+    server: ModelServer, client: openai.AsyncOpenAI
+) -> None:
+    """Without the background a response comes whole, keeps what it was told, and is there later unless forbidden."""
+    made = await client.responses.create(model="m", input="Write.", text=TEXT_FORMAT, metadata={"call": "7"})
+    fleeting = await client.responses.create(model="m", input="Write.", text=TEXT_FORMAT, store=False)
+    assert (made.status, made.background, made.metadata) == ("completed", False, {"call": "7"})
+    assert json.loads(made.output_text)["title"].startswith(MARKER)
+    assert (await client.responses.retrieve(made.id)).output_text == made.output_text
+    assert [entry.delivered for entry in server.billed] == [True, True]
+    with pytest.raises(openai.NotFoundError):
+        await client.responses.retrieve(fleeting.id)
+    with pytest.raises(openai.BadRequestError, match="stored"):
+        await client.responses.create(model="m", input="Write.", background=True, store=False)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "kinds"),
+    [
+        (Fault.refusal(), "completed", ["message"]),
+        (Fault.finish("length"), "incomplete", ["message"]),
+        (Fault.finish("content_filter"), "incomplete", ["message"]),
+        (Fault.no_choices(), "completed", []),
+        (Fault.reasoning_only(), "completed", ["reasoning"]),
+        (Fault.as_tool_call(), "completed", ["function_call"]),
+    ],
+)
+async def test_odd_responses(
+    server: ModelServer, client: openai.AsyncOpenAI, fault: Fault, status: str, kinds: list[str]
+) -> None:
+    """What is odd in a chat completion is as odd in a response, in the protocol's own shape, and billed."""
+    server.fail(fault)
+    made = await client.responses.create(model="m", input="Write.", text=TEXT_FORMAT)
+    assert (made.status, [item.type for item in made.output]) == (status, kinds)
+    assert made.usage is not None
+    assert (made.usage.input_tokens, made.usage.output_tokens) == server.tokens
+    assert (made.usage.output_tokens_details.reasoning_tokens > 0) == (kinds == ["reasoning"])
+
+
+async def test_a_response_cut_off_by_its_cap_is_incomplete(client: openai.AsyncOpenAI) -> None:
+    """A cap on the output's tokens ends a response early, and it says why."""
+    made = await client.responses.create(model="m", input="Write.", max_output_tokens=2)
+    assert made.incomplete_details is not None
+    assert (made.status, made.incomplete_details.reason) == ("incomplete", "max_output_tokens")
+    assert (made.output_text, made.usage and made.usage.output_tokens) == (MARKER[:4], 2)
+
+
+async def test_what_fails_in_the_making_costs_nothing(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A response that fails says why and has no bill; a chat says the same with status 200 or in its stream."""
+    server.fail(*[Fault.failed()] * 3)
+    made = await client.responses.create(model="m", input="Write.", background=True, text=TEXT_FORMAT)
+    await client.responses.retrieve(made.id)
+    failed = await client.responses.retrieve(made.id)
+    assert failed.error is not None
+    assert (failed.status, failed.error.code, failed.usage) == ("failed", "server_error", None)
+    assert (await ask(client)).choices == []
+    with pytest.raises(openai.APIError, match="could not finish"):
+        await streamed(client)
+    assert server.billed == []
+
+
+async def test_fetching_a_response_fails_by_itself(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """Faults for fetches leave posts alone; a response whose fetch was cut off can be fetched again."""
+    server.fail(Fault(503), Fault(cut=True), method="GET")
+    made = await client.responses.create(model="m", input="Write.", background=True, text=TEXT_FORMAT)
+    with pytest.raises(openai.InternalServerError):
+        await client.responses.retrieve(made.id)
+    await until(lambda: bool(server.billed))
+    with pytest.raises((openai.APIConnectionError, httpx2.TransportError)):
+        await client.responses.retrieve(made.id)
+    assert [entry.delivered for entry in server.billed] == [False]
+    assert (await client.responses.retrieve(made.id)).status == "completed"
+    assert [entry.delivered for entry in server.billed] == [True]
+    assert [request.path for request in server.fetches] == [f"/v1/responses/{made.id}"] * 3
+
+
+async def test_servers_without_responses_have_nothing_there() -> None:
+    """A server that knows Chat Completions only answers 404 for a response."""
+    with ModelServer(responses_api=False) as server:
+        async with openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0) as client:
+            with pytest.raises(openai.NotFoundError):
+                await client.responses.create(model="m", input="Write.")
+
+
+async def test_a_prompt_read_before_is_told_as_cached() -> None:
+    """Messages that begin an earlier prompt of the same model are cached tokens; others are not."""
+    begun: Any = [{"role": "system", "content": "Be brief. " * 9}, {"role": "user", "content": "One."}]
+    with ModelServer(prompt_cache=True) as server:
+        async with openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0) as client:
+            for messages in (begun, [*begun, {"role": "user", "content": "Two."}], begun[1:]):
+                said = await client.chat.completions.create(model="m", messages=messages)
+            await client.chat.completions.create(model="other", messages=begun)
+            response = await client.responses.create(model="m", instructions="Be brief. " * 9, input="Three.")
+    assert [entry.tokens_cached for entry in server.billed] == [0, server.billed[0].tokens_in, 0, 0, 23]
+    assert said.usage is not None
+    assert said.usage.prompt_tokens_details is None
+    assert response.usage is not None
+    assert response.usage.input_tokens_details.cached_tokens == 23
+
+
+async def test_a_reset_is_not_a_goodbye(server: ModelServer) -> None:
+    """A reset breaks the connection, before a byte or in the middle; a drop closes it."""
+    async with httpx.AsyncClient() as client:
+        for fault in (Fault(reset=True), Fault(cut=True)):
+            server.fail(fault)
+            with pytest.raises(httpx.ReadError):
+                await client.post(f"{server.base_url}/embeddings", json={"model": "e", "input": "x"})
+        server.fail(Fault(drop=True))
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.post(f"{server.base_url}/embeddings", json={"model": "e", "input": "x"})
+    assert [entry.delivered for entry in server.billed] == [False]
+
+
+async def test_a_stream_can_end_early_without_an_error(server: ModelServer) -> None:
+    """A broken body of a stream is half of its events, sent as if they were all."""
+    server.fail(Fault.broken_body())
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Write."}], "stream": True}
+    async with httpx.AsyncClient() as client:
+        said = await client.post(f"{server.base_url}/chat/completions", json=asked)
+    assert said.headers["content-type"] == "text/event-stream"
+    assert said.text.startswith("data: ")
+    assert "[DONE]" not in said.text
+    assert [entry.delivered for entry in server.billed] == [False]
+
+
+async def test_a_streamed_request_is_in_flight_to_its_end(server: ModelServer, client: openai.AsyncOpenAI) -> None:
+    """A request whose answer has left in part is in flight; when all has left it is not, nor abandoned."""
+    with server.hold("title", after_events=2) as gate:
+        asked = asyncio.create_task(streamed(client))
+        assert await asyncio.to_thread(gate.arrived.wait, 10)
+        assert [request.schema_name for request in server.in_flight] == ["title"]
+    await asked
+    await until(lambda: not server.in_flight)
+    assert server.abandoned == []
+    assert [entry.delivered for entry in server.billed] == [True]
+
+
+async def test_weather_is_met_in_any_order(client: openai.AsyncOpenAI) -> None:
+    """Each role meets its own faults, whichever role asks first."""
+    met = []
+    for order in ("ab" * 10, "a" * 10 + "b" * 10):
+        with ModelServer(weather=Weather(5, 0.5, kinds=(Fault(500), Fault(503)))) as server:
+            there = client.with_options(base_url=server.base_url)
+            found: dict[str, list[int]] = {"a": [], "b": []}
+            for role in order:
+                found[role].append(await status(there, role))
+            met.append(found)
+    assert met[0] == met[1]
+    assert set(met[0]["a"]) == {200, 500, 503}
+
+
+async def status(client: openai.AsyncOpenAI, role: str) -> int:
+    try:
+        await ask(client, role)
+    except openai.APIStatusError as error:
+        return error.status_code
+    return 200
+
+
 async def test_weather_is_the_same_for_a_seed() -> None:
     """Which requests fail depends on seed, run, role and number, not on the order of arrival."""
     weather = Weather(7, 0.3)
@@ -365,9 +552,13 @@ async def test_weather_is_the_same_for_a_seed() -> None:
 
 
 async def test_nonsense_fits_its_schema() -> None:
-    """An answer of a server that talks nonsense is valid, and another one each time."""
-    with ModelServer(nonsense=3) as server:
-        async with openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0) as client:
-            said = [json.loads((await ask(client)).choices[0].message.content or "") for _ in range(5)]
+    """An answer of a server that talks nonsense is valid, another one each time, and the same for a seed."""
+    runs = []
+    for _ in range(2):
+        with ModelServer(nonsense=3) as server:
+            async with openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0) as client:
+                runs.append([json.loads((await ask(client)).choices[0].message.content or "") for _ in range(5)])
+    said = runs[0]
+    assert said == runs[1]
     assert all(set(one) == {"title"} for one in said)
     assert len({one["title"] for one in said}) > 1

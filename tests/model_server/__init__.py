@@ -13,6 +13,8 @@ runs in threads of the test's process and serves other processes just as well:
 """
 
 from tests.model_server.faults import ODD, PASSING, Fault, Weather
-from tests.model_server.server import Billed, Gate, ModelServer, Request
+from tests.model_server.ledger import Billed
+from tests.model_server.request import Request
+from tests.model_server.server import Gate, ModelServer
 
 __all__ = ["ODD", "PASSING", "Billed", "Fault", "Gate", "ModelServer", "Request", "Weather"]

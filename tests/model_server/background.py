@@ -1,9 +1,11 @@
-"""The Responses API of the model server: responses that are made in the background and paid whoever fetches them."""
+"""The Responses API of the model server: responses that are made and paid whether anybody fetches them or not."""
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from tests.model_server.ledger import Billed
+from tests.model_server.request import Request, tokens
 from tests.schema_instance import Json
 
 IN_THE_MAKING = ("queued", "in_progress")
@@ -14,21 +16,28 @@ class Made:
     """One response."""
 
     json: Json
-    """What a completed one looks like."""
-    done: Callable[[], bool]
-    """Whether it may be completed by now."""
-    finished: Callable[[], None]
-    """Told once, when it is fetched completed."""
-    withdrawn: Callable[[], None]
-    """Told once, when it is cancelled before that."""
+    """What it looks like when it is done."""
+    ready: Callable[[], bool] = lambda: True
+    """Whether it may be done by now."""
+    bill: Callable[[], Billed | None] = lambda: None
+    """Told once, when it is done; a response that failed has no bill."""
     status: str = "queued"
-    fetched: bool = field(default=False)
+    looks: int = 0
+    """How often it was asked for."""
+    entry: Billed | None = None
+    """What it cost, once it is done."""
+
+    def settle(self) -> None:
+        """Be done, where it may be."""
+        if self.status in IN_THE_MAKING and self.ready():
+            self.status = self.json["status"]
+            self.entry = self.bill()
 
     def shown(self) -> Json:
         """Return it as it is now."""
-        if self.status in IN_THE_MAKING:
+        if self.status in (*IN_THE_MAKING, "cancelled"):
             return self.json | {"status": self.status, "output": [], "usage": None, "error": None}
-        return self.json | {"status": self.status}
+        return self.json
 
 
 class Responses:
@@ -49,67 +58,106 @@ class Responses:
             self._made[made.json["id"]] = made
             return made.shown()
 
-    def get(self, name: str) -> Json | None:
-        """Return a response, one step further than before; None for one that is not there."""
+    def look(self, name: str) -> tuple[Json, Billed | None] | None:
+        """Return a response and its bill; None for one that is not there.
+
+        In the background it is always in progress at the first look, however fast it is made.
+        """
         with self._lock:
             made = self._made.get(name)
             if made is None:
                 return None
+            made.looks += 1
+            if made.looks > 1:
+                made.settle()
+            elif made.status == "queued":
+                made.status = "in_progress"
             if made.status in IN_THE_MAKING:
-                made.status = made.json["status"] if made.done() else "in_progress"
-            if made.status not in IN_THE_MAKING and made.status != "cancelled" and not made.fetched:
-                made.fetched = True
-                made.finished()
-            return made.shown()
+                return made.shown(), None
+            if made.entry:
+                made.entry.delivered = True
+            return made.shown(), made.entry
 
     def cancel(self, name: str) -> Json | None:
-        """Stop a response in the making."""
+        """Stop a response in the making; one that is done stays as it is."""
         with self._lock:
             made = self._made.get(name)
             if made is not None and made.status in IN_THE_MAKING:
                 made.status = "cancelled"
-                made.withdrawn()
                 self.cancelled.append(name)
             return made.shown() if made else None
 
+    def settle(self) -> None:
+        """Let everything be done that may be, so that it is billed."""
+        with self._lock:
+            for made in self._made.values():
+                made.settle()
+
     def forget(self) -> None:
         """Lose all of them, as a server does after a while."""
+        self.settle()
         with self._lock:
             self._made.clear()
 
 
-def response(completion: Json, name: str) -> Json:
-    """Return a completed response that says what a chat completion says."""
+def response(completion: Json, request: Request, name: str) -> Json:
+    """Return a response, done, that says what a chat completion says."""
     silence: Json = {"message": {}, "finish_reason": "stop"}
     choice: Json = completion["choices"][0] if completion["choices"] else silence
-    message = choice["message"]
+    reasons = {"length": "max_output_tokens", "content_filter": "content_filter"}
+    incomplete = reasons.get(choice["finish_reason"])
+    error = completion.get("error")
+    asked = {field: request.json.get(field) for field in ("instructions", "max_output_tokens", "metadata", "text")}
+    return asked | {
+        "id": name,
+        "object": "response",
+        "created_at": 0,
+        "model": completion["model"],
+        "status": "failed" if error else "incomplete" if incomplete else "completed",
+        "incomplete_details": {"reason": incomplete} if incomplete else None,
+        "error": error,
+        "background": request.in_background,
+        "store": request.json.get("store", True),
+        "output": _items(choice["message"], name, "incomplete" if incomplete else "completed"),
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": None if error else _usage(completion["usage"], choice["message"]),
+    }
+
+
+def _items(message: Json, name: str, status: str) -> list[Json]:
+    """Return what a message holds as the items of a response: thoughts, calls of tools, then what is said."""
+    thought, parts = message.get("reasoning_content"), _parts(message)
+    summary = [{"type": "summary_text", "text": thought}]
+    thoughts = [{"id": f"rs_{name}", "type": "reasoning", "summary": summary}] if thought else []
+    calls = [
+        {"id": f"fc_{name}", "type": "function_call", "call_id": call["id"], "status": status, **call["function"]}
+        for call in message.get("tool_calls") or ()
+    ]
+    said = {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": status, "content": parts}
+    return [*thoughts, *calls, *([said] if parts else [])]
+
+
+def _parts(message: Json) -> list[Json]:
     parts: list[Json] = []
     if message.get("refusal"):
         parts.append({"type": "refusal", "refusal": message["refusal"]})
     if message.get("content"):
         parts.append({"type": "output_text", "text": message["content"], "annotations": []})
-    reasons = {"length": "max_output_tokens", "content_filter": "content_filter"}
-    incomplete = reasons.get(choice["finish_reason"])
-    usage = completion["usage"]
-    output = {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed", "content": parts}
+    return parts
+
+
+def _usage(usage: Json, message: Json) -> Json:
+    """Return a bill as the Responses API writes it; thoughts are a part of the output."""
+    thought = message.get("reasoning_content")
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
     return {
-        "id": name,
-        "object": "response",
-        "created_at": 0,
-        "model": completion["model"],
-        "status": "incomplete" if incomplete else "completed",
-        "incomplete_details": {"reason": incomplete} if incomplete else None,
-        "error": None,
-        "background": True,
-        "output": [output] if parts else [],
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "usage": {
-            "input_tokens": usage["prompt_tokens"],
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": usage["completion_tokens"],
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": usage["total_tokens"],
+        "input_tokens": usage["prompt_tokens"],
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+        "output_tokens": usage["completion_tokens"],
+        "output_tokens_details": {
+            "reasoning_tokens": min(usage["completion_tokens"], tokens(thought)) if thought else 0
         },
+        "total_tokens": usage["total_tokens"],
     }

@@ -27,12 +27,14 @@ class Fault:
     """Changes the answer's text on the wire."""
     drop: bool = False
     """Closes the connection before a byte is sent."""
+    reset: bool = False
+    """Resets the connection before a byte is sent."""
     cut: bool = False
     """Resets the connection in the middle of the answer."""
     hang: bool = False
     """Says nothing until the client leaves."""
     delay: float = 0.0
-    """Seconds before anything is sent."""
+    """Seconds before anything is sent; in the background, before the response is done."""
 
     @classmethod
     def refusal(cls) -> Self:
@@ -105,6 +107,12 @@ class Fault:
         return cls(headers={"content-type": "text/html"}, body="<html><body>Sign in</body></html>")
 
     @classmethod
+    def failed(cls, code: str = "server_error") -> Self:
+        """Give up while the answer is made, which costs nothing: an error with status 200."""
+        error = {"code": code, "message": "The model could not finish the answer."}
+        return cls(change=lambda reply: reply.update(choices=[], error=error))
+
+    @classmethod
     def too_many(cls, **headers: str) -> Self:
         """Refuse for too many requests; header names are written with underscores."""
         return cls(429, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -138,6 +146,7 @@ PASSING: tuple[Fault, ...] = (
     Fault(408, {"retry-after-ms": "10"}),
     Fault(409, {"retry-after-ms": "10"}),
     Fault(drop=True),
+    Fault(reset=True),
     Fault(cut=True),
     Fault.broken_body(),
     Fault(delay=0.1),

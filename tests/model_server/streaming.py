@@ -1,6 +1,7 @@
 """A completion cut into the chunks of a stream, as servers of the protocol send them."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.schema_instance import Json
@@ -11,6 +12,8 @@ _PIECE = 24
 
 def chunks(completion: Json, *, with_usage: bool) -> list[Json]:
     """Return the events of a streamed answer: role, deltas, ending, and the bill where it is asked for."""
+    if "error" in completion:
+        return [{"error": completion["error"]}]
     head = {name: completion[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     events = [
         head | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
@@ -18,6 +21,11 @@ def chunks(completion: Json, *, with_usage: bool) -> list[Json]:
         for delta, reason in _deltas(choice)
     ]
     return [*events, head | {"choices": [], "usage": completion["usage"]}] if with_usage else events
+
+
+def lines(events: Sequence[Json]) -> list[str]:
+    """Return the events as they are written, with the mark of the end."""
+    return [f"data: {said}\n\n" for said in (*map(json.dumps, events), "[DONE]")]
 
 
 def _deltas(choice: Json) -> Iterator[tuple[Json, str | None]]:

@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
@@ -17,7 +17,7 @@ _LOOK = 0.02
 """Seconds between two looks whether a waiting client is still there."""
 
 
-class ClientLeft(Exception):
+class ClientLeft(ConnectionError):
     """The client closed its connection before it was answered."""
 
 
@@ -28,33 +28,62 @@ class Reply:
     status: int
     body: str | Json = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    events: Sequence[Json] | None = None
-    """Server-sent events instead of a body."""
+    stream: Sequence[str] | None = None
+    """Pieces of a stream, instead of a body."""
     cut: bool = False
     """Whether the connection is reset half-way."""
-    before_event: Callable[[int], None] = lambda number: None
-    """Told before each event; may hold it back."""
+    before_piece: Callable[["Caller", int], None] = lambda caller, number: None
+    """Told before each piece; may hold it back."""
+    lost: Callable[[], None] = lambda: None
+    """Told when the client left before it had everything."""
 
     @property
-    def payload(self) -> bytes:
-        """The body in bytes."""
+    def framed(self) -> list[bytes]:
+        """What is sent one by one, up to where it is cut."""
+        if self.stream is None:
+            return [self._whole[: len(self._whole) // 2] if self.cut else self._whole]
+        chunks = [b"%x\r\n%b\r\n" % (len(piece.encode()), piece.encode()) for piece in self.stream]
+        if self.cut:
+            return chunks[: len(chunks) // 2]
+        # In one write with the last piece: a client that has read that one may be gone before another.
+        return [*chunks[:-1], chunks[-1] + b"0\r\n\r\n"]
+
+    @property
+    def framing(self) -> dict[str, str]:
+        """Headers by which the client knows the end, so that what breaks off cannot pass for what ended."""
+        if self.stream is not None:
+            return {"content-type": "text/event-stream", "transfer-encoding": "chunked"}
+        return {"content-type": "application/json", "content-length": str(len(self._whole))}
+
+    @property
+    def _whole(self) -> bytes:
         return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
 
 
 class Caller:
-    """The client of one request, for whoever lets it wait."""
+    """The client of one request, for whoever answers it."""
 
-    def __init__(self, connection: socket.socket, closing: threading.Event) -> None:
-        self._connection = connection
+    def __init__(self, handler: "_Handler", closing: threading.Event) -> None:
+        self._handler = handler
         self._closing = closing
 
     def has_left(self) -> bool:
         """Whether the client closed the connection."""
-        readable, _, _ = select.select([self._connection], [], [], 0)
+        connection = self._handler.connection
+        readable, _, _ = select.select([connection], [], [], 0)
         try:
-            return bool(readable) and self._connection.recv(1, socket.MSG_PEEK) == b""
+            return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
         except OSError:
             return True
+
+    def stay(self) -> None:
+        """Go on only while the client is there.
+
+        Raises:
+            ClientLeft: it left.
+        """
+        if self.has_left():
+            raise ClientLeft
 
     def wait(self, until: Callable[[], bool]) -> None:
         """Wait for something while the client is there.
@@ -63,8 +92,7 @@ class Caller:
             ClientLeft: it left.
         """
         while not until() and not self._closing.is_set():
-            if self.has_left():
-                raise ClientLeft
+            self.stay()
             self._closing.wait(_LOOK)
 
     def pause(self, seconds: float) -> None:
@@ -72,18 +100,45 @@ class Caller:
         end = time.monotonic() + seconds
         self.wait(lambda: time.monotonic() >= end)
 
+    def send(self, reply: Reply) -> None:
+        """Send a reply, as far as it goes.
+
+        Raises:
+            ClientLeft: before it had everything.
+        """
+        try:
+            self._handler.begin(reply)
+            for number, piece in enumerate(reply.framed):
+                reply.before_piece(self, number)
+                self.stay()
+                self._handler.put(piece)
+        except OSError as error:
+            reply.lost()
+            raise ClientLeft from error
+        if reply.cut:
+            self.reset()
+
+    def hang_up(self) -> None:
+        """Close the connection without a word."""
+        self._handler.close_connection = True
+
+    def reset(self) -> None:
+        """Break the connection off, as a machine that dies does."""
+        self._handler.close_connection = True
+        self._handler.broken = True
+
 
 class Answering(Protocol):
     """What the wire asks for answers."""
 
     closing: threading.Event
 
-    def receive(self, method: str, path: str, headers: Mapping[str, str], body: Json, caller: Caller) -> Reply | None:
-        """Answer a request; None means to close the connection without a word."""
-        ...
+    def receive(self, method: str, path: str, headers: Mapping[str, str], body: Json, caller: Caller) -> None:
+        """Answer a request.
 
-    def failed(self, error: Exception) -> Reply:
-        """Answer a request whose script made a mistake."""
+        Raises:
+            ClientLeft: its client did not wait for the end of it.
+        """
         ...
 
 
@@ -111,6 +166,8 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # headers and body leave in one packet
     disable_nagle_algorithm = True
     server: Http
+    broken = False
+    """Whether the connection ends with a reset."""
 
     def setup(self) -> None:
         super().setup()
@@ -122,6 +179,9 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
         except OSError:  # the client went away, as clients under test do
             self.close_connection = True
+        if self.broken:  # closed here, since the server would say goodbye first
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
 
     def handle(self) -> None:
         try:
@@ -138,49 +198,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: Json) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         answering = self.server.answering
-        caller = Caller(self.connection, answering.closing)
-        try:
-            reply = answering.receive(self.command, self.path, headers, body, caller)
-            if reply is None:
-                self.close_connection = True
-            else:
-                self._send(reply)
-        except ClientLeft:
-            self.close_connection = True
-        except OSError:
-            raise
-        except Exception as error:  # a script's mistake must show in the test that wrote it
-            self._send(answering.failed(error))
+        answering.receive(self.command, self.path, headers, body, Caller(self, answering.closing))
 
-    def _send(self, reply: Reply) -> None:
-        pieces = list(_pieces(reply))
-        kind = "application/json" if reply.events is None else "text/event-stream"
-        chunked = reply.events is not None  # so that a stream that breaks off cannot pass for one that ended
-        length = {"transfer-encoding": "chunked"} if chunked else {"content-length": str(sum(map(len, pieces)))}
+    def begin(self, reply: Reply) -> None:
+        """Write status and headers; they leave with the first piece."""
         self.send_response(reply.status)
-        for name, value in {"content-type": kind, **reply.headers, **length}.items():
+        for name, value in {**reply.framing, **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        for number, piece in enumerate(pieces[: len(pieces) // 2] if reply.cut and len(pieces) > 1 else pieces):
-            reply.before_event(number)
-            sent = piece[: len(piece) // 2] if reply.cut and len(pieces) == 1 else piece
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(sent), sent) if chunked else sent)
-            self.wfile.flush()
-        if chunked and not reply.cut:
-            self.wfile.write(b"0\r\n\r\n")
-            self.wfile.flush()
-        if reply.cut:
-            self.close_connection = True
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def put(self, piece: bytes) -> None:
+        """Send a piece now."""
+        self.wfile.write(piece)
+        self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep the test's output clean."""
-
-
-def _pieces(reply: Reply) -> Iterator[bytes]:
-    if reply.events is None:
-        yield reply.payload
-        return
-    for event in reply.events:
-        yield f"data: {json.dumps(event)}\n\n".encode()
-    yield b"data: [DONE]\n\n"
