@@ -1,0 +1,182 @@
+"""Bad days of a model's server: `python -m benchmarks.drill [--runs N] [--share S] [--seed N] [--nonsense] [--json]`.
+
+Runs whole researches, each with a seed of its own, against a loopback server of which a share of the
+answers is faulty: busy, broken, hanging, refusing, malformed. With `--nonsense` every answer fits its
+schema and means nothing, and the runs have budgets. Every run has to end with a report; its usage has
+to equal what the server billed for the answers that arrived, and no answer may have been paid twice.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import statistics
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from activities.heartbeat import PACE
+from tenure.contracts.result import Result
+from tenure.contracts.run import Limits, RunRequest
+from tenure.models.openai_chat import OpenAIChat
+from tenure.settings import Settings
+from tests.conftest import SERVER_OPTIONS, temporal_binary
+from tests.model_server import ModelServer, Weather
+from tests.schema_instance import Json
+from tests.worlds import KITCHEN, MemoryKnowledge
+from worker import WORKFLOWS, activity_methods, runner
+from workflows import search_attributes
+from workflows.agent import AgentWorkflow
+from workflows.queues import ALL_QUEUES, MODEL_QUEUE, TENURE_QUEUE
+
+AT_ONCE = 10
+"""Runs under way at the same time."""
+
+TIMEOUT = 10.0
+"""Seconds after which a call to a server that hangs is given up."""
+
+BUDGET = Limits(min_relevance=0.0, max_calls=60, max_tokens=150_000, max_reflexions=10, max_revisions=10)
+"""What a run against a server that talks nonsense may use."""
+
+_CASE = re.compile(r"kitchen number (\d+)")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that is over, and how it stands against the server's books."""
+
+    case: str
+    """Which run."""
+    result: Result
+    """Its report."""
+    seconds: float
+    """How long it took."""
+    billed: tuple[int, int, int]
+    """Answers that arrived, their prompt tokens and their answer tokens, as the server has them."""
+    repeated: int
+    """Answers that were paid although the same question had been answered."""
+
+    @property
+    def used(self) -> tuple[int, int, int]:
+        """The same as the run counted them."""
+        usage = self.result.usage
+        return usage.model_calls, usage.tokens_in, usage.tokens_out
+
+
+def case_of(request: Json) -> str:
+    """Tell which run a request belongs to: every prompt holds the run's question."""
+    found = _CASE.search(json.dumps(request.get("messages", "")))
+    return found[1] if found else ""
+
+
+async def drill(client: Client, model: ModelServer, runs: int, first: int, limits: Limits) -> list[Ended]:
+    """Run so many researches, some at a time; return them as they ended."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int) -> tuple[str, Result, float]:
+        async with gate:
+            began = time.monotonic()
+            question = f"How are bread and cheese made in kitchen number {number}?"
+            request = RunRequest(question=question, corpora=("kitchen",), limits=limits)
+            name = f"drill-{number}-{uuid.uuid4().hex[:8]}"
+            result = await client.execute_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+            return str(number), result, time.monotonic() - began
+
+    async with serving(client, model):
+        ended = await asyncio.gather(*(one(first + number) for number in range(runs)))
+    return [Ended(case, result, seconds, *_books(model, case)) for case, result, seconds in ended]
+
+
+def _books(model: ModelServer, case: str) -> tuple[tuple[int, int, int], int]:
+    """Return what the server billed a run for answers that arrived, and how many of those were repetitions."""
+    arrived = [entry for entry in model.billed if entry.delivered and case_of(entry.request.json) == case]
+    asked = Counter(json.dumps(entry.request.json, sort_keys=True) for entry in arrived)
+    sums = len(arrived), sum(entry.tokens_in for entry in arrived), sum(entry.tokens_out for entry in arrived)
+    return sums, sum(asked.values()) - len(asked)
+
+
+@asynccontextmanager
+async def serving(client: Client, model: ModelServer) -> AsyncIterator[None]:
+    """Serve all queues with the real workflows and activities, over a kitchen in memory."""
+    settings = Settings(openai_base_url=model.base_url, model="m", model_timeout=TIMEOUT)
+    methods = activity_methods(OpenAIChat.from_settings(settings), MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
+    with ThreadPoolExecutor(16) as threads:
+        async with AsyncExitStack() as running:
+            for queue in ALL_QUEUES:
+                worker = Worker(
+                    client,
+                    task_queue=queue,
+                    workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
+                    activities=methods[queue],
+                    activity_executor=threads,
+                    max_concurrent_activities=settings.model_concurrency if queue == MODEL_QUEUE else 16,
+                    workflow_runner=runner(),
+                    max_heartbeat_throttle_interval=PACE,
+                )
+                await running.enter_async_context(worker)
+            yield
+
+
+async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict[str, float | int]:
+    """Run the drill on a server of its own and return the figures."""
+    limits = BUDGET if nonsense else Limits(min_relevance=0.0)
+    with ModelServer(weather=Weather(seed, share, run=case_of), nonsense=seed if nonsense else None) as model:
+        async with await WorkflowEnvironment.start_local(
+            dev_server_existing_path=temporal_binary(),
+            data_converter=pydantic_data_converter,
+            search_attributes=list(search_attributes.ALL),
+            dev_server_extra_args=SERVER_OPTIONS,
+            dev_server_log_level="error",
+        ) as server:
+            ended = await drill(server.client, model, runs, seed * 1000, limits)
+        faulty = len(model.requests) - sum(entry.delivered for entry in model.billed)
+    seconds = sorted(one.seconds for one in ended)
+    return {
+        "runs": len(ended),
+        "with_report": sum(bool(one.result.title and one.result.sections) for one in ended),
+        "usage_equals_bills": sum(one.used == one.billed for one in ended),
+        "answers_paid_twice": sum(one.repeated for one in ended),
+        "within_budget": sum(within(one.result, limits) for one in ended),
+        "requests": len(model.requests),
+        "requests_without_answer": faulty,
+        "calls_by_twins": sum(len(one.result.degraded) for one in ended),
+        "seconds_p50": round(statistics.median(seconds), 1),
+        "seconds_max": round(seconds[-1], 1),
+    }
+
+
+def within(result: Result, limits: Limits) -> bool:
+    """Tell whether a run kept its budget."""
+    tokens = result.usage.tokens_in + result.usage.tokens_out
+    kept = limits.max_tokens is None or tokens <= limits.max_tokens
+    return kept and (limits.max_calls is None or result.usage.model_calls <= limits.max_calls)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.drill", description=__doc__)
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="runs (default: 200)")
+    parser.add_argument("--share", type=float, default=0.3, metavar="S", help="share of faults (default: 0.3)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of everything (default: 1)")
+    parser.add_argument("--nonsense", action="store_true", help="answers that fit their schema and mean nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    arguments = parser.parse_args()
+    share = 0.0 if arguments.nonsense else arguments.share
+    figures = asyncio.run(measure(arguments.runs, share, arguments.seed, nonsense=arguments.nonsense))
+    if arguments.json:
+        print(json.dumps(figures))
+    else:
+        print("\n".join(f"{name.replace('_', ' '):24} {value}" for name, value in figures.items()))
+
+
+if __name__ == "__main__":
+    main()
