@@ -7,12 +7,15 @@ programs with different converters cannot read each other.
 
 import asyncio
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 
+from encryption import Encryption
 from tenure.settings import Settings
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
@@ -50,6 +53,18 @@ def local_address(settings: Settings) -> str:
     return f"127.0.0.1:{settings.temporal_port}"
 
 
+def converter(settings: Settings) -> DataConverter:
+    """Return what turns our models into payloads and back, encrypted where the settings hold keys."""
+    codec = Encryption.from_settings(settings)
+    if codec is None:
+        return pydantic_data_converter
+    return replace(
+        pydantic_data_converter,
+        payload_codec=codec,
+        failure_converter_class=DefaultFailureConverterWithEncodedAttributes,
+    )
+
+
 async def connect(settings: Settings) -> Client:
     """Connect to the configured server, the local one where none is configured.
 
@@ -60,9 +75,7 @@ async def connect(settings: Settings) -> Client:
     try:
         # The SDK's own time-out ends with the TCP connection; what accepts it may still never speak.
         async with asyncio.timeout(ANSWER_SECONDS):
-            return await Client.connect(
-                **config, data_converter=pydantic_data_converter, connect_timeout=CONNECT_TIMEOUT
-            )
+            return await Client.connect(**config, data_converter=converter(settings), connect_timeout=CONNECT_TIMEOUT)
     except (RuntimeError, ValueError, OSError) as error:
         raise CannotReach(str(config.get("target_host")), _reason(str(error))) from error
 

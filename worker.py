@@ -25,12 +25,13 @@ from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
+from codec_server import codec_server
 from connection import CannotReach, connect
 from tenure.knowledge.base import KnowledgeBase
 from tenure.logs import configure
 from tenure.models.chat import ChatModel
+from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
-from tenure.models.openai_chat import OpenAIChat
 from tenure.settings import Settings, fault
 from workflows.agent import AgentWorkflow
 from workflows.corpus import CorpusWorkflow
@@ -115,15 +116,6 @@ def slots(settings: Settings, queue: str) -> int:
     return settings.model_concurrency if queue == MODEL_QUEUE and settings.uses_model else _THREADS
 
 
-def chat_model(settings: Settings) -> ChatModel | None:
-    """Return the configured chat model, None where the twins answer.
-
-    Raises:
-        ValueError: for an address or a key that no request can carry.
-    """
-    return OpenAIChat.from_settings(settings) if settings.uses_model else None
-
-
 async def serve(settings: Settings, queues: Sequence[str]) -> None:
     """Serve the queues until the process is asked to stop."""
     stop = asyncio.Event()
@@ -134,6 +126,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
     most = sum(slots(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=most, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
+            if (deciphering := codec_server(settings)) is not None:
+                running.enter_context(deciphering)
             for worker in workers(client, settings, queues, threads):
                 await running.enter_async_context(worker)
             structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))

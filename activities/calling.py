@@ -5,9 +5,10 @@ come in are only good to look at and wait for the next heartbeat that is due any
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from temporalio import activity
+from temporalio.client import AsyncActivityCancelledError
 
 from activities.heartbeat import heartbeating
 from tenure.contracts.calls import CallProgress
@@ -18,18 +19,24 @@ from tenure.models.chat import InFlight
 async def calling(role: str) -> AsyncIterator[InFlight]:
     """Heartbeat while a role is asked; go on from what an earlier attempt of this activity was answered."""
     earlier = _earlier() or CallProgress(role=role)
-    kept = (len(earlier.answers), earlier.response)
+    kept = len(earlier.answers)
 
     def progress() -> CallProgress:
         return CallProgress(role=role, tokens=call.tokens, response=call.response, answers=tuple(call.answers))
 
     def changed(now: InFlight) -> None:
         nonlocal kept
-        if (len(now.answers), now.response) != kept:
-            kept = (len(now.answers), now.response)
+        if len(now.answers) != kept:
+            kept = len(now.answers)
             activity.heartbeat(progress())
 
-    call = InFlight(earlier.answers, earlier.response, changed, _is_abandoned)
+    async def recorded(now: InFlight) -> None:
+        """Send what there is now and wait until Temporal has it: the response is paid from here on."""
+        handle = activity.client().get_async_activity_handle(task_token=activity.info().task_token)
+        with suppress(AsyncActivityCancelledError):  # the cancellation itself comes by the usual way
+            await handle.heartbeat(progress())
+
+    call = InFlight(earlier.answers, earlier.response, changed, _is_abandoned, recorded)
     async with heartbeating(lambda: (progress(),)):
         yield call
 

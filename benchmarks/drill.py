@@ -142,7 +142,8 @@ async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict
     seconds = sorted(one.seconds for one in ended)
     return {
         "runs": len(ended),
-        "with_report": sum(bool(one.result.title and one.result.sections) for one in ended),
+        "with_report": sum(bool(one.result.title and one.result.decisions) for one in ended),
+        "with_sections": sum(bool(one.result.sections) for one in ended),
         "usage_equals_bills": sum(one.used == one.billed for one in ended),
         "answers_paid_twice": sum(one.repeated for one in ended),
         "within_budget": sum(within(one.result, limits) for one in ended),

@@ -16,10 +16,10 @@ _CORPUS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _RUN = re.compile(r"[^\s\x00-\x1f]{1,200}")
 
 
-def run_id(question: str, mode: str) -> str:
-    """Make up a workflow id that says what was asked."""
+def run_id(question: str, mode: str, *, private: bool = False) -> str:
+    """Make up a workflow id that says what was asked, or one that does not: ids are never encrypted."""
     kind = "code" if mode == "code" else "research"
-    return f"{kind}-{slug(question)}-{secrets.token_hex(3)}"
+    return f"{kind}-{secrets.token_hex(6)}" if private else f"{kind}-{slug(question)}-{secrets.token_hex(3)}"
 
 
 def corpus_of(paths: Iterable[Path]) -> str:

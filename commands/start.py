@@ -32,7 +32,7 @@ from workflows.search_attributes import MODE, PHASE, STATUS
 def start(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
     request = build_request(arguments, settings)
-    chosen = check_run(arguments.id) if arguments.id else run_id(request.question, request.mode)
+    chosen = check_run(arguments.id) if arguments.id else new_id(request, settings)
     check_writable(arguments.output)
     place = ensure(settings)
     announce(place)
@@ -64,6 +64,11 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(f"{first['loc'][-1]}: {first['msg'].lower()}") from error
+
+
+def new_id(request: RunRequest, settings: Settings) -> str:
+    """Make up an id for a run."""
+    return run_id(request.question, request.mode, private=settings.encryption_keys is not None)
 
 
 def details(request: RunRequest, chosen: str) -> str:

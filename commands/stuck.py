@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType, PendingActivityState
+from temporalio.api.failure.v1 import Failure
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import (
     DescribeWorkflowExecutionResponse,
     GetWorkflowExecutionHistoryReverseRequest,
 )
 from temporalio.client import Client
+from temporalio.exceptions import FailureError
 
 from commands.display import Trouble
 from commands.place import Place
@@ -37,7 +39,7 @@ async def troubles(
     """
     worst: dict[str, Trouble] = {}
     for described in members:
-        found = [_of_activity(activity) for activity in described.pending_activities]
+        found = [await _of_activity(client, activity) for activity in described.pending_activities]
         found.append(await _of_workflow_task(client, place, described))
         for trouble in filter(None, found):
             known = worst.get(trouble.what)
@@ -46,17 +48,23 @@ async def troubles(
     return tuple(worst.values())
 
 
-def _of_activity(activity: PendingActivityInfo) -> Trouble | None:
+async def _of_activity(client: Client, activity: PendingActivityInfo) -> Trouble | None:
     """Describe an activity that was tried before."""
     if activity.attempt <= 1 and not activity.HasField("last_failure"):
         return None
-    reason = one_line(activity.last_failure.message, _REASON_LENGTH) or "no reason is known"
+    reason = one_line(await _message(client, activity.last_failure), _REASON_LENGTH) or "no reason is known"
     waits = activity.state == PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
     wait = None
     if waits and activity.HasField("next_attempt_schedule_time"):
         due = activity.next_attempt_schedule_time.ToDatetime(UTC)
         wait = max((due - datetime.now(UTC)).total_seconds(), 0.0)
     return Trouble(f"retrying {activity.activity_type.name}: {reason}", activity.attempt, wait)
+
+
+async def _message(client: Client, failure: Failure) -> str:
+    """Return what a failure says; where payloads are encrypted its words are, too."""
+    error = await client.data_converter.decode_failure(failure)
+    return error.message if isinstance(error, FailureError) else str(error)
 
 
 async def _of_workflow_task(
@@ -86,5 +94,5 @@ async def _cause(client: Client, execution: WorkflowExecution) -> str | None:
             return None
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
             failure = event.workflow_task_failed_event_attributes.failure
-            return one_line(failure.message, _REASON_LENGTH) or "its workflow tasks fail"
+            return one_line(await _message(client, failure), _REASON_LENGTH) or "its workflow tasks fail"
     return "its workflow tasks fail"

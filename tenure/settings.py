@@ -4,17 +4,22 @@ All names carry the prefix `TENURE_`, except the two that every OpenAI-compatibl
 `OPENAI_API_KEY` and `OPENAI_BASE_URL`. `docs/settings.md` is generated from this file's docstrings.
 """
 
+import base64
 import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from tenure.contracts.roles import RoleName
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How long a reasoning model may think before it answers."""
+
+
+KEY_BYTES = 32
+"""Length of an encryption key."""
 
 
 class RoleSettings(BaseModel):
@@ -43,6 +48,7 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
         populate_by_name=True,
         env_ignore_empty=True,
+        hide_input_in_errors=True,
     )
 
     home: Path = Path(".tenure")
@@ -53,6 +59,11 @@ class Settings(BaseSettings):
     """Port of this home's Temporal web UI, on 127.0.0.1."""
     lancedb_uri: str = ""
     """Where the knowledge base is: a folder or an object store address; empty for `knowledge` in the home."""
+
+    encryption_keys: SecretStr | None = None
+    """Keys that encrypt everything in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
+    codec_port: int = Field(default=8234, ge=1, le=65535)
+    """Port on 127.0.0.1 where the worker deciphers payloads for the web UI, while there are keys."""
 
     openai_api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("OPENAI_API_KEY"))
     """Key of the OpenAI-compatible server. With neither key nor address the offline twins answer."""
@@ -72,6 +83,8 @@ class Settings(BaseSettings):
     """Model, temperature, reasoning effort and answer length of single roles."""
     prices: Path | None = None
     """TOML file with the prices of the models; empty for `prices.toml` in the home, where there is one."""
+    model_api: Literal["chat", "responses"] = "chat"
+    """Protocol of the model's server: Chat Completions, which all speak, or OpenAI's Responses in the background."""
     model_timeout: float = Field(default=180.0, gt=0, le=1800)
     """Seconds after which a model call is given up and retried by Temporal."""
     model_calls_per_second: float = Field(default=20.0, gt=0)
@@ -115,6 +128,14 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """How much the worker writes into its log."""
 
+    @field_validator("encryption_keys")
+    @classmethod
+    def _usable_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        """Refuse keys that cannot be used, without repeating any of them."""
+        if keys is not None:
+            named_keys(keys.get_secret_value())
+        return keys
+
     @property
     def knowledge_uri(self) -> str:
         """Address of the knowledge base, the home's own folder where none is set."""
@@ -155,3 +176,23 @@ def fault(error: ValidationError | SettingsError) -> str:
     if first["type"] == "extra_forbidden":
         words = f"Should be one of {', '.join(RoleSettings.model_fields)}"
     return f"{'__'.join([known, *(part.upper() for part in inner)])} is not valid: {words[0].lower()}{words[1:]}"
+
+
+def named_keys(written: str) -> dict[str, bytes]:
+    """Return encryption keys by their ids, in order.
+
+    Raises:
+        ValueError: an id or a key cannot be used; the message repeats no key.
+    """
+    keys: dict[str, bytes] = {}
+    for number, pair in enumerate(written.split(","), 1):
+        name, _, encoded = pair.strip().partition(":")
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name) or name in keys:
+            raise ValueError(f"key {number} needs an id of its own, of letters, digits, _ and -, before a colon")
+        try:
+            keys[name] = base64.b64decode(encoded, validate=True)
+        except ValueError:
+            raise ValueError(f"the key {name} is not base64; `python encryption.py` makes one") from None
+        if len(keys[name]) != KEY_BYTES:
+            raise ValueError(f"the key {name} has {len(keys[name])} bytes and needs {KEY_BYTES}")
+    return keys

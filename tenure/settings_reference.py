@@ -21,15 +21,15 @@ GROUPS: Final = {
     "Home, ports and knowledge base": (
         "Settings of the home say where Tenure keeps its state and where it listens. Each home has a stack, runs and "
         "a knowledge base of its own.",
-        ("home", "temporal_port", "ui_port", "lancedb_uri", "log_level"),
+        ("home", "temporal_port", "ui_port", "lancedb_uri", "encryption_keys", "codec_port", "log_level"),
     ),
     "Chat model and embedding model": (
         "Model settings connect Tenure to an OpenAI-compatible server. Without a key and an address, the offline twins "
         "and the built-in embedding model do the work.",
         (
             *("openai_api_key", "openai_base_url", "model", "fast_model", "temperature", "reasoning_effort"),
-            *("max_output", "roles", "prices", "model_timeout", "model_calls_per_second", "model_concurrency"),
-            *("embedding_model", "embedding_threads"),
+            *("max_output", "roles", "prices", "model_api", "model_timeout", "model_calls_per_second"),
+            *("model_concurrency", "embedding_model", "embedding_threads"),
         ),
     ),
     "Limits of a run": (

@@ -1,7 +1,8 @@
-"""Job security: a worker killed for real, at five moments of a run, costs nothing that was finished."""
+"""Job security: a worker killed for real, whenever it is, costs nothing that was finished."""
 
 import asyncio
 import os
+import random
 import signal
 import sys
 import uuid
@@ -9,13 +10,15 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from temporalio.api.enums.v1 import PendingActivityState
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
 from tests.model_server import ModelServer
 from workflows.agent import AgentWorkflow
@@ -70,33 +73,54 @@ async def in_flight(client: Client, run: str) -> Counter[str]:
     return begun
 
 
-@pytest.mark.timeout(300)
-async def test_killing_the_worker_at_five_moments_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """After five kill -9 the run ends with its report; each finished model call was made once."""
-    documents = tmp_path / "documents"
+def kitchen(folder: Path) -> Path:
+    """Write two documents and return their folder."""
+    documents = folder / "documents"
     documents.mkdir()
     (documents / "bread.md").write_text("# Bread\n\nBread is made from flour, water, salt and yeast.\n")
     (documents / "cheese.md").write_text("# Cheese\n\nCheese is made from milk that rennet has curdled.\n")
+    return documents
+
+
+async def started(client: Client, folder: Path) -> WorkflowHandle[Any, Result]:
+    """Start a run over two documents; each of its two sections is reviewed and rewritten once."""
+    return await client.start_workflow(
+        AgentWorkflow.run,
+        RunRequest(
+            question="How are bread and cheese made?",
+            ingest=(IngestRequest(corpus="food", paths=(str(kitchen(folder)),)),),
+            corpora=("food",),
+            limits=Limits(min_relevance=0.0, max_reflexions=1, max_revisions=1, parallel_sections=1),
+        ),
+        id=f"drill-{uuid.uuid4().hex[:8]}",
+        task_queue=TENURE_QUEUE,
+    )
+
+
+def around(model: ModelServer, client: Client, folder: Path, **settings: str) -> dict[str, str]:
+    """Return the environment of a worker on the test's servers and a home of its own."""
+    topics = [{"heading": name, "question": f"How is {name} made?"} for name in ("Bread", "Cheese")]
+    model.on("outliner", {"topics": topics})
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "OPENAI_"))},
+        **model.environment,
+        "TENURE_HOME": str(folder / "home"),
+        "TEMPORAL_ADDRESS": client.service_client.config.target_host,
+        **settings,
+    }
+
+
+def of_roles(completed: Counter[str]) -> Counter[str]:
+    """Return the calls of roles among the activities."""
+    return Counter({name: count for name, count in completed.items() if name not in {"ingest", "search", "assemble"}})
+
+
+@pytest.mark.timeout(300)
+async def test_killing_the_worker_at_five_moments_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """After five kill -9 the run ends with its report; each finished model call was made once."""
     with ModelServer() as model:
-        topics = [{"heading": name, "question": f"How is {name} made?"} for name in ("Bread", "Cheese")]
-        model.on("outliner", {"topics": topics})
-        environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "OPENAI_"))},
-            **model.environment,
-            "TENURE_HOME": str(tmp_path / "home"),
-            "TEMPORAL_ADDRESS": server.client.service_client.config.target_host,
-        }
-        handle = await server.client.start_workflow(
-            AgentWorkflow.run,
-            RunRequest(
-                question="How are bread and cheese made?",
-                ingest=(IngestRequest(corpus="food", paths=(str(documents),)),),
-                corpora=("food",),
-                limits=Limits(min_relevance=0.0, max_reflexions=1, max_revisions=1, parallel_sections=1),
-            ),
-            id=f"drill-{uuid.uuid4().hex[:8]}",
-            task_queue=TENURE_QUEUE,
-        )
+        environment = around(model, server.client, tmp_path)
+        handle = await started(server.client, tmp_path)
         interrupted: Counter[str] = Counter()
         for moment in MOMENTS:
             async with worker_process(environment, tmp_path / "worker.log") as process:
@@ -110,9 +134,71 @@ async def test_killing_the_worker_at_five_moments_loses_nothing(server: Workflow
             scheduled, completed = await finished(server.client, handle.id)
 
     asked = Counter(request.schema_name for request in model.requests if request.schema_name)
-    roles = {name: count for name, count in completed.items() if name not in {"ingest", "search", "assemble"}}
+    roles = of_roles(completed)
     assert result.status == "done"
     assert scheduled == completed
     # Only a call in flight at a kill may be made again; the one whose answer was held back has to be.
     assert Counter(roles) + Counter(MOMENTS) <= asked <= Counter(roles) + interrupted
     assert result.usage.calls == sum(roles.values())
+
+
+async def arrived(model: ModelServer, count: int, *, background: bool) -> None:
+    """Wait until so many requests have come and, of those in the background, Temporal knows the ids."""
+    while len(model.requests) < count or (background and (model.in_flight or model.responses.unseen)):  # noqa: ASYNC110 - the server has no event for it
+        await asyncio.sleep(0.02)
+
+
+async def killed_at_random(
+    client: Client, model: ModelServer, folder: Path, seed: int, kills: int, **settings: str
+) -> tuple[Result, Counter[str], Counter[str]]:
+    """Kill the worker so many times, each at some request after the last kill, and let the run end.
+
+    Returns:
+        The result, the completed calls of roles, and those in flight at a kill.
+    """
+    chance = random.Random(seed)
+    environment = around(model, client, folder, **settings)
+    handle = await started(client, folder)
+    interrupted: Counter[str] = Counter()
+    for _ in range(kills):
+        async with worker_process(environment, folder / "worker.log") as process:
+            due = len(model.requests) + chance.randint(1, 2)
+            await asyncio.wait_for(arrived(model, due, background=bool(settings)), 90)
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+            interrupted += await in_flight(client, handle.id)
+    async with worker_process(environment, folder / "worker.log"):
+        result = await asyncio.wait_for(handle.result(), 120)
+        _, completed = await finished(client, handle.id)
+    return result, of_roles(completed), interrupted
+
+
+KILLS = 10 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 2
+"""Kills of a drill at random moments; the long form takes minutes."""
+
+
+@pytest.mark.timeout(600)
+async def test_no_finished_call_is_repeated_whenever_the_worker_is_killed(
+    server: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    """Killed at random moments, the run asks again at most what was in flight, and counts what arrived."""
+    with ModelServer() as model:
+        result, completed, interrupted = await killed_at_random(server.client, model, tmp_path, 11, KILLS)
+    asked = Counter(request.schema_name for request in model.requests if request.schema_name)
+    assert result.status == "done"
+    assert completed <= asked <= completed + interrupted
+
+
+@pytest.mark.timeout(600)
+async def test_background_responses_are_paid_once_whenever_the_worker_is_killed(
+    server: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    """With responses in the background a kill repeats nothing: every response is fetched and counted once."""
+    with ModelServer() as model:
+        result, completed, _ = await killed_at_random(
+            server.client, model, tmp_path, 12, KILLS, TENURE_MODEL_API="responses"
+        )
+    assert result.status == "done"
+    assert all(entry.delivered for entry in model.billed)
+    assert len(model.billed) == result.usage.model_calls == sum(completed.values())
+    assert (result.usage.tokens_in, result.usage.tokens_out) == model.tokens

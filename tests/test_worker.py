@@ -5,10 +5,11 @@ import socket
 
 import pytest
 
+from tenure.models.chat_models import chat_model
 from tenure.settings import Settings
 from tests.roles.cases import CASES
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, build_parser, chat_model, main, parse_queues, slots
+from worker import WORKFLOWS, activity_methods, build_parser, main, parse_queues, slots
 from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
 
 

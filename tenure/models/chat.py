@@ -11,7 +11,7 @@ causes travel into the workflow history.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol
 
@@ -121,6 +121,10 @@ class Ask:
         return sum(estimated_tokens(text) for text in (json.dumps(self.schema), *(m.content for m in self.messages)))
 
 
+async def _at_once(call: "InFlight") -> None:
+    """Keep nothing but the call itself, which is there at once."""
+
+
 class InFlight:
     """A call while it runs: what has arrived of it, and what a later attempt of it goes on from.
 
@@ -128,6 +132,7 @@ class InFlight:
         answers: what an earlier attempt was answered and has paid.
         response: id of the background response that an earlier attempt had begun, empty for none.
         changed: told after every change.
+        kept: told of a response's id, and back only when it is where the next attempt finds it.
         abandoned: whether a call that is being cancelled is wanted by nobody any more; a worker that
             stops leaves its background response to the next one.
     """
@@ -138,7 +143,9 @@ class InFlight:
         response: str = "",
         changed: Callable[["InFlight"], None] = lambda call: None,
         abandoned: Callable[[], bool] = lambda: True,
+        kept: "Callable[[InFlight], Awaitable[None]]" = _at_once,
     ) -> None:
+        self._kept = kept
         self.answers = list(answers)
         self.response = response
         self.abandoned = abandoned
@@ -166,10 +173,10 @@ class InFlight:
         self.tokens = tokens
         self._changed(self)
 
-    def begun(self, response: str) -> None:
+    async def begun(self, response: str) -> None:
         """Keep the id of a response that the server now makes in the background; empty where it is lost."""
         self.response = response
-        self._changed(self)
+        await self._kept(self)
 
 
 @dataclass(frozen=True)

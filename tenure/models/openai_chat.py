@@ -1,54 +1,50 @@
 """Chat Completions on any OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama, llama.cpp and their kin."""
 
-import asyncio
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 import httpx
-import openai
+from pydantic import ValidationError
 
 from tenure.models.capabilities import Capabilities
-from tenure.models.chat import Ask, InFlight, RequestRejected, TransportError
+from tenure.models.chat import Completion, InFlight, RequestRejected, TransportError
 from tenure.models.endpoint import USUAL_PATH
-from tenure.models.openai_model import OpenAIModel
+from tenure.models.openai_backend import OpenAIBackend
 from tenure.models.refusals import refusal
 from tenure.models.reply import Reply
-from tenure.models.request import ChatQuestion, Question
-from tenure.models.routes import Route
+from tenure.models.request import Question
+from tenure.models.routes import Routes
 from tenure.models.streaming import BrokenStream, Stream
 
 IDLE_SECONDS: Final = 60.0
 """Silence in the middle of a streamed answer that means that nothing more will come."""
 
 
-class OpenAIChat(OpenAIModel):
-    """A `ChatModel` that speaks Chat Completions, streamed where an answer is long."""
+class OpenAIChat(OpenAIBackend):
+    """The back-end for Chat Completions.
 
-    path = ""
-    idle = IDLE_SECONDS
-    """Seconds a streamed answer may fall silent."""
+    Args:
+        routes: which model answers which role.
+        idle: seconds a streamed answer may fall silent.
+        options: those of every back-end.
+    """
 
-    def _question(self, ask: Ask, route: Route, able: Capabilities) -> ChatQuestion:
-        return ChatQuestion(ask, route, able)
+    def __init__(self, routes: Routes, *, idle: float = IDLE_SECONDS, **options: Any) -> None:
+        super().__init__(routes, **options)
+        self._idle = idle
 
-    async def _replied(self, question: Question, call: InFlight) -> tuple[Reply, float | None]:
-        asked = self._streamed(question, call) if "stream" in question.parameters else self._whole(question)
-        try:
-            # The library's timeout restarts with every byte; this one is for the call as a whole.
-            async with asyncio.timeout(self._timeout):
-                reply, first_token = await asked
-        except openai.APIStatusError as error:
-            raise refusal(self._server, error.status_code, error.body, error.response.headers, question) from None
-        except (openai.APIConnectionError, TimeoutError) as error:
-            raise self._server.unreached(error, self._timeout) from None
+    async def _completion(self, question: Question, call: InFlight) -> Completion:
+        reply, first_token = await (self._streamed(question, call) if question.is_streamed else self._whole(question))
         if failure := reply.failure:
             raise refusal(self._server, failure.status, failure.model_dump(), {}, question)
         await self._check_length(question, reply)
-        return reply, first_token
+        completion = reply.completion(question.route.model, question.ask.prompt_tokens)
+        return replace(completion, first_token_seconds=first_token)
 
     async def _check_length(self, question: Question, reply: Reply) -> None:
         """Notice a server that does not know the newer name of the length limit and does not say so."""
         unheeded = question.limit is not None and reply.billed and reply.billed.tokens_out > question.limit
-        if unheeded and question.limit_name == "max_completion_tokens":
+        if unheeded and question.able.output_limit == "max_completion_tokens":
             await self._learn(question, Capabilities(output_limit="max_tokens"))
 
     async def _whole(self, question: Question) -> tuple[Reply, None]:
@@ -57,7 +53,7 @@ class OpenAIChat(OpenAIModel):
 
     async def _streamed(self, question: Question, call: InFlight) -> tuple[Reply, float | None]:
         """Read an answer as it comes in; in one piece from a server that does not heed the wish."""
-        stream = Stream(call.arrived, self.idle)
+        stream = Stream(call.arrived, self._idle)
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**question.parameters) as response:
@@ -75,8 +71,13 @@ class OpenAIChat(OpenAIModel):
         Raises:
             ModelError: where there is none.
         """
-        reply = self._parsed(body, Reply)
-        if reply is None or not reply.is_completion:
+        try:
+            reply = Reply.model_validate_json(body)
+        except ValidationError as error:
+            if error.errors()[0]["type"] == "json_invalid" and body.lstrip()[:1] in ("", "{"):
+                raise TransportError(f"{self._server.where} sent a broken response", status=200) from None
+            reply = Reply()
+        if not reply.is_completion:
             advice = f"{self._server.where} does not speak Chat Completions; check OPENAI_BASE_URL ({USUAL_PATH})"
             raise RequestRejected(advice, status=200)
         return reply

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tenure.models.capabilities import LADDER, Capabilities
+from tenure.models.capabilities import LADDER, OUTPUT_LIMITS, Capabilities
 from tenure.models.chat import ContextOverflow, ModelError, UnusableAnswer
 from tenure.models.endpoint import Endpoint, error_text
 from tenure.models.request import Question
@@ -76,7 +76,7 @@ def _complaint(server: Endpoint, said: str, question: Question) -> ModelError | 
     """Find what a server does not like about a request; None where it is nothing we know."""
     route, able = question.route, question.able
     named = next((name for name, words in _NAMES.items() if name in question.parameters and words.search(said)), "")
-    if named == question.limit_name and (question.is_budgeted or not _OVERFLOW.search(said)):
+    if named == able.output_limit and (question.is_budgeted or not _OVERFLOW.search(said)):
         return _length_refused(server, said, question)
     if _OVERFLOW.search(said):
         return _overflow(server, said, route)
@@ -101,10 +101,13 @@ def _length_refused(server: Endpoint, said: str, question: Question) -> ModelErr
 
     Where a model writes less than a budget allows, the budget's figure need not be said.
     """
-    route, too_large = question.route, bool(_TOO_LARGE.search(said))
-    if not question.is_budgeted and (too_large or question.next_limit == "none"):
+    route, able, budgeted = question.route, question.able, question.is_budgeted
+    too_large = bool(_TOO_LARGE.search(said))
+    if not budgeted and (too_large or able.output_limit == "max_tokens"):
         return server.unsuitable(said, route.model, route.setting("max_output"))
-    return NotTaken() if too_large else NotTaken(Capabilities(output_limit=question.next_limit))
+    if too_large:
+        return NotTaken()
+    return NotTaken(Capabilities(output_limit=OUTPUT_LIMITS[OUTPUT_LIMITS.index(able.output_limit) + 1]))
 
 
 def _overflow(server: Endpoint, said: str, route: Route) -> ContextOverflow:

@@ -15,9 +15,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tenure.contracts.trial import ChatTrial, EmbeddingTrial
 from tenure.models.chat import Ask, Completion, InFlight, ModelError, TransportError, UnusableAnswer
+from tenure.models.chat_models import chat_model
 from tenure.models.embedding import EmbeddingError, embedding_model
 from tenure.models.endpoint import NO_KEY, checked_address, checked_key
-from tenure.models.openai_chat import OpenAIChat
+from tenure.models.openai_backend import OpenAIBackend
 from tenure.models.reply import CUT_OFF
 from tenure.models.routes import Route, Routes
 from tenure.roles.base import Message, RoleOutput
@@ -71,9 +72,11 @@ async def try_chat(settings: Settings) -> list[ChatTrial]:
     routes = list(_routes(settings))
     hurried = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PATIENCE)})
     try:
-        chat = OpenAIChat.from_settings(hurried)
+        chat = chat_model(hurried)
     except ValueError as error:
         return [ChatTrial(model=route.model, setting=route.setting(), problem=str(error)) for route in routes]
+    if chat is None:
+        return []
     try:
         listed = await _listed(settings)
         return [await _tried(chat, route, _size(route.model, listed)) for route in routes]
@@ -105,7 +108,7 @@ def _routes(settings: Settings) -> Iterator[Route]:
             yield route
 
 
-async def _tried(chat: OpenAIChat, route: Route, size: int | None) -> ChatTrial:
+async def _tried(chat: OpenAIBackend, route: Route, size: int | None) -> ChatTrial:
     found = ChatTrial(model=route.model, setting=route.setting(), context_tokens=size)
     began = time.perf_counter()
     try:
@@ -132,7 +135,7 @@ def _advised(error: ModelError, route: Route) -> str:
     return f"{error}; check {variable('openai_base_url') if isinstance(error, TransportError) else route.setting()}"
 
 
-def _figures(chat: OpenAIChat, route: Route, given: Completion, seconds: float) -> dict[str, object]:
+def _figures(chat: OpenAIBackend, route: Route, given: Completion, seconds: float) -> dict[str, object]:
     return {
         "answered": True,
         "seconds": seconds,

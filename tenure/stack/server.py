@@ -29,7 +29,7 @@ SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus")
 START_SECONDS = 60.0
 """How long a server may take until it answers."""
 
-_SECRETS = ("OPENAI_API_KEY", "TEMPORAL_API_KEY")
+_SECRETS = ("OPENAI_API_KEY", "TEMPORAL_API_KEY", "TENURE_ENCRYPTION_KEYS")
 """What the server has no business to see in its environment."""
 
 
@@ -67,6 +67,8 @@ def command(settings: Settings, path: Path) -> list[str]:
         "--search-attribute": [f"{name}=Keyword" for name in SEARCH_ATTRIBUTES],
         "--namespace": [name for name in (os.environ.get("TEMPORAL_NAMESPACE"),) if name],
     }
+    if settings.encryption_keys is not None:
+        options["--ui-codec-endpoint"] = [f"http://127.0.0.1:{settings.codec_port}"]
     pairs = [part for option, values in options.items() for value in values for part in (option, value)]
     return [str(path), "server", "start-dev", *pairs, "--ui-disable-news-fetch"]
 

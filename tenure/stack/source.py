@@ -13,7 +13,7 @@ import tenure
 ROOT = Path(tenure.__file__).parents[1]
 """Folder of the installed source."""
 
-PARTS = ("tenure", "workflows", "activities", "worker.py", "connection.py")
+PARTS = ("tenure", "workflows", "activities", "worker.py", "connection.py", "encryption.py", "codec_server.py")
 """What a worker loads."""
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from temporalio.activity import ActivityCancellationDetails
@@ -35,10 +35,23 @@ ROUTE = {"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "r
 PAID = PaidAnswer(text="no JSON", model="m", tokens_in=7, tokens_out=3)
 
 
+class _Recorder:
+    """Stands in for the connection to Temporal: writes down the heartbeats that are waited for."""
+
+    def __init__(self, told: list[CallProgress]) -> None:
+        self._told = told
+
+    def get_async_activity_handle(self, *, task_token: bytes) -> "_Recorder":
+        return self
+
+    async def heartbeat(self, progress: CallProgress) -> None:
+        self._told.append(progress)
+
+
 def environment(*earlier: CallProgress) -> tuple[ActivityEnvironment, list[CallProgress]]:
     """Return an activity's environment, with what an earlier attempt left, and the details of its heartbeats."""
     told: list[CallProgress] = []
-    made = ActivityEnvironment()
+    made = ActivityEnvironment(client=cast(Client, _Recorder(told)))
     details = [progress.model_dump(mode="json") for progress in earlier]
     made.info = replace(made.info, heartbeat_timeout=None, heartbeat_details=details)
     made.on_heartbeat = lambda *details: told.extend(details)
@@ -52,7 +65,7 @@ async def test_what_is_paid_is_told_at_once() -> None:
     async def work() -> None:
         async with calling("router") as call:
             call.arrived(5)
-            call.begun("resp_1")
+            await call.begun("resp_1")
             call.arrived(6)
             call.answered(PAID)
 

@@ -12,7 +12,6 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
-import connection
 from tenure.contracts.base import RunId
 from tenure.contracts.calls import CallProgress
 from tenure.contracts.corpus import (
@@ -31,6 +30,7 @@ from tenure.settings import Settings
 with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
+    import connection
     from workflows.queues import TENURE_QUEUE
     from workflows.search_attributes import PHASE, STATUS
 

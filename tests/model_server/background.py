@@ -93,6 +93,11 @@ class Responses:
             for made in self._made.values():
                 made.settle()
 
+    @property
+    def unseen(self) -> int:
+        """How many nobody has looked at yet."""
+        return sum(made.looks == 0 for made in list(self._made.values()))
+
     def forget(self) -> None:
         """Lose all of them, as a server does after a while."""
         self.settle()

@@ -18,8 +18,8 @@ from tenure.models.chat import (
     TransportError,
     UnusableAnswer,
 )
+from tenure.models.openai_backend import MEMORY_FILE
 from tenure.models.openai_chat import OpenAIChat
-from tenure.models.openai_model import MEMORY_FILE
 from tenure.roles.base import Message
 from tenure.settings import RoleSettings, Settings
 from tests.model_server import Fault, ModelServer

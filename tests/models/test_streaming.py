@@ -189,8 +189,7 @@ async def test_an_error_in_a_stream_counts_as_what_it_is(server: ModelServer, ch
 
 async def test_a_stream_that_falls_silent_is_given_up(server: ModelServer) -> None:
     """After the first token a silence ends the call, long before its time is over."""
-    chat = OpenAIChat(routes("m"), base_url=server.base_url)
-    chat.idle = 0.2
+    chat = OpenAIChat(routes("m"), base_url=server.base_url, idle=0.2)
     with server.hold("section_writer", after_events=3):
         error = await failure(chat)
     await chat.aclose()

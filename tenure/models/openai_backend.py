@@ -1,4 +1,4 @@
-"""What every back-end on an OpenAI-compatible server shares, whichever protocol it speaks.
+"""What both back-ends share: one OpenAI-compatible endpoint, asked in the form it is known to take.
 
 The client library retries nothing: a retry is Temporal's, so that it is seen and survives a crash.
 Servers differ in what they take. A call starts in the strictest form its model is known to take, leaves
@@ -10,21 +10,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self, TypeVar, cast
+from typing import Any, Final, Self, cast
 
 import httpx
 import openai
-from pydantic import BaseModel, ValidationError
 
 from tenure.contracts.budget import Price
 from tenure.models.capabilities import Capabilities, Memory
 from tenure.models.chat import Ask, Completion, InFlight, TransportError
 from tenure.models.concurrency import Concurrency
 from tenure.models.endpoint import NO_KEY, Endpoint, checked_address, checked_key, host_and_port
-from tenure.models.refusals import NotTaken
-from tenure.models.reply import Reply
+from tenure.models.refusals import NotTaken, refusal
 from tenure.models.request import Question
-from tenure.models.routes import Route, Routes
+from tenure.models.routes import Routes
 from tenure.prices import load_prices
 from tenure.roles.base import Tier
 from tenure.settings import Settings
@@ -32,11 +30,9 @@ from tenure.settings import Settings
 MEMORY_FILE: Final = "capabilities.json"
 """Where a home remembers what its servers take."""
 
-B = TypeVar("B", bound=BaseModel)
 
-
-class OpenAIModel(ABC):
-    """A `ChatModel` over one OpenAI-compatible endpoint; a subclass speaks a protocol.
+class OpenAIBackend(ABC):
+    """A `ChatModel` over one OpenAI-compatible endpoint.
 
     Args:
         routes: which model answers which role.
@@ -44,16 +40,13 @@ class OpenAIModel(ABC):
         api_key: None for a server without keys.
         base_url: None for OpenAI's own.
         timeout: seconds a call may take as a whole.
-        concurrency: requests at the same time, at the most.
+        concurrency: calls at the same time, at the most.
         memory: file that keeps what the server was found to take; None to find it out anew.
         http_client: for hooks of one's own.
 
     Raises:
         ValueError: for an address without a scheme, or a key that no header can carry.
     """
-
-    path: ClassVar[str]
-    """Where the protocol is spoken, below the address; what a model takes is remembered for each."""
 
     def __init__(
         self,
@@ -82,7 +75,7 @@ class OpenAIModel(ABC):
             http_client=cast(Any, http_client or httpx.AsyncClient(timeout=timeout, follow_redirects=True)),
         )
         self._server = Endpoint(host_and_port(self._client), key)
-        self._memory = Memory(f"{self._server.where}{self._client.base_url.path}{self.path}", memory)
+        self._memory = Memory(f"{self._server.where}{self._client.base_url.path}", memory)
         self._schemas: dict[tuple[str, str], Capabilities] = {}
 
     @classmethod
@@ -130,7 +123,7 @@ class OpenAIModel(ABC):
         """Ask for one answer that follows the schema as closely as the server can be made to."""
         route = self._routes.route(ask.role, ask.tier)
         while True:
-            question = self._question(ask, route, self._able(route.model, ask.role))
+            question = Question(ask, route, self._able(route.model, ask.role))
             try:
                 return await self._answered(question, call)
             except NotTaken as refused:
@@ -138,18 +131,6 @@ class OpenAIModel(ABC):
                     ask = replace(ask, max_output=None)
                 else:
                     await self._learn(question, refused.found, schema_only=refused.schema_only)
-
-    @abstractmethod
-    def _question(self, ask: Ask, route: Route, able: Capabilities) -> Question:
-        """Return what is asked, in the protocol's form."""
-
-    @abstractmethod
-    async def _replied(self, question: Question, call: InFlight) -> tuple[Reply, float | None]:
-        """Return the server's reply, with the time to the first token where it was streamed.
-
-        Raises:
-            ModelError: there is none, or it is an error.
-        """
 
     def _able(self, model: str, role: str) -> Capabilities:
         known = self._memory.of(model)
@@ -167,24 +148,30 @@ class OpenAIModel(ABC):
     async def _answered(self, question: Question, call: InFlight) -> Completion:
         async with self._concurrency.slot() as slot:
             try:
-                reply, first_token = await self._replied(question, call)
+                completion = await self._bounded(question, call)
             except TransportError as error:
                 if error.status == 429:
                     slot.refused()
                 raise
             slot.answered()
-        completion = reply.completion(question.route.model, question.ask.prompt_tokens)
-        return replace(completion, first_token_seconds=first_token)
+        return completion
 
-    def _parsed(self, body: str, kind: type[B]) -> B | None:
-        """Take a body of status 200 apart; None where it is of another kind, such as a page.
+    async def _bounded(self, question: Question, call: InFlight) -> Completion:
+        """Ask, within the time that a call may take; give errors their meaning."""
+        try:
+            # The library's timeout restarts with every byte; this one is for the call as a whole.
+            async with asyncio.timeout(self._timeout):
+                return await self._completion(question, call)
+        except openai.APIStatusError as error:
+            raise refusal(self._server, error.status_code, error.body, error.response.headers, question) from None
+        except (openai.APIConnectionError, TimeoutError) as error:
+            raise self._server.unreached(error, self._timeout) from None
+
+    @abstractmethod
+    async def _completion(self, question: Question, call: InFlight) -> Completion:
+        """Ask once.
 
         Raises:
-            TransportError: it broke off.
+            ModelError: there is no answer.
+            openai.APIError: the same, to be given its meaning.
         """
-        try:
-            return kind.model_validate_json(body)
-        except ValidationError as error:
-            if error.errors()[0]["type"] == "json_invalid" and body.lstrip()[:1] in ("", "{"):
-                raise TransportError(f"{self._server.where} sent a broken response", status=200) from None
-            return None

@@ -1,0 +1,126 @@
+"""OpenAI's Responses API in background mode: an answer that is made whether or not anybody waits for it.
+
+The id of the response goes into the call at once, and so into the heartbeat. A worker that dies leaves
+the response running; the next attempt picks it up, and nothing is paid twice.
+"""
+
+import asyncio
+import json
+from typing import Any, Final
+
+import openai
+import structlog
+
+from tenure.models.chat import Completion, InFlight, ModelError, TransportError
+from tenure.models.openai_backend import OpenAIBackend
+from tenure.models.refusals import refusal
+from tenure.models.reply import Reply
+from tenure.models.request import Question
+
+IN_THE_MAKING: Final = frozenset({"queued", "in_progress"})
+"""Statuses of a response that will change by themselves."""
+
+PASSING: Final = {"server_error": 500, "rate_limit_exceeded": 429, "vector_store_timeout": 500}
+"""Codes of failures after which the same question may be asked again, with the HTTP status they stand for."""
+
+FIRST_LOOK, LONGEST_LOOK = 0.2, 2.0
+"""Seconds between two looks at a response: at first, and after a while."""
+
+_ENDINGS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_CANCEL_SECONDS = 5.0
+
+
+class OpenAIResponses(OpenAIBackend):
+    """The back-end for the Responses API."""
+
+    async def _completion(self, question: Question, call: InFlight) -> Completion:
+        made = await self._picked_up(call) or await self._begun(question, call)
+        try:
+            made = await self._made(made, call)
+        except asyncio.CancelledError:
+            if call.abandoned():
+                await self._cancel(call.response)
+            raise
+        if made.get("status") not in ("completed", "incomplete"):
+            await call.begun("")
+            raise self._failure(made, question)
+        return as_reply(made).completion(question.route.model, question.ask.prompt_tokens)
+
+    async def _picked_up(self, call: InFlight) -> dict[str, Any] | None:
+        """Return the response that an earlier attempt had begun; None where there is none, or none any more."""
+        if not call.response:
+            return None
+        try:
+            return await self._look(call.response)
+        except openai.NotFoundError:
+            await call.begun("")
+            return None
+
+    async def _begun(self, question: Question, call: InFlight) -> dict[str, Any]:
+        response = await self._client.responses.with_raw_response.create(**question.background_parameters)
+        made = self._read(response.text)
+        await call.begun(str(made.get("id", "")))
+        return made
+
+    async def _made(self, made: dict[str, Any], call: InFlight) -> dict[str, Any]:
+        """Look at a response until it is made."""
+        pause = FIRST_LOOK
+        while made.get("status") in IN_THE_MAKING:
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, LONGEST_LOOK)
+            made = await self._look(call.response)
+        return made
+
+    async def _look(self, name: str) -> dict[str, Any]:
+        return self._read((await self._client.responses.with_raw_response.retrieve(name)).text)
+
+    async def _cancel(self, name: str) -> None:
+        """Stop a response that nobody wants any more; one that cannot be stopped is paid and not read."""
+        try:
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                await self._client.responses.cancel(name)
+        except (openai.APIError, TimeoutError) as error:
+            structlog.get_logger().warning("a response could not be cancelled", error=self._server.shown(error))
+
+    def _read(self, body: str) -> dict[str, Any]:
+        try:
+            made = json.loads(body)
+        except ValueError:
+            raise TransportError(f"{self._server.where} sent a broken response", status=200) from None
+        if not isinstance(made, dict) or not made.get("id"):
+            raise self._server.rejected(404, "", "its Responses API", "TENURE_MODEL_API")
+        return made
+
+    def _failure(self, made: dict[str, Any], question: Question) -> ModelError:
+        """Return what a response that came to nothing means."""
+        error = made.get("error") or {"code": "server_error", "message": f"the response is {made.get('status')}"}
+        return refusal(self._server, PASSING.get(str(error.get("code")), 400), error, {}, question)
+
+
+def as_reply(made: dict[str, Any]) -> Reply:
+    """Return a finished response in the words of Chat Completions, so that both are read alike."""
+    parts = [part for item in made.get("output") or () for part in item.get("content") or ()]
+    thoughts = [part for item in made.get("output") or () for part in item.get("summary") or ()]
+    usage = made.get("usage") or {}
+    reason = (made.get("incomplete_details") or {}).get("reason", "")
+    message = {
+        "content": _said(parts, "text") or None,
+        "refusal": _said(parts, "refusal") or None,
+        "reasoning_content": _said(thoughts, "text") or None,
+    }
+    bill = {
+        "prompt_tokens": usage.get("input_tokens"),
+        "completion_tokens": usage.get("output_tokens"),
+        "prompt_tokens_details": usage.get("input_tokens_details"),
+    }
+    return Reply.model_validate(
+        {
+            "model": made.get("model"),
+            "choices": [{"finish_reason": _ENDINGS.get(reason, "stop"), "message": message}],
+            "usage": bill if usage else None,
+        }
+    )
+
+
+def _said(parts: list[dict[str, Any]], field: str) -> str:
+    return "".join(str(part[field]) for part in parts if part.get(field))

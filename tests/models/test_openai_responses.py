@@ -1,0 +1,209 @@
+"""The Responses API in the background, against a real server on loopback."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from tenure.models.chat import (
+    Ask,
+    Completion,
+    ContextOverflow,
+    InFlight,
+    ModelError,
+    RequestRejected,
+    Spent,
+    TransportError,
+    UnusableAnswer,
+)
+from tenure.models.chat_models import chat_model
+from tenure.models.openai_responses import OpenAIResponses, as_reply
+from tenure.roles.base import Message, RoleOutput
+from tenure.settings import RoleSettings, Settings
+from tests.model_server import Fault, ModelServer
+
+PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name it."))
+
+
+class Title(RoleOutput):
+    title: str = ""
+    """A title."""
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def chat(server: ModelServer) -> AsyncIterator[OpenAIResponses]:
+    made = backend(server)
+    yield made
+    await made.aclose()
+
+
+def backend(server: ModelServer, **settings: Any) -> OpenAIResponses:
+    chosen = Settings(openai_base_url=server.base_url, model="large", model_api="responses", _env_file=None, **settings)
+    made = chat_model(chosen)
+    assert isinstance(made, OpenAIResponses)
+    return made
+
+
+async def ask(chat: OpenAIResponses, call: InFlight | None = None, **options: Any) -> Completion:
+    question = Ask("title_writer", "main", PROMPT, Title.model_json_schema(), **options)
+    return await chat.complete(question, call or InFlight())
+
+
+async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, tmp_path: Any) -> None:
+    """The whole request: model, messages, schema, limits, and the wish to be made in the background and kept."""
+    roles = {"title_writer": RoleSettings(temperature=0.2, reasoning_effort="low", max_output=900)}
+    chat = backend(server, roles=roles, home=tmp_path)
+    completion = await ask(chat, max_output=700)
+    sent = server.requests[0].json
+    assert sent["input"] == [message.model_dump() for message in PROMPT]
+    assert (sent["model"], sent["background"], sent["store"]) == ("large", True, True)
+    assert (sent["max_output_tokens"], sent["temperature"], sent["reasoning"]) == (700, 0.2, {"effort": "low"})
+    declared = sent["text"]["format"]
+    assert (declared["type"], declared["name"], declared["strict"]) == ("json_schema", "title_writer", True)
+    assert Title.model_validate_json(completion.text).title
+    assert completion.spent == Spent(*server.tokens)
+    await chat.aclose()
+
+
+async def test_the_id_is_kept_as_soon_as_there_is_one(server: ModelServer, chat: OpenAIResponses) -> None:
+    """While the response is in the making, whoever follows the call knows its id."""
+    begun = asyncio.Event()
+    ids: list[str] = []
+
+    async def kept(call: InFlight) -> None:
+        ids.append(call.response)
+        begun.set()
+
+    with server.hold("title_writer"):
+        asked = asyncio.create_task(ask(chat, InFlight(kept=kept)))
+        await asyncio.wait_for(begun.wait(), 10)
+    await asked
+    assert ids[0].startswith("resp_")
+
+
+async def test_a_response_that_was_begun_is_picked_up(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A second attempt goes on with the first one's response: one request, one bill."""
+    first = InFlight(abandoned=lambda: False)
+    with server.hold("title_writer") as gate:
+        asked = asyncio.create_task(ask(chat, first))
+        await asyncio.to_thread(gate.arrived.wait, 10)
+        while not first.response:  # noqa: ASYNC110 - the call has no event of its own
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+    completion = await ask(chat, InFlight(response=first.response))
+    assert (len(server.requests), len(server.billed)) == (1, 1)
+    assert completion.spent == Spent(*server.tokens)
+    assert server.responses.cancelled == []
+
+
+async def test_an_abandoned_call_stops_its_response(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A call that nobody wants any more is cancelled at the server, and nothing is billed."""
+    call = InFlight()
+    with server.hold("title_writer"):
+        asked = asyncio.create_task(ask(chat, call))
+        while not call.response:  # noqa: ASYNC110 - the call has no event of its own
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+    assert server.responses.cancelled == [call.response]
+    assert server.billed == []
+
+
+async def test_a_response_the_server_has_lost_is_asked_for_anew(server: ModelServer, chat: OpenAIResponses) -> None:
+    """An id that the server does not know any more costs nothing but the question."""
+    call = InFlight(response="resp_of_yesterday")
+    await ask(chat, call)
+    assert len(server.requests) == 1
+    assert call.response.startswith("resp_")
+    assert call.response != "resp_of_yesterday"
+
+
+async def test_the_time_limit_leaves_the_response_to_the_next_attempt(server: ModelServer) -> None:
+    """A response that takes longer than a call may is kept, since it is paid anyway."""
+    chat = backend(server, model_timeout=0.5)
+    call = InFlight(abandoned=lambda: False)
+    with server.hold("title_writer"), pytest.raises(TransportError, match="gave no answer within"):
+        await ask(chat, call)
+    assert call.response
+    await ask(chat, call)
+    assert len(server.requests) == 1
+    await chat.aclose()
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault(429, {"retry-after": "2"}), TransportError),
+        (Fault(503), TransportError),
+        (Fault(drop=True), TransportError),
+        (Fault(body="{}"), RequestRejected),
+        (Fault(body='{"id": '), TransportError),
+        (Fault(401), RequestRejected),
+        (Fault(404), RequestRejected),
+        (Fault(400, body={"error": {"message": "maximum context length is 9 tokens"}}), ContextOverflow),
+        (Fault.refusal(), UnusableAnswer),
+        (Fault.finish("length"), UnusableAnswer),
+        (Fault.finish("content_filter"), UnusableAnswer),
+        (Fault.no_choices(), UnusableAnswer),
+    ],
+)
+async def test_errors_mean_what_they_mean_elsewhere(
+    server: ModelServer, chat: OpenAIResponses, fault: Fault, kind: type[ModelError]
+) -> None:
+    """Statuses and odd endings are told apart in the same way as with Chat Completions."""
+    server.fail(fault)
+    with pytest.raises(kind):
+        await ask(chat)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": "server_error", "message": "sorry"}, TransportError),
+        ({"code": "rate_limit_exceeded", "message": "slow down"}, TransportError),
+        ({"code": "invalid_prompt", "message": "no"}, RequestRejected),
+        (None, TransportError),
+    ],
+)
+async def test_a_failed_response_is_forgotten(
+    server: ModelServer, chat: OpenAIResponses, error: dict[str, str] | None, kind: type[ModelError]
+) -> None:
+    """What the server could not make is not looked at again by the next attempt."""
+    failed: dict[str, Any] = {"id": "resp_1", "status": "failed", "error": error, "output": []}
+    server.fail(Fault(body=failed))
+    call = InFlight()
+    with pytest.raises(kind):
+        await ask(chat, call)
+    assert call.response == ""
+
+
+async def test_a_weaker_form_is_tried_where_a_schema_is_refused() -> None:
+    """A server that takes no schema is asked with the schema in the prompt, and that is remembered."""
+    with ModelServer(json_schema=False) as server:
+        chat = backend(server, home="unused")
+        completion = await ask(chat)
+        await chat.aclose()
+    assert Title.model_validate_json(completion.text).title
+    assert [request.json["text"]["format"]["type"] for request in server.requests] == ["json_schema", "json_object"]
+
+
+def test_thoughts_and_cached_tokens_are_read() -> None:
+    """A response of thoughts alone is read from them, and what the server had cached is counted."""
+    made = {
+        "model": "m",
+        "output": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": json.dumps({"title": "t"})}]}],
+        "usage": {"input_tokens": 9, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 5}},
+    }
+    completion = as_reply(made).completion("m", 9)
+    assert (completion.text, completion.spent) == ('{"title": "t"}', Spent(9, 4, 5))
