@@ -1,5 +1,6 @@
 """Minimal instances of JSON schemas, so that a test server can answer any role without a script."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -103,6 +104,8 @@ def _fits(node: Json, number: float) -> bool:
 
 _WORDS = "bread cheese copper harbour lantern market meadow number orange paper river stone table velvet window".split()
 _MOST_ITEMS = 3
+_RANGE = 20
+"""How far numbers without bounds go."""
 
 
 def nonsense(schema: Json, chance: Random) -> Any:
@@ -120,8 +123,10 @@ class _Drawn(_Instance):
         if node.get("type") == "boolean":
             return self.chance.random() < 0.5
         if node.get("type") == "integer":
-            low = node.get("minimum", node.get("exclusiveMinimum", -1) + 1)
-            return self.chance.randint(low, node.get("maximum", low + 20))
+            return self.chance.randint(*map(int, _limits(node, 1)))
+        if node.get("type") == "number":
+            low, high = _limits(node, 0)
+            return low + (high - low) * self.chance.uniform(0.01, 0.99)  # never a bound, which may be exclusive
         return super().make(node, path)
 
     def _variant(self, variants: Sequence[Json], path: Path) -> Json:
@@ -137,3 +142,12 @@ class _Drawn(_Instance):
     def _string(self, node: Json, path: Path) -> str:
         words = " ".join(self.chance.choice(_WORDS) for _ in range(self.chance.randint(0, 12)))
         return words.ljust(node.get("minLength", 0), "x")[: node.get("maxLength")]
+
+
+def _limits(node: Json, step: int) -> tuple[float, float]:
+    """Return the bounds of a number; `step` is how far an exclusive one is from the next number."""
+    low = max(node.get("minimum", -math.inf), node.get("exclusiveMinimum", -math.inf) + step)
+    high = min(node.get("maximum", math.inf), node.get("exclusiveMaximum", math.inf) - step)
+    if low == -math.inf:
+        low = min(0, high - _RANGE)
+    return low, low + _RANGE if high == math.inf else high

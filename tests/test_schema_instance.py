@@ -1,12 +1,16 @@
 """The instances that the model server answers with."""
 
+from importlib import import_module
+from random import Random
 from typing import Any, Literal
 
+import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
+from tenure.contracts.roles import ROLE_NAMES
 from tenure.models.json_schema import strict_schema
-from tests.schema_instance import MARKER, instance
+from tests.schema_instance import MARKER, instance, nonsense
 
 
 class Claim(BaseModel):
@@ -72,3 +76,52 @@ def test_impossible_bounds_are_named() -> None:
     """A number for which no plain choice exists is an error, not an invalid answer."""
     with pytest.raises(ValueError, match="no plain number fits"):
         instance({"type": "integer", "exclusiveMinimum": 1, "exclusiveMaximum": 2})
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_nonsense_is_valid(strict: bool) -> None:
+    """Whatever is drawn fits the model whose schema it was drawn for, and is the same for a seed."""
+    schema = Everything.model_json_schema()
+    schema = strict_schema(schema) if strict else schema
+    drawn = [nonsense(schema, Random(seed)) for seed in range(200)]
+    made = [Everything.model_validate(answer) for answer in drawn]
+    assert drawn == [nonsense(schema, Random(seed)) for seed in range(200)]
+    assert {answer.mode for answer in made} == {"RESEARCH", "CODE"}
+    assert {answer.round for answer in made} == {4, 5, 6, 7, 8, 9, 10}
+    assert {answer.below for answer in made} == {-3, -2, -1}
+    assert {len(answer.few) for answer in made} == {0, 1}
+    assert len({answer.share for answer in made}) > 100
+
+
+def test_nonsense_ends() -> None:
+    """A schema that refers to itself gives a finite drawing, however the dice fall."""
+    for seed in range(200):
+        Tree.model_validate(nonsense(Tree.model_json_schema(), Random(seed)))
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {},
+        {"maximum": -7},
+        {"exclusiveMaximum": -6},
+        {"minimum": 30},
+        {"exclusiveMinimum": 29, "maximum": 31},
+        {"exclusiveMinimum": -2, "exclusiveMaximum": 0},
+    ],
+)
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_drawn_numbers_keep_their_bounds(kind: str, bounds: dict[str, int]) -> None:
+    """A drawn number lies within every bound its schema names."""
+    node = {"type": kind, **bounds}
+    for seed in range(100):
+        jsonschema.validate(nonsense(node, Random(seed)), node)
+
+
+@pytest.mark.parametrize("name", ROLE_NAMES)
+def test_nonsense_fits_every_role(name: str) -> None:
+    """Every role's schema, as it is sent, is one that nonsense can be drawn for."""
+    output = import_module(f"tenure.roles.{name}").ROLE.output
+    schema = strict_schema(output.model_json_schema())
+    for seed in range(50):
+        jsonschema.validate(nonsense(schema, Random(seed)), schema)
