@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,8 +40,8 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-async def chat(server: ModelServer) -> AsyncIterator[OpenAIResponses]:
-    made = backend(server)
+async def chat(server: ModelServer, tmp_path: Path) -> AsyncIterator[OpenAIResponses]:
+    made = backend(server, home=tmp_path)
     yield made
     await made.aclose()
 
@@ -57,7 +58,7 @@ async def ask(chat: OpenAIResponses, call: InFlight | None = None, **options: An
     return await chat.complete(question, call or InFlight())
 
 
-async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, tmp_path: Any) -> None:
+async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, tmp_path: Path) -> None:
     """The whole request: model, messages, schema, limits, and the wish to be made in the background and kept."""
     roles = {"title_writer": RoleSettings(temperature=0.2, reasoning_effort="low", max_output=900)}
     chat = backend(server, roles=roles, home=tmp_path)
@@ -129,9 +130,9 @@ async def test_a_response_the_server_has_lost_is_asked_for_anew(server: ModelSer
     assert call.response != "resp_of_yesterday"
 
 
-async def test_the_time_limit_leaves_the_response_to_the_next_attempt(server: ModelServer) -> None:
+async def test_the_time_limit_leaves_the_response_to_the_next_attempt(server: ModelServer, tmp_path: Path) -> None:
     """A response that takes longer than a call may is kept, since it is paid anyway."""
-    chat = backend(server, model_timeout=0.5)
+    chat = backend(server, model_timeout=0.5, home=tmp_path)
     call = InFlight(abandoned=lambda: False)
     with server.hold("title_writer"), pytest.raises(TransportError, match="gave no answer within"):
         await ask(chat, call)
@@ -188,10 +189,10 @@ async def test_a_failed_response_is_forgotten(
     assert call.response == ""
 
 
-async def test_a_weaker_form_is_tried_where_a_schema_is_refused() -> None:
+async def test_a_weaker_form_is_tried_where_a_schema_is_refused(tmp_path: Path) -> None:
     """A server that takes no schema is asked with the schema in the prompt, and that is remembered."""
     with ModelServer(json_schema=False) as server:
-        chat = backend(server, home="unused")
+        chat = backend(server, home=tmp_path)
         completion = await ask(chat)
         await chat.aclose()
     assert Title.model_validate_json(completion.text).title
