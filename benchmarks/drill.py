@@ -11,6 +11,7 @@ import asyncio
 import json
 import re
 import statistics
+import tempfile
 import time
 import uuid
 from collections import Counter
@@ -18,6 +19,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -62,8 +64,8 @@ class Ended:
     """How long it took."""
     billed: tuple[int, int, int]
     """Answers that arrived, their prompt tokens and their answer tokens, as the server has them."""
-    repeated: int
-    """Answers that were paid although the same question had been answered."""
+    repeated: tuple[str, ...]
+    """Roles that were asked the very same question again although its answer had arrived."""
 
     @property
     def used(self) -> tuple[int, int, int]:
@@ -78,7 +80,7 @@ def case_of(request: Json) -> str:
     return found[1] if found else ""
 
 
-async def drill(client: Client, model: ModelServer, runs: int, first: int, limits: Limits) -> list[Ended]:
+async def drill(client: Client, model: ModelServer, home: Path, runs: int, first: int, limits: Limits) -> list[Ended]:
     """Run so many researches, some at a time; return them as they ended."""
     gate = asyncio.Semaphore(AT_ONCE)
 
@@ -91,26 +93,28 @@ async def drill(client: Client, model: ModelServer, runs: int, first: int, limit
             result = await client.execute_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
             return str(number), result, time.monotonic() - began
 
-    async with serving(client, model):
+    async with serving(client, model, home):
         ended = await asyncio.gather(*(one(first + number) for number in range(runs)))
     return [Ended(case, result, seconds, *_books(model, case)) for case, result, seconds in ended]
 
 
-def _books(model: ModelServer, case: str) -> tuple[tuple[int, int, int], int]:
-    """Return what the server billed a run for answers that arrived, and how many of those were repetitions."""
+def _books(model: ModelServer, case: str) -> tuple[tuple[int, int, int], tuple[str, ...]]:
+    """Return what the server billed a run for answers that arrived, and the roles with repetitions among them."""
     arrived = [entry for entry in model.billed if entry.delivered and case_of(entry.request.json) == case]
-    asked = Counter(json.dumps(entry.request.json, sort_keys=True) for entry in arrived)
+    asked = Counter((entry.schema_name, json.dumps(entry.request.json, sort_keys=True)) for entry in arrived)
     sums = len(arrived), sum(entry.tokens_in for entry in arrived), sum(entry.tokens_out for entry in arrived)
-    return sums, sum(asked.values()) - len(asked)
+    return sums, tuple(role for (role, _), count in asked.items() for _ in range(count - 1))
 
 
 @asynccontextmanager
-async def serving(client: Client, model: ModelServer) -> AsyncIterator[None]:
+async def serving(client: Client, model: ModelServer, home: Path) -> AsyncIterator[None]:
     """Serve all queues with the real workflows and activities, over a kitchen in memory."""
-    settings = Settings(openai_base_url=model.base_url, model="m", model_timeout=TIMEOUT)
-    methods = activity_methods(OpenAIChat.from_settings(settings), MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
+    settings = Settings(openai_base_url=model.base_url, model="m", model_timeout=TIMEOUT, home=home)
+    chat = OpenAIChat.from_settings(settings)
+    methods = activity_methods(chat, MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
     with ThreadPoolExecutor(16) as threads:
         async with AsyncExitStack() as running:
+            running.push_async_callback(chat.aclose)
             for queue in ALL_QUEUES:
                 worker = Worker(
                     client,
@@ -126,7 +130,7 @@ async def serving(client: Client, model: ModelServer) -> AsyncIterator[None]:
             yield
 
 
-async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict[str, float | int]:
+async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict[str, float | int | str]:
     """Run the drill on a server of its own and return the figures."""
     limits = BUDGET if nonsense else Limits(min_relevance=0.0)
     with ModelServer(weather=Weather(seed, share, run=case_of), nonsense=seed if nonsense else None) as model:
@@ -137,7 +141,8 @@ async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict
             dev_server_extra_args=SERVER_OPTIONS,
             dev_server_log_level="error",
         ) as server:
-            ended = await drill(server.client, model, runs, seed * 1000, limits)
+            with tempfile.TemporaryDirectory(prefix="tenure-drill-") as home:
+                ended = await drill(server.client, model, Path(home), runs, seed * 1000, limits)
         faulty = len(model.requests) - sum(entry.delivered for entry in model.billed)
     seconds = sorted(one.seconds for one in ended)
     return {
@@ -145,7 +150,8 @@ async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict
         "with_report": sum(bool(one.result.title and one.result.decisions) for one in ended),
         "with_sections": sum(bool(one.result.sections) for one in ended),
         "usage_equals_bills": sum(one.used == one.billed for one in ended),
-        "answers_paid_twice": sum(one.repeated for one in ended),
+        "answers_paid_and_not_used": sum(one.billed[0] - one.used[0] for one in ended),
+        "same_question_again": " ".join(role for one in ended for role in one.repeated) or "never",
         "within_budget": sum(within(one.result, limits) for one in ended),
         "requests": len(model.requests),
         "requests_without_answer": faulty,
