@@ -134,11 +134,11 @@ class Calls:
         )
         try:
             await workflow.wait_condition(lambda: handle.done() or (self._steered.stance.overdue and not call.spent))
-        finally:
-            given_up = not handle.done()
-            if given_up:
-                await _cancelled(handle)
-        if given_up:
+        except asyncio.CancelledError:
+            await _cancelled(handle)
+            raise
+        if not handle.done():
+            await _cancelled(handle)
             return await self._asked(method, call.model_copy(update={"spent": True, "allowance": None}), summary)
         return await handle
 

@@ -4,6 +4,8 @@ draft → (review → search → rewrite)*, bounded by the number of rounds, by 
 person who asks to finish. Evidence that a search adds stays with the section for all later rounds.
 """
 
+import asyncio
+
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
@@ -47,7 +49,7 @@ class SectionWorkflow(Steered):
         """Write the section, or improve the draft it was given."""
         try:
             await self._write()
-        except BaseException:
+        except (Exception, asyncio.CancelledError):
             await self._tell("failed")  # what its calls cost has to be known, and the rest of its budget is free again
             raise
         await self._tell("done" if self.draft.claims else "no_evidence")

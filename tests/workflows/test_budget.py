@@ -15,6 +15,12 @@ from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, 
 PRICE = Price(input=1.0, output=10.0)
 
 
+@pytest.fixture
+def cached_workflows() -> int:
+    """Keep workflows in the cache: replays of long runs take their time, and one test is there for them."""
+    return 1000
+
+
 def asked(**limits: Any) -> RunRequest:
     """Ask about the kitchen, within limits."""
     return RunRequest(
@@ -72,6 +78,14 @@ async def test_a_model_that_always_wants_more_is_ended_by_the_budget(
     assert result.usage.tokens_in + result.usage.tokens_out <= (request.limits.max_tokens or 10**9)
     assert (result.usage.cost_usd or 0.0) <= (request.limits.max_cost_usd or 10**3)
     assert any("80 % of the budget" in note or "80% of the budget" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("cached_workflows", [0])
+async def test_draws_are_replayed(serving: Serving, cached_workflows: int) -> None:
+    """A run whose every task is replayed draws and settles as one that stays in memory does."""
+    result = await finished(serving, greedy(), asked(max_calls=10, **ENDLESS))
+    assert result.usage.model_calls <= 10
+    assert "was used up" in result.decisions[0]
 
 
 async def test_what_is_held_back_pays_for_title_and_abstract(serving: Serving) -> None:
