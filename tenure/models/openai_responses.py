@@ -99,14 +99,16 @@ class OpenAIResponses(OpenAIBackend):
 
 def as_reply(made: dict[str, Any]) -> Reply:
     """Return a finished response in the words of Chat Completions, so that both are read alike."""
-    parts = [part for item in made.get("output") or () for part in item.get("content") or ()]
-    thoughts = [part for item in made.get("output") or () for part in item.get("summary") or ()]
+    items = made.get("output") or ()
+    parts = [part for item in items for part in item.get("content") or ()]
+    thoughts = [part for item in items for part in item.get("summary") or ()]
     usage = made.get("usage") or {}
     reason = (made.get("incomplete_details") or {}).get("reason", "")
     message = {
         "content": _said(parts, "text") or None,
         "refusal": _said(parts, "refusal") or None,
         "reasoning_content": _said(thoughts, "text") or None,
+        "tool_calls": [{"function": item} for item in items if item.get("type") == "function_call"],
     }
     bill = {
         "prompt_tokens": usage.get("input_tokens"),

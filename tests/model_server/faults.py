@@ -149,6 +149,7 @@ PASSING: tuple[Fault, ...] = (
     Fault(reset=True),
     Fault(cut=True),
     Fault.broken_body(),
+    Fault.failed(),
     Fault(delay=0.1),
     Fault(hang=True),
 )

@@ -208,3 +208,11 @@ def test_thoughts_and_cached_tokens_are_read() -> None:
     }
     completion = as_reply(made).completion("m", 9)
     assert (completion.text, completion.spent) == ('{"title": "t"}', Spent(9, 4, 5))
+
+
+async def test_an_answer_in_the_shape_of_a_tool_call_is_read(server: ModelServer, chat: OpenAIResponses) -> None:
+    """Arguments of a call that nobody offered are the answer, as they are with Chat Completions."""
+    server.fail(Fault.as_tool_call())
+    completion = await ask(chat)
+    assert Title.model_validate_json(completion.text).title
+    assert completion.spent == Spent(*server.tokens)
