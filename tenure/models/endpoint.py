@@ -35,7 +35,8 @@ class Endpoint:
 
     def shown(self, said: object) -> str:
         """Return foreign words as one short line that holds no key."""
-        text = str(said or "no reason given")
+        unsaid = type(said).__name__ if isinstance(said, BaseException) else "no reason given"
+        text = str(said or "") or unsaid
         if self._key:
             text = text.replace(self._key, "[key]")
         return " ".join(_KEY_SHAPE.sub("[key]", text).split())[:300]

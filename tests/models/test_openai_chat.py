@@ -361,3 +361,9 @@ def test_impossible_settings_are_refused_at_once(make: Callable[[], OpenAIChat],
     """An address without a scheme or a key that no header carries is a usage error before any call."""
     with pytest.raises(ValueError, match=named):
         make()
+
+
+async def test_a_reset_has_a_name(server: ModelServer, chat: OpenAIChat) -> None:
+    """An error of the connection that says nothing is told by its kind."""
+    server.fail(Fault(reset=True))
+    assert str(await failure(chat)).endswith("cannot be reached: ReadError")
