@@ -10,6 +10,7 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
+from urllib.parse import urlsplit
 
 import structlog
 from google.protobuf import json_format
@@ -69,7 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._changed(self.rfile.read(length))
 
     def _changed(self, body: bytes) -> None:
-        change = {"/decode": self.server.codec.decode, "/encode": self.server.codec.encode}.get(self.path)
+        offered = {"/decode": self.server.codec.decode, "/encode": self.server.codec.encode}
+        change = offered.get(urlsplit(self.path).path)
         if change is None:
             self._refuse(HTTPStatus.NOT_FOUND, "there are /decode and /encode")
             return
@@ -93,7 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
         if origin in self.server.origins:
             self.send_header("access-control-allow-origin", origin)
             self.send_header("access-control-allow-methods", "POST, OPTIONS")
-            self.send_header("access-control-allow-headers", "content-type, x-namespace, authorization")
+            # Which headers and parameters the web UI sends changes with its version; who asks is what counts.
+            self.send_header("access-control-allow-headers", self.headers.get("access-control-request-headers", "*"))
             self.send_header("vary", "origin")
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))

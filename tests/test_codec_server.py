@@ -36,7 +36,8 @@ def test_payloads_are_deciphered_for_the_web_ui(http: httpx.Client) -> None:
     """What the history holds comes back as it was written, with leave for the web UI's pages to read it."""
     plain = Payload(metadata={"encoding": b"json/plain"}, data=b'"said"')
     sealed = as_json(CODEC.encrypted(plain))
-    answer = http.post("/decode", json={"payloads": [sealed]}, headers={**UI, "x-namespace": "default"})
+    headers = {**UI, "x-namespace": "default"}
+    answer = http.post("/decode?preserve=true", json={"payloads": [sealed]}, headers=headers)
     assert answer.json() == {"payloads": [as_json(plain)]}
     assert answer.headers["access-control-allow-origin"] == UI["origin"]
 
@@ -51,7 +52,8 @@ def test_what_is_typed_into_the_web_ui_is_encrypted(http: httpx.Client) -> None:
 
 def test_browsers_are_told_who_may_ask(http: httpx.Client) -> None:
     """The web UI's question before the question is answered; another page's is not."""
-    asked = http.options("/decode", headers={**UI, "access-control-request-method": "POST"})
+    wish = {"access-control-request-method": "POST", "access-control-request-headers": "content-type,x-namespace"}
+    asked = http.options("/decode", headers={**UI, **wish})
     assert (asked.status_code, asked.headers["access-control-allow-methods"]) == (204, "POST, OPTIONS")
     assert "x-namespace" in asked.headers["access-control-allow-headers"]
     other = {"origin": "http://evil.example"}
