@@ -86,11 +86,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, json_format.MessageToJson(made).encode())
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
-        self.close_connection = True  # a body that was not read would be taken for the next request
-        self._answer(status, why.encode(), "text/plain; charset=utf-8")
+        # A body that was not read would be taken for the next request. The client has to be told, or it sends its
+        # next request into a connection that is being closed.
+        self._answer(status, why.encode(), "text/plain; charset=utf-8", last=True)
 
-    def _answer(self, status: HTTPStatus, body: bytes, kind: str = "application/json") -> None:
+    def _answer(self, status: HTTPStatus, body: bytes, kind: str = "application/json", last: bool = False) -> None:
         self.send_response(status)
+        if last:
+            self.send_header("connection", "close")
         origin = self.headers.get("origin")
         if origin in self.server.origins:
             self.send_header("access-control-allow-origin", origin)

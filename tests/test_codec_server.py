@@ -74,6 +74,7 @@ def test_bad_requests_get_one_line(http: httpx.Client, path: str, body: str, sta
     """What cannot be deciphered is refused with a reason, and the server goes on."""
     answer = http.post(path, content=body)
     assert (answer.status_code, len(answer.text.splitlines())) == (status, 1)
+    assert answer.headers["connection"] == "close"
     assert http.post("/decode", json={"payloads": []}).status_code == 200
 
 
