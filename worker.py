@@ -70,6 +70,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
         MODEL_QUEUE: [
             roles.router,
             roles.decomposer,
+            roles.question_rewriter,
             roles.outliner,
             roles.hypothetical_document,
             roles.section_writer,

@@ -26,6 +26,7 @@ from tenure.roles import (
     decomposer,
     hypothetical_document,
     outliner,
+    question_rewriter,
     report_reflector,
     router,
     section_reviewer,
@@ -60,6 +61,13 @@ class RoleActivities:
     async def decomposer(self, call: RoleCall[decomposer.DecomposerInput]) -> RoleReply[decomposer.DecomposerOutput]:
         """Find the questions inside the question."""
         return await self._decide(decomposer.ROLE, call)
+
+    @activity.defn
+    async def question_rewriter(
+        self, call: RoleCall[question_rewriter.QuestionRewriterInput]
+    ) -> RoleReply[question_rewriter.QuestionRewriterOutput]:
+        """Ask a question that points to earlier answers so that it stands alone."""
+        return await self._decide(question_rewriter.ROLE, call)
 
     @activity.defn
     async def outliner(self, call: RoleCall[outliner.OutlinerInput]) -> RoleReply[outliner.OutlinerOutput]:

@@ -210,6 +210,7 @@ def story(**lines: Line) -> dict[str, Line]:
     return {
         "router": says(route),
         "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
+        "question_rewriter": says({"question": "What is made of rye?"}),
         "outliner": says(outline),
         "hypothetical_document": says({"text": "Dough rises and milk curdles."}),
         "section_writer": _by_topic,

@@ -21,6 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms.budget import SCARCE, Account, in_words, named, shares
     from tenure.algorithms.ledger import merged
+    from tenure.algorithms.query_type import settled
     from tenure.algorithms.status_page import status_page
     from tenure.algorithms.transitions import AgentState, next_node
     from tenure.contracts.base import RunId
@@ -29,7 +30,18 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
     from tenure.contracts.result import Result, ResultStatus
-    from tenure.contracts.run import Complexity, Feedback, Handled, Phase, Progress, RunRequest, Status, TaskMode, Usage
+    from tenure.contracts.run import (
+        Complexity,
+        Feedback,
+        Handled,
+        Phase,
+        Progress,
+        QueryType,
+        RunRequest,
+        Status,
+        TaskMode,
+        Usage,
+    )
     from tenure.roles.router import RouterInput
 
 DOCUMENTS = 24
@@ -53,6 +65,7 @@ class AgentWorkflow(Steered):
         self.cancelled = False
         self.main: asyncio.Task[ReportDraft] | None = None
         self.complexity: Complexity | None = None
+        self.query_type: QueryType | None = None
         self.evidence: tuple[PassageRef, ...] = ()
         self.draft: ReportDraft | None = None
         self.notes: list[str] = []
@@ -128,6 +141,7 @@ class AgentWorkflow(Steered):
             progress=self.progress_now,
             corpora=self.request.corpora,
             complexity=self.complexity,
+            query_type=self.query_type,
             evidence=len(self.evidence),
             report=self.draft,
             paused=self.paused,
@@ -236,6 +250,7 @@ class AgentWorkflow(Steered):
             RoleActivities.router, RouterInput(question=self.request.question), summary=self.request.question
         )
         self.complexity = routed.complexity
+        self.query_type = settled(self.request.question, routed.query_type)
         asked: dict[str, TaskMode] = {"research": "RESEARCH", "code": "CODE"}
         return asked.get(self.request.mode, routed.mode)
 
@@ -250,6 +265,7 @@ class AgentWorkflow(Steered):
                 corpora=self.request.corpora,
                 limits=self.request.limits,
                 complexity=self.complexity or "moderate",
+                query_type=self.query_type,
                 evidence=self.evidence,
                 feedback=tuple(self.wishes),
                 stance=stance,

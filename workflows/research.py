@@ -32,13 +32,15 @@ with workflow.unsafe.imports_passed_through():
         ResearchRequest,
         SectionRequest,
         SectionResult,
+        SubQuestion,
         Topic,
     )
     from tenure.contracts.result import CritiqueRecord, ResultStatus
     from tenure.contracts.run import Feedback, Phase, TopicProgress
     from tenure.roles.abstract_writer import AbstractWriterInput
-    from tenure.roles.decomposer import DecomposerInput
+    from tenure.roles.decomposer import DecomposerInput, DecomposerOutput
     from tenure.roles.outliner import OutlinerInput
+    from tenure.roles.question_rewriter import QuestionRewriterInput
     from tenure.roles.report_reflector import ReportReflectorInput
     from tenure.roles.title_writer import TitleWriterInput
 
@@ -141,22 +143,44 @@ class ResearchWorkflow(Steered):
         asked = await self.calls.role(
             RoleActivities.decomposer, DecomposerInput(question=request.question), summary=request.question
         )
-        within = [q.strip() for q in asked.sub_questions if q.strip() not in ("", request.question)]
-        found = await asyncio.gather(*(self._search(question) for question in within))
-        evidence = manuscript.together([request.evidence, *found])
+        explored = await self._explore(asked)
+        evidence = manuscript.together([request.evidence, *(part.evidence for part in explored)])
         planned = await self.calls.role(
             RoleActivities.outliner,
             OutlinerInput(
                 question=request.question,
-                sub_questions=asked.sub_questions,
+                sub_questions=tuple(part.question for part in explored),
                 max_topics=min(SECTIONS[request.complexity], request.limits.max_sections),
                 wishes=tuple(wish.text for wish in self.wishes),
             ),
             evidence[:40],
-            summary=f"{len(asked.sub_questions)} sub-question(s), {len(evidence)} passages",
+            summary=f"{len(explored)} sub-question(s), {len(evidence)} passages",
         )
         named = [Topic(heading=topic.heading.strip(), question=topic.question) for topic in planned.topics]
         self.topics = manuscript.distinct(named)[: request.limits.max_sections]
+
+    async def _explore(self, asked: DecomposerOutput) -> list[SubQuestion]:
+        """Search for the sub-questions, those of a layer side by side; later layers see what earlier ones found."""
+        known: dict[int, SubQuestion] = {}
+        for layer in asked.layers:
+            found = await asyncio.gather(
+                *(self._look_into(asked.sub_questions[n - 1], [known[m] for m in asked.needs[n]]) for n in layer)
+            )
+            known.update(zip(layer, found, strict=True))
+        return [known[number] for number in sorted(known)]
+
+    async def _look_into(self, question: str, needed: Sequence[SubQuestion]) -> SubQuestion:
+        if needed:
+            rewritten = await self.calls.role(
+                RoleActivities.question_rewriter,
+                QuestionRewriterInput(question=question, earlier=tuple(part.question for part in needed)),
+                manuscript.together([part.evidence for part in needed])[:12],
+                summary=question,
+            )
+            question = rewritten.question
+        if question == self.request.question:
+            return SubQuestion(question=question)
+        return SubQuestion(question=question, evidence=await self._search(question))
 
     async def _search(self, query: str) -> tuple[PassageRef, ...]:
         limits = self.request.limits

@@ -1,50 +1,17 @@
-"""Questions in plain patterns: their parts, what they compare, what kind they are, how they read as a heading.
+"""Questions in plain patterns: their parts, what they compare, how they read as a heading.
 
-Types and patterns follow document 003, "Query Type Classifier"; decomposition follows its "Query
-Decomposition". This is the part that needs no model.
+Decomposition follows document 003, "Query Decomposition". This is the part that needs no model.
 """
 
 import re
-from typing import Literal, NamedTuple
 
-QueryType = Literal[
-    "factual", "analytical", "comparative", "procedural", "evaluative", "hypothetical", "causal", "temporal"
-]
-
-_PATTERNS: dict[QueryType, tuple[str, ...]] = {
-    "factual": (r"\bwhat (?:is|are|was|were)\b", r"\bwho\b", r"\bwhen\b", r"\bwhere\b", r"\bdefin(?:e|ition)\b"),
-    "analytical": (
-        r"\bwhy\b",
-        r"\bhow (?:does|do|did|is|are)\b",
-        r"\bexplain\b",
-        r"\banaly[sz]e\b",
-        r"\bwhat causes\b",
-    ),
-    "comparative": (
-        r"\bcompar",
-        r"\bdifferences? between\b",
-        r"\bversus\b",
-        r"\bvs\b",
-        r"\bbetter than\b",
-        r"\bdiffer\b",
-    ),
-    "procedural": (
-        r"\bhow (?:to|(?:do|can|should) (?:i|you|we|one))\b",
-        r"\bsteps?\b",
-        r"\bprocedure\b",
-        r"\binstructions\b",
-    ),
-    "evaluative": (r"\bshould\b", r"\bworth\b", r"\bevaluat", r"\bassess", r"\bpros and cons\b", r"\btrade-?offs?\b"),
-    "hypothetical": (r"\bwhat if\b", r"\bsuppose\b", r"\bimagine\b", r"\bwhat (?:would )?happens? (?:if|when)\b"),
-    "causal": (r"\bbecause\b", r"\bdue to\b", r"\bcauses?\b", r"\bresults? in\b", r"\bleads? to\b", r"\breasons?\b"),
-    "temporal": (r"\btimeline\b", r"\bhistory of\b", r"\bevol(?:ution|ved?)\b", r"\bover time\b", r"\bchronolog"),
-}
 _OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|is|are|was|were|should|would|will"
 _BOUNDARY = re.compile(
     rf"(?<=[?!])\s+|[;\n]+\s*|(?:,\s*|\s+)(?:and|or|but)\s+(?:also\s+)?(?=(?:{_OPENERS})\s+\w+\s+\w+)", re.IGNORECASE
 )
 _POINTS_BACK = re.compile(r"\b(?:it|its|they|them|their|one|this|these|those)\b", re.IGNORECASE)
 _COMPARED = (
+    re.compile(r"\bhow\s+(?:do|does|did)\s+(?P<a>.{1,120}?)\s+compare\s+(?:to|with|against)\s+(?P<b>[^?.,;:]+)", re.I),
     re.compile(
         r"\b(?:compare|contrast)\s+(?P<a>.{1,120}?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;:]+)", re.I
     ),
@@ -60,33 +27,16 @@ _POLITE = re.compile(
 )
 _WHAT_IS = re.compile(r"^what(?:'s|\s+(?:is|are|was|were))\s+(?:the\s+|an?\s+)?(?P<x>.+)$", re.IGNORECASE)
 _HOW_TO = re.compile(r"^how\s+(?:do|can|should|could|would)\s+(?:i|you|we|one|people)\s+(?P<x>.+)$", re.IGNORECASE)
-_TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|regarding|for|when|if)\s+.*$", re.IGNORECASE)
+_CRITERIA = re.compile(
+    r"\b(?:in terms of|with respect to|with regard to|regarding)\s+(?P<criteria>[^?.;:]{3,160})", re.IGNORECASE
+)
+_AND = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", re.IGNORECASE)
+_TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|with regard to|regarding|for|when|if)\s+.*$", re.IGNORECASE)
 
 MAX_PATTERN = 2_000
 """Characters of a question that patterns look at: what it asks stands there, and backtracking stays cheap."""
 MAX_HEADING = 90
 """Characters of a heading at the most."""
-
-
-class Classified(NamedTuple):
-    """What patterns say of a question."""
-
-    primary: QueryType
-    """The type with most hits; `factual` where nothing hits."""
-    hits: int
-    """Patterns of that type found; below two the document asks a model."""
-    secondary: tuple[QueryType, ...]
-    """Other types with a hit."""
-
-
-def classify(question: str) -> Classified:
-    """Return the question's type by pattern hits; ties go to the type named later in the document's list."""
-    counts = {kind: sum(bool(re.search(p, question, re.IGNORECASE)) for p in ps) for kind, ps in _PATTERNS.items()}
-    primary = max(reversed(_PATTERNS), key=lambda kind: counts[kind])
-    hits = counts[primary]
-    if not hits:
-        return Classified("factual", 0, ())
-    return Classified(primary, hits, tuple(k for k, n in counts.items() if n and k != primary))
 
 
 def parts(question: str) -> tuple[str, ...]:
@@ -95,11 +45,30 @@ def parts(question: str) -> tuple[str, ...]:
     A question without joints is its own only part, and so is one whose later parts point back to the
     first ("… and what happens without it?"): cut off, they would ask about nothing.
     """
-    pieces = [piece.strip(" ,.") for piece in _BOUNDARY.split(question)]
-    whole = [piece for piece in pieces if len(piece.split()) >= 3]
-    if any(_POINTS_BACK.search(piece) for piece in whole[1:]):
+    whole = pieces(question)
+    if any(leans(piece) for piece in whole[1:]):
         return (" ".join(question.split()),)
-    return tuple(dict.fromkeys(piece[0].upper() + piece[1:] for piece in whole)) or (question.strip(),)
+    return tuple(dict.fromkeys(whole)) or (question.strip(),)
+
+
+def pieces(question: str) -> tuple[str, ...]:
+    """Return a question cut at its joints, each piece with a capital in front; fragments are left out."""
+    cut = [piece.strip(" ,.") for piece in _BOUNDARY.split(question)]
+    return tuple(piece[0].upper() + piece[1:] for piece in cut if len(piece.split()) >= 3)
+
+
+def leans(piece: str) -> bool:
+    """Tell whether a piece of a question points to what stands before it."""
+    return bool(_POINTS_BACK.search(piece))
+
+
+def criteria(question: str) -> tuple[str, ...]:
+    """Return by what a comparison compares ("in terms of price and taste"), none where it does not say."""
+    found = _CRITERIA.search(question[:MAX_PATTERN])
+    if not found:
+        return ()
+    named = [" ".join(piece.split()) for piece in _AND.split(found["criteria"])]
+    return tuple(dict.fromkeys(piece for piece in named if piece and len(piece.split()) <= 5))
 
 
 def compared(question: str) -> tuple[str, str] | None:

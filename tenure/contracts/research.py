@@ -16,12 +16,22 @@ from tenure.contracts.run import (
     Limits,
     Phase,
     Progress,
+    QueryType,
     SectionPhase,
     Stance,
     TaskMode,
     TopicProgress,
     Usage,
 )
+
+
+class SubQuestion(Contract):
+    """A question inside the question, and what was found on it; questions that need its answer see both."""
+
+    question: str
+    """The question as it was searched for: answers it needed are named in it."""
+    evidence: tuple[PassageRef, ...] = ()
+    """Passages found, best first."""
 
 
 class Topic(Contract):
@@ -59,6 +69,8 @@ class ResearchRequest(Contract):
     """Bounds of the run."""
     complexity: Complexity
     """What the router made of the question."""
+    query_type: QueryType | None = None
+    """The kind of answer that is wanted; None where an older worker did not say."""
     evidence: tuple[PassageRef, ...]
     """D: passages for the question as a whole, best first."""
     feedback: tuple[Feedback, ...] = ()
@@ -193,6 +205,8 @@ class RunState(Contract):
     """Corpora it reads."""
     complexity: Complexity | None = None
     """What the router made of the question."""
+    query_type: QueryType | None = None
+    """The kind of answer that is wanted."""
     evidence: int = Field(default=0, ge=0)
     """Passages found for the question as a whole."""
     report: ReportDraft | None = None

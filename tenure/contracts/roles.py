@@ -5,6 +5,7 @@ from typing import Final, Literal, get_args
 RoleName = Literal[
     "router",
     "decomposer",
+    "question_rewriter",
     "outliner",
     "hypothetical_document",
     "section_writer",

@@ -11,6 +11,10 @@ from tenure.contracts.corpus import IngestRequest
 Mode = Literal["auto", "research", "code"]
 TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
 Complexity = Literal["simple", "moderate", "complex"]
+QueryType = Literal[
+    "factual", "analytical", "comparative", "procedural", "evaluative", "hypothetical", "causal", "temporal"
+]
+"""The kind of answer that a question wants (document 003, "Query Type Classifier")."""
 Phase = Literal["ingest", "retrieve", "route", "outline", "write", "reflect", "refine", "compose", "assemble", "done"]
 Status = Literal["running", "paused", "done", "finished_early", "cancelled", "no_evidence", "unsupported", "failed"]
 SectionPhase = Literal[

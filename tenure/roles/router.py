@@ -3,8 +3,9 @@
 import re
 from typing import Literal
 
-from tenure.algorithms.question import QueryType, classify, parts
-from tenure.contracts.run import Complexity
+from tenure.algorithms.query_type import classify
+from tenure.algorithms.question import parts
+from tenure.contracts.run import Complexity, QueryType
 from tenure.roles.base import Evidence, Message, Role, RoleInput, RoleOutput, tagged
 
 SYSTEM = """You are the router of a research and coding agent. You read one request and decide how it is handled.

@@ -4,38 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.question import MAX_HEADING, QueryType, classify, compared, heading, parts, shorten
-
-
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("What is bread?", "factual"),
-        ("Explain why bread rises", "analytical"),
-        ("Compare rye and wheat", "comparative"),
-        ("How to bake bread, step by step", "procedural"),
-        ("Should we bake, and is it worth it?", "evaluative"),
-        ("What if yeast is left out?", "hypothetical"),
-        ("Yeast leads to bubbles because it ferments, due to sugar", "causal"),
-        ("A timeline of bread", "temporal"),
-        ("Bread", "factual"),
-    ],
-)
-def test_the_type_with_most_patterns_wins(question: str, kind: QueryType) -> None:
-    """Each of the document's types is known by its patterns; without any a question is factual."""
-    assert classify(question).primary == kind
-
-
-def test_ties_go_to_the_later_type_and_others_are_secondary() -> None:
-    """A more special type wins over a general one with as many hits."""
-    found = classify("What is better than rye?")
-
-    assert (found.primary, found.hits, found.secondary) == ("comparative", 1, ("factual",))
-
-
-def test_without_a_pattern_there_are_no_hits() -> None:
-    """No hit is reported as none, so that a model can be asked."""
-    assert classify("bread, please") == ("factual", 0, ())
+from tenure.algorithms.question import MAX_HEADING, compared, criteria, heading, parts, shorten
 
 
 @pytest.mark.parametrize(
@@ -80,6 +49,20 @@ def test_there_is_always_a_part(question: str) -> None:
 def test_a_comparison_has_two_sides(question: str, pair: tuple[str, str] | None) -> None:
     """The two things compared are found, without politeness and conditions; long phrases are no things."""
     assert pair == compared(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How does rye compare to wheat in terms of price and taste?", ("price", "taste")),
+        ("rye vs wheat regarding price, taste, or colour", ("price", "taste", "colour")),
+        ("Compare rye and wheat", ()),
+        ("Compare rye and wheat in terms of what the guests of the last summer said", ()),
+    ],
+)
+def test_a_comparison_may_say_by_what(question: str, expected: tuple[str, ...]) -> None:
+    """Criteria are the short phrases after "in terms of" and its like."""
+    assert expected == criteria(question)
 
 
 @pytest.mark.parametrize(

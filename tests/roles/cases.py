@@ -15,6 +15,7 @@ from tenure.roles import (
     decomposer,
     hypothetical_document,
     outliner,
+    question_rewriter,
     report_reflector,
     router,
     section_reviewer,
@@ -113,6 +114,12 @@ CASES: dict[str, Case] = {
     for case in (
         Case(router.ROLE, router.RouterInput(question=QUESTION)),
         Case(decomposer.ROLE, decomposer.DecomposerInput(question=QUESTION)),
+        Case(
+            question_rewriter.ROLE,
+            question_rewriter.QuestionRewriterInput(
+                question="How long does that bread ripen?", earlier=("Which bread is made with a sourdough?",)
+            ),
+        ),
         Case(
             outliner.ROLE,
             outliner.OutlinerInput(
