@@ -132,7 +132,8 @@ class InFlight:
         answers: what an earlier attempt was answered and has paid.
         response: id of the background response that an earlier attempt had begun, empty for none.
         changed: told after every change.
-        kept: told of a response's id, and back only when it is where the next attempt finds it.
+        kept: told of a response's id, and back only when it is where the next attempt finds it; raises a
+            `TransportError` where it cannot be brought there.
         abandoned: whether a call that is being cancelled is wanted by nobody any more; a worker that
             stops leaves its background response to the next one.
     """
@@ -174,7 +175,11 @@ class InFlight:
         self._changed(self)
 
     async def begun(self, response: str) -> None:
-        """Keep the id of a response that the server now makes in the background; empty where it is lost."""
+        """Keep the id of a response that the server now makes in the background; empty where it is lost.
+
+        Raises:
+            TransportError: no later attempt would find it.
+        """
         self.response = response
         await self._kept(self)
 

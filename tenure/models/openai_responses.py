@@ -16,6 +16,7 @@ from tenure.models.openai_backend import OpenAIBackend
 from tenure.models.refusals import refusal
 from tenure.models.reply import Reply
 from tenure.models.request import Question
+from tenure.settings import variable
 
 IN_THE_MAKING: Final = frozenset({"queued", "in_progress"})
 """Statuses of a response that will change by themselves."""
@@ -26,8 +27,10 @@ PASSING: Final = {"server_error": 500, "rate_limit_exceeded": 429, "vector_store
 FIRST_LOOK, LONGEST_LOOK = 0.2, 2.0
 """Seconds between two looks at a response: at first, and after a while."""
 
+PARTING: Final = 2.0
+"""Seconds that a call which is cancelled may take to stop its response, or to leave it to the next attempt."""
+
 _ENDINGS = {"max_output_tokens": "length", "content_filter": "content_filter"}
-_CANCEL_SECONDS = 5.0
 
 
 class OpenAIResponses(OpenAIBackend):
@@ -39,7 +42,7 @@ class OpenAIResponses(OpenAIBackend):
             made = await self._made(made, call)
         except asyncio.CancelledError:
             if call.abandoned():
-                await self._cancel(call.response)
+                await self._stopped(call.response)
             raise
         if made.get("status") not in ("completed", "incomplete"):
             await call.begun("")
@@ -51,36 +54,84 @@ class OpenAIResponses(OpenAIBackend):
         if not call.response:
             return None
         try:
-            return await self._look(call.response)
+            made = await self._look(call.response)
         except openai.NotFoundError:
-            await call.begun("")
-            return None
+            made = {"status": "cancelled"}
+        if made.get("status") != "cancelled":
+            return made
+        await call.begun("")
+        return None
 
     async def _begun(self, question: Question, call: InFlight) -> dict[str, Any]:
-        response = await self._client.responses.with_raw_response.create(**question.background_parameters)
-        made = self._read(response.text)
-        await call.begun(str(made.get("id", "")))
+        """Begin a response and keep its id.
+
+        The server makes and bills a response from the moment of the request. So a call that is cancelled
+        before it knows the id does not hang up: it waits for the id first.
+        """
+        creating = asyncio.create_task(self._created(question))
+        try:
+            made = await asyncio.shield(creating)
+            await self._kept(made["id"], call)
+        except asyncio.CancelledError:
+            await self._parted(creating, call)
+            raise
         return made
 
+    async def _created(self, question: Question) -> dict[str, Any]:
+        response = await self._client.responses.with_raw_response.create(**question.background_parameters)
+        return self._read(response.text)
+
+    async def _kept(self, name: str, call: InFlight) -> None:
+        """Keep the id of a response; one that no later attempt would find is stopped, or it would be paid unseen."""
+        try:
+            await call.begun(name)
+        except ModelError:
+            await self._stopped(name)
+            raise
+
+    async def _parted(self, creating: asyncio.Task[dict[str, Any]], call: InFlight) -> None:
+        """Learn the id of a response that has been asked for, and stop it or leave it to the next attempt."""
+        try:
+            async with asyncio.timeout(PARTING):
+                name = (await creating)["id"]
+                await (self._stopped(name) if call.abandoned() else self._kept(name, call))
+        except (openai.APIError, ModelError, TimeoutError) as error:
+            self._warn("the id of a response was not learnt before its call was cancelled", error)
+
     async def _made(self, made: dict[str, Any], call: InFlight) -> dict[str, Any]:
-        """Look at a response until it is made."""
+        """Look at a response until it is made.
+
+        Raises:
+            TransportError: the server has none of this id any more; there is nothing that could be picked up.
+        """
         pause = FIRST_LOOK
         while made.get("status") in IN_THE_MAKING:
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, LONGEST_LOOK)
-            made = await self._look(call.response)
+            try:
+                made = await self._look(call.response)
+            except openai.NotFoundError:
+                await call.begun("")
+                raise TransportError(self._lost(), status=404) from None
         return made
+
+    def _lost(self) -> str:
+        advice = f"one that keeps none needs {variable('model_api')}=chat"
+        return f"{self._server.where} lost the response it was making; it is asked for anew ({advice})"
 
     async def _look(self, name: str) -> dict[str, Any]:
         return self._read((await self._client.responses.with_raw_response.retrieve(name)).text)
 
-    async def _cancel(self, name: str) -> None:
+    async def _stopped(self, name: str) -> None:
         """Stop a response that nobody wants any more; one that cannot be stopped is paid and not read."""
         try:
-            async with asyncio.timeout(_CANCEL_SECONDS):
+            async with asyncio.timeout(PARTING):
                 await self._client.responses.cancel(name)
         except (openai.APIError, TimeoutError) as error:
-            structlog.get_logger().warning("a response could not be cancelled", error=self._server.shown(error))
+            self._warn("a response could not be cancelled", error)
+
+    def _warn(self, event: str, error: Exception) -> None:
+        structlog.get_logger().warning(event, error=self._server.shown(error))
 
     def _read(self, body: str) -> dict[str, Any]:
         try:

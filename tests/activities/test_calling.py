@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -13,15 +13,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from temporalio import activity
 from temporalio.activity import ActivityCancellationDetails
-from temporalio.client import ActivityHandle, Client
+from temporalio.client import ActivityHandle, AsyncActivityCancelledError, Client
 from temporalio.common import RetryPolicy
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import ActivityEnvironment, WorkflowEnvironment
 from temporalio.worker import Worker
 
+from activities import calling as calling_module
 from activities.calling import calling
 from activities.roles import RoleActivities
 from tenure.contracts.calls import CallProgress, PaidAnswer, RoleReply, role_call
+from tenure.models.chat import TransportError
 from tenure.models.openai_chat import OpenAIChat
 from tenure.roles.router import RouterInput, RouterOutput
 from tests.model_server import Fault, ModelServer
@@ -36,22 +41,27 @@ PAID = PaidAnswer(text="no JSON", model="m", tokens_in=7, tokens_out=3)
 
 
 class _Recorder:
-    """Stands in for the connection to Temporal: writes down the heartbeats that are waited for."""
+    """Stands in for the connection to Temporal: refuses as told, then writes the heartbeats down it is asked to."""
 
-    def __init__(self, told: list[CallProgress]) -> None:
+    def __init__(self, told: list[CallProgress], refusals: Sequence[BaseException]) -> None:
         self._told = told
+        self._refusals = list(refusals)
 
     def get_async_activity_handle(self, *, task_token: bytes) -> "_Recorder":
         return self
 
     async def heartbeat(self, progress: CallProgress) -> None:
+        if self._refusals:
+            raise self._refusals.pop(0)
         self._told.append(progress)
 
 
-def environment(*earlier: CallProgress) -> tuple[ActivityEnvironment, list[CallProgress]]:
+def environment(
+    *earlier: CallProgress, refusals: Sequence[BaseException] = ()
+) -> tuple[ActivityEnvironment, list[CallProgress]]:
     """Return an activity's environment, with what an earlier attempt left, and the details of its heartbeats."""
     told: list[CallProgress] = []
-    made = ActivityEnvironment(client=cast(Client, _Recorder(told)))
+    made = ActivityEnvironment(client=cast(Client, _Recorder(told, refusals)))
     details = [progress.model_dump(mode="json") for progress in earlier]
     made.info = replace(made.info, heartbeat_timeout=None, heartbeat_details=details)
     made.on_heartbeat = lambda *details: told.extend(details)
@@ -71,10 +81,84 @@ async def test_what_is_paid_is_told_at_once() -> None:
 
     await made.run(work)
 
-    assert told == [
-        CallProgress(role="router", tokens=5, response="resp_1"),
-        CallProgress(role="router", answers=(PAID,)),
-    ]
+    begun = CallProgress(role="router", tokens=5, response="resp_1")
+    assert told == [begun, begun, CallProgress(role="router", answers=(PAID,))]
+
+
+def refused(code: RPCStatusCode) -> RPCError:
+    """Return what the connection to Temporal raises."""
+    return RPCError("refused", code, b"")
+
+
+async def begun(*refusals: BaseException) -> list[CallProgress]:
+    """Begin a response while the connection refuses so often; return the details that arrived."""
+    made, told = environment(refusals=refusals)
+
+    async def work() -> None:
+        async with calling("router") as call:
+            await call.begun("resp_1")
+
+    await made.run(work)
+    return told
+
+
+@pytest.mark.parametrize(
+    "refusals",
+    [
+        [refused(RPCStatusCode.UNAVAILABLE), TimeoutError()],
+        [AsyncActivityCancelledError(ActivityCancellationDetails(cancel_requested=True))],
+    ],
+)
+async def test_an_id_is_recorded_as_soon_as_it_can_be(
+    refusals: list[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that fails for a moment is tried again; the news of a cancellation is no failure."""
+    monkeypatch.setattr(calling_module, "PAUSES", (0.0, 0.0, 0.0))
+
+    assert {progress.response for progress in await begun(*refusals)} == {"resp_1"}
+
+
+@pytest.mark.parametrize(
+    ("refusals", "why"),
+    [([refused(RPCStatusCode.UNAVAILABLE)] * 3, "UNAVAILABLE"), ([refused(RPCStatusCode.NOT_FOUND)], "NOT_FOUND")],
+)
+async def test_an_id_that_cannot_be_recorded_fails_the_attempt(
+    refusals: list[BaseException], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the third time, or when the call is over for Temporal, the model layer is told so that it can stop."""
+    monkeypatch.setattr(calling_module, "PAUSES", (0.0, 0.0, 0.0))
+
+    with pytest.raises(TransportError, match=why):
+        await begun(*refusals)
+
+
+async def test_an_older_heartbeat_does_not_undo_the_record_of_an_id(server: WorkflowEnvironment) -> None:
+    """What the worker holds back for seconds is replaced by what is recorded: the next attempt finds the id."""
+    found: list[str] = []
+
+    @activity.defn
+    async def router() -> None:
+        async with calling("router") as call:
+            found.append(call.response)
+            if not found[-1]:
+                call.answered(PAID)
+                await an_answer_is_out(server.client, server.client.get_activity_handle(queue))
+                call.answered(PAID)  # held back, since a heartbeat has just left
+                await call.begun("resp_1")
+                raise ApplicationError("this attempt is over")
+
+    queue = uuid.uuid4().hex
+    async with Worker(server.client, task_queue=queue, activities=[router]):  # at the SDK's own pace
+        await server.client.execute_activity(
+            router,
+            id=queue,
+            task_queue=queue,
+            start_to_close_timeout=timedelta(minutes=2),
+            heartbeat_timeout=timedelta(seconds=30),
+            retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=10), maximum_attempts=3),
+        )
+
+    assert found == ["", "resp_1"]
 
 
 async def test_an_attempt_goes_on_from_the_one_before() -> None:

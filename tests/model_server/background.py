@@ -94,6 +94,11 @@ class Responses:
                 made.settle()
 
     @property
+    def ids(self) -> list[str]:
+        """Those of all of them, in the order in which they were begun."""
+        return list(self._made)
+
+    @property
     def unseen(self) -> int:
         """How many nobody has looked at yet."""
         return sum(made.looks == 0 for made in list(self._made.values()))

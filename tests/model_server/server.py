@@ -35,6 +35,8 @@ class Gate:
     schema_name: str | None
     after_events: int | None = None
     """Events of a stream that leave before it is held; None to hold the whole request."""
+    begun: bool = False
+    """Whether it holds nothing but the news that a response in the background was begun."""
     arrived: threading.Event = field(default_factory=threading.Event)
     """Set once a request is being held."""
     opened: threading.Event = field(default_factory=threading.Event)
@@ -53,6 +55,7 @@ class ModelServer:
         stream_options: bool = True,
         max_completion_tokens: bool = True,
         responses_api: bool = True,
+        background: bool = True,
         prompt_cache: bool = False,
         key: str | None = None,
         context_tokens: int | None = None,
@@ -73,6 +76,8 @@ class ModelServer:
         """Whether the parameter of this name is taken; servers of older days know `max_tokens` only."""
         self.responses_api = responses_api
         """Whether there is a Responses API."""
+        self.background = background
+        """Whether it takes `background`."""
         self.prompt_cache = PromptCache() if prompt_cache else None
         """What was read before, told in the bills; None for a server that reads everything anew."""
         self.key = key
@@ -164,14 +169,17 @@ class ModelServer:
             self._faults.extend((method, schema, fault) for fault in faults)
 
     @contextmanager
-    def hold(self, schema: str | None = None, *, after_events: int | None = None) -> Iterator[Gate]:
+    def hold(
+        self, schema: str | None = None, *, after_events: int | None = None, begun: bool = False
+    ) -> Iterator[Gate]:
         """Hold requests back until the block ends or the gate is opened.
 
         Args:
             schema: whose requests; None for all.
             after_events: hold a streamed answer back when so many events have left, and no other request.
+            begun: hold back the id of a response in the background that is begun by then, and no other request.
         """
-        gate = Gate(schema, after_events)
+        gate = Gate(schema, after_events, begun)
         with self._lock:
             self._gates.append(gate)
         try:
@@ -234,7 +242,12 @@ class ModelServer:
             return None
         if fault.is_error:
             return Reply(fault.status, fault.body or _error(f"scripted {fault.status}"), fault.headers)
-        return self._refusal(request) or self._served(request, fault)
+        reply = self._refusal(request) or self._served(request, fault)
+        if request.in_background:
+            for gate in self._held(request, begun=True):
+                gate.arrived.set()
+                caller.wait(gate.opened.is_set)
+        return reply
 
     def _wait(self, request: Request, caller: Caller, after_events: int | None = None) -> None:
         """Wait at the gates that are set there; a response in the background waits for nobody."""
@@ -243,12 +256,12 @@ class ModelServer:
             if not request.in_background:
                 caller.wait(gate.opened.is_set)
 
-    def _held(self, request: Request, after_events: int | None = None) -> list[Gate]:
+    def _held(self, request: Request, after_events: int | None = None, *, begun: bool = False) -> list[Gate]:
         """Return the gates that hold a request back at a point; what fetches or cancels is never held."""
         if request.method != "POST" or request.route.endswith("/cancel"):
             return []
         with self._lock:
-            gates = [gate for gate in self._gates if gate.after_events == after_events]
+            gates = [gate for gate in self._gates if (gate.after_events, gate.begun) == (after_events, begun)]
         return [gate for gate in gates if gate.schema_name in (None, request.schema_name)]
 
     def _next_fault(self, request: Request) -> Fault:
@@ -282,6 +295,8 @@ class ModelServer:
         if "max_completion_tokens" in body and not self.max_completion_tokens:
             said = "Unsupported parameter: 'max_completion_tokens' is not supported, use 'max_tokens' instead."
             yield _error(said, "unsupported_parameter", "max_completion_tokens")
+        if "background" in body and not self.background:
+            yield _error("Unknown parameter: 'background'.", "unknown_parameter", "background")
         if body.get("background") and body.get("store") is False:
             yield _error("A response in the background has to be stored.", param="store")
         prompt = sum(message_tokens(body))

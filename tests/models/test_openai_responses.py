@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tenure.models import openai_responses
 from tenure.models.chat import (
     Ask,
     Completion,
@@ -119,6 +120,95 @@ async def test_an_abandoned_call_stops_its_response(server: ModelServer, chat: O
             await asked
     assert server.responses.cancelled == [call.response]
     assert server.billed == []
+
+
+async def cancelled_while_it_begins(chat: OpenAIResponses, server: ModelServer, call: InFlight) -> None:
+    """Cancel a call whose response is begun, but whose id is still on its way."""
+    with server.hold("title_writer"), server.hold("title_writer", begun=True) as news:
+        asked = asyncio.create_task(ask(chat, call))
+        assert await asyncio.to_thread(news.arrived.wait, 30)
+        asked.cancel()
+        news.opened.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+
+
+async def test_an_abandoned_call_stops_the_response_it_is_about_to_begin(
+    server: ModelServer, chat: OpenAIResponses
+) -> None:
+    """A cancellation that comes before the id waits for it: nothing goes on being made and billed."""
+    await cancelled_while_it_begins(chat, server, InFlight())
+    assert server.responses.cancelled == server.responses.ids != []
+    assert server.billed == []
+
+
+async def test_a_stopping_worker_keeps_the_id_it_waits_for(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A call that is handed over while its response begins is picked up by the next attempt: one bill."""
+    call = InFlight(abandoned=lambda: False)
+    await cancelled_while_it_begins(chat, server, call)
+    assert [call.response] == server.responses.ids
+    await ask(chat, call)
+    assert (len(server.billed), server.responses.cancelled) == (1, [])
+
+
+async def test_a_server_that_does_not_tell_the_id_is_left(
+    server: ModelServer, chat: OpenAIResponses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancelled call waits for the id for a bounded time; then it hangs up."""
+    monkeypatch.setattr(openai_responses, "PARTING", 0.01)
+    with server.hold("title_writer", begun=True) as news:
+        asked = asyncio.create_task(ask(chat))
+        assert await asyncio.to_thread(news.arrived.wait, 30)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        while not server.abandoned:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.01)
+
+
+async def test_a_response_whose_id_cannot_be_kept_is_stopped(server: ModelServer, chat: OpenAIResponses) -> None:
+    """What no later attempt would find is cancelled at the server, and the call is to be made again."""
+
+    async def kept(call: InFlight) -> None:
+        raise TransportError("not kept")
+
+    with server.hold("title_writer"), pytest.raises(TransportError, match="not kept"):
+        await ask(chat, InFlight(kept=kept))
+    assert server.responses.cancelled == server.responses.ids != []
+    assert server.billed == []
+
+
+async def test_a_stopped_response_is_not_picked_up(server: ModelServer, chat: OpenAIResponses) -> None:
+    """An attempt that finds its predecessor's response cancelled asks anew at once."""
+    call = InFlight()
+    with server.hold("title_writer"):
+        asked = asyncio.create_task(ask(chat, call))
+        while not call.response:  # noqa: ASYNC110 - the call has no event of its own
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+    stopped = call.response
+    await ask(chat, call)
+    assert stopped in server.responses.cancelled
+    assert server.responses.ids == [stopped, call.response]
+
+
+async def test_a_response_that_is_lost_in_the_making_may_be_asked_for_anew(
+    server: ModelServer, chat: OpenAIResponses
+) -> None:
+    """A server that forgets what it makes fails the attempt, with the reason, and the next one starts over."""
+    call = InFlight()
+    with server.hold("title_writer"):
+        asked = asyncio.create_task(ask(chat, call))
+        while not call.response:  # noqa: ASYNC110 - the call has no event of its own
+            await asyncio.sleep(0.01)
+        server.responses.forget()
+        with pytest.raises(TransportError, match="lost the response it was making; it is asked for anew"):
+            await asked
+    assert call.response == ""
+    await ask(chat, call)
+    assert len(server.billed) == 1
 
 
 async def test_a_response_the_server_has_lost_is_asked_for_anew(server: ModelServer, chat: OpenAIResponses) -> None:
