@@ -39,8 +39,18 @@ from workflows.ingest import IngestWorkflow
 from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
 from workflows.research import ResearchWorkflow
 from workflows.section import SectionWorkflow
+from workflows.spiral import SpiralWorkflow
+from workflows.subagent import SubagentWorkflow
 
-WORKFLOWS = [AgentWorkflow, ResearchWorkflow, SectionWorkflow, IngestWorkflow, CorpusWorkflow]
+WORKFLOWS = [
+    AgentWorkflow,
+    ResearchWorkflow,
+    SpiralWorkflow,
+    SubagentWorkflow,
+    SectionWorkflow,
+    IngestWorkflow,
+    CorpusWorkflow,
+]
 """Every workflow; they run on the queue of workflows and cheap activities."""
 
 PASSED_THROUGH = ("tenure", "activities", "numpy", "sentencex", "snowballstemmer", "pydantic")
@@ -66,13 +76,19 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
     reading = KnowledgeActivities(knowledge)
     return {
         TENURE_QUEUE: [ReportActivities(knowledge).assemble],
-        EMBED_QUEUE: [reading.ingest, reading.search, reading.corpora],
+        EMBED_QUEUE: [reading.ingest, reading.search, reading.analyze, reading.corpora],
         MODEL_QUEUE: [
             roles.router,
             roles.decomposer,
             roles.question_rewriter,
             roles.outliner,
             roles.hypothetical_document,
+            roles.planner,
+            roles.query_refiner,
+            roles.topic_namer,
+            roles.synthesizer,
+            roles.synthesis_reflector,
+            roles.decider,
             roles.section_writer,
             roles.section_reviewer,
             roles.section_rewriter,

@@ -9,6 +9,7 @@ from activities.errors import PATH_MISSING, translated
 from activities.heartbeat import Beat
 from tenure.contracts.corpus import CorpusReply, CorpusRequest, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import SearchReply, SearchRequest
+from tenure.contracts.spiral import Analysis, AnalysisRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -35,6 +36,12 @@ class KnowledgeActivities:
         """Find passages."""
         with translated(), Beat():
             return self._knowledge.search(request)
+
+    @activity.defn
+    def analyze(self, request: AnalysisRequest) -> Analysis:
+        """Judge what a cycle of research has found."""
+        with translated(), Beat():
+            return self._knowledge.analyze(request)
 
     @activity.defn
     def corpora(self, request: CorpusRequest) -> CorpusReply:

@@ -24,7 +24,9 @@ class ReportActivities:
     @activity.defn
     def assemble(self, draft: ReportDraft) -> Result:
         """Number the sources, check the quotes, set the text."""
-        drafts = (draft.abstract, *(section.draft for section in draft.sections))
+        synthesis = draft.synthesis
+        parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
+        drafts = (draft.abstract, *(section.draft for section in draft.sections), *parts)
         cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
         with translated(), Beat():
             return assemble(draft, self._knowledge.sources(sorted(cited)))

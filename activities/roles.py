@@ -16,25 +16,31 @@ from temporalio import activity
 from activities.calling import calling
 from activities.errors import translated
 from tenure.algorithms.passages import Passage
-from tenure.contracts.calls import RoleCall, RoleReply, role_reply
-from tenure.contracts.evidence import Draft, PassageRef
+from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_reply
+from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.knowledge.errors import UnknownChunk
 from tenure.models.chat import Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
+    decider,
     decomposer,
     hypothetical_document,
     outliner,
+    planner,
+    query_refiner,
     question_rewriter,
     report_reflector,
     router,
     section_reviewer,
     section_rewriter,
     section_writer,
+    synthesis_reflector,
+    synthesizer,
     title_writer,
+    topic_namer,
 )
-from tenure.roles.base import Evidence, I, O, Role
+from tenure.roles.base import Evidence, I, Message, O, Role
 from tenure.roles.writing import WrittenText, drafted
 
 if TYPE_CHECKING:
@@ -80,6 +86,47 @@ class RoleActivities:
     ) -> RoleReply[hypothetical_document.HypotheticalDocumentOutput]:
         """Imagine the passage that would answer a topic."""
         return await self._decide(hypothetical_document.ROLE, call)
+
+    @activity.defn
+    async def planner(self, call: RoleCall[planner.PlannerInput]) -> RoleReply[planner.PlannerOutput]:
+        """Criticise where the research stands and plan the next cycle."""
+        async with _working(planner.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._converse(planner.ROLE, call, evidence, in_flight)
+        return _reply(given.output, given)
+
+    @activity.defn
+    async def query_refiner(
+        self, call: RoleCall[query_refiner.QueryRefinerInput]
+    ) -> RoleReply[query_refiner.QueryRefinerOutput]:
+        """Say what to search for next, given what was found."""
+        return await self._decide(query_refiner.ROLE, call)
+
+    @activity.defn
+    async def topic_namer(self, call: RoleCall[topic_namer.TopicNamerInput]) -> RoleReply[topic_namer.TopicNamerOutput]:
+        """Name what the sources offer beside the outline."""
+        return await self._decide(topic_namer.ROLE, call)
+
+    @activity.defn
+    async def synthesizer(self, call: RoleCall[synthesizer.SynthesizerInput]) -> RoleReply[SynthesisDraft]:
+        """Bring situation and complication up to date, and at the end write the resolution."""
+        async with _working(synthesizer.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._converse(synthesizer.ROLE, call, evidence, in_flight)
+            draft = await asyncio.to_thread(synthesizer.synthesized, given.output, evidence.passages)
+        return _reply(draft, given)
+
+    @activity.defn
+    async def synthesis_reflector(
+        self, call: RoleCall[synthesis_reflector.SynthesisReflectorInput]
+    ) -> RoleReply[synthesis_reflector.SynthesisReflectorOutput]:
+        """Look back at the synthesis."""
+        return await self._decide(synthesis_reflector.ROLE, call)
+
+    @activity.defn
+    async def decider(self, call: RoleCall[decider.DeciderInput]) -> RoleReply[decider.DeciderOutput]:
+        """Decide whether the research goes on."""
+        return await self._decide(decider.ROLE, call)
 
     @activity.defn
     async def section_writer(self, call: RoleCall[section_writer.SectionWriterInput]) -> RoleReply[Draft]:
@@ -128,6 +175,26 @@ class RoleActivities:
             given = await self._answer(role, call, evidence, in_flight)
             draft = await asyncio.to_thread(drafted, given.output, evidence.passages)
         return _reply(draft, given)
+
+    async def _converse(
+        self, role: Role[I, O], call: RoleCall[I], evidence: Evidence, in_flight: InFlight
+    ) -> Answer[O]:
+        """Answer within a conversation; only a model has one, the twins are told everything each time."""
+        turn = call.turn
+        if self._chat is None or turn is None or call.spent:
+            return await self._answer(role, call, evidence, in_flight)
+        history = await asyncio.to_thread(self._knowledge.said, role.name, turn)
+        given = await self._answer(role, call, replace(evidence, history=history), in_flight)
+        await asyncio.to_thread(self._keep, role.name, turn, history, given)
+        return given
+
+    def _keep(self, role: str, turn: Turn, history: tuple[Message, ...], given: Answer[O]) -> None:
+        """Keep what this turn has added to the conversation, or all of it where it began anew."""
+        said = given.prompt[1:]
+        going_on = bool(history) and said[: len(history)] == history
+        added = said[len(history) :] if going_on else said
+        answered = Message(role="assistant", content=given.output.model_dump_json())
+        self._knowledge.keep_turn(role, turn, (*added, answered), anew=not going_on)
 
     async def _answer(self, role: Role[I, O], call: RoleCall[I], evidence: Evidence, in_flight: InFlight) -> Answer[O]:
         if self._chat is None or not call.spent:

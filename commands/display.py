@@ -25,6 +25,7 @@ _PHASES = {
     "retrieve": "finding evidence",
     "route": "choosing the path",
     "outline": "outlining",
+    "research": "researching",
     "write": "writing sections",
     "reflect": "criticising the report",
     "refine": "repairing the report",

@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, Vali
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from tenure.contracts.roles import RoleName
+from tenure.contracts.run import Complexity
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How long a reasoning model may think before it answers."""
@@ -110,6 +111,14 @@ class Settings(BaseSettings):
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
     parallel_sections: int = Field(default=4, ge=1, le=12)
     """Sections written at the same time."""
+    effort: Complexity | None = None
+    """How much work every question gets; empty for what the router makes of it."""
+    max_cycles: int | None = Field(default=None, ge=1, le=100)
+    """Cycles of research at the most; empty for what the question's complexity suggests."""
+    subagents: int | None = Field(default=None, ge=1, le=8)
+    """Searches of one cycle; empty for what the question's complexity suggests."""
+    min_novelty: float = Field(default=0.1, ge=0, le=1)
+    """Novelty below which a passage says nothing that the run does not have."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Prompt and answer tokens that a run may use; none for any number, as with the other budgets."""
     max_cost_usd: float | None = Field(default=None, gt=0)

@@ -36,8 +36,9 @@ GROUPS: Final = {
         "Limits bound the length of a report and the effort of a run. The client reads them and sends them along with "
         "the question, so a running run keeps the limits it was started with.",
         (
-            *("max_sections", "max_reflexions", "max_revisions", "passages_per_section", "max_per_source"),
-            *("min_relevance", "parallel_sections", "max_tokens", "max_cost_usd", "max_calls", "max_searches"),
+            *("effort", "max_cycles", "subagents", "max_sections", "max_reflexions", "max_revisions"),
+            *("passages_per_section", "max_per_source", "min_relevance", "min_novelty", "parallel_sections"),
+            *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),
             *("max_seconds", "grace_seconds"),
         ),
     ),

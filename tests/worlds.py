@@ -18,11 +18,13 @@ from tenure.algorithms.passages import Passage, Vectors
 from tenure.algorithms.text import stems
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.budget import Price
+from tenure.contracts.calls import Turn
 from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
 from tenure.knowledge.errors import InvalidSearch
 from tenure.models.chat import Ask, Completion, InFlight, Spent
-from tenure.roles.base import Tier
+from tenure.roles.base import Message, Tier
 
 DIMENSIONS = 512
 
@@ -55,9 +57,13 @@ class MemoryKnowledge:
 
     documents: dict[str, Source]
     searches: list[SearchRequest] = field(default_factory=list)
+    accepted: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The cycle in which a run accepted a chunk."""
+    turns: dict[tuple[str, str, int], tuple[Message, ...]] = field(default_factory=dict)
+    """What each turn of a conversation has said, by run, role and number."""
 
     def _passages(self) -> list[Passage]:
-        found = []
+        found: list[Passage] = []
         for name, source in self.documents.items():
             start = 0
             for paragraph in source.text.split("\n\n"):
@@ -102,6 +108,25 @@ class MemoryKnowledge:
     def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         known = {passage.chunk: passage for passage in self._passages()}
         return tuple(known[ref.chunk] for ref in refs)
+
+    def analyze(self, request: AnalysisRequest) -> Analysis:
+        """Accept what is relevant and was not accepted in an earlier cycle."""
+        new: dict[str, Candidate] = {}
+        for candidate in request.candidates:
+            earlier = self.accepted.get((request.run, candidate.passage.chunk), request.cycle)
+            if earlier >= request.cycle and candidate.passage.relevance >= request.min_relevance:
+                new.setdefault(candidate.passage.chunk, candidate)
+        self.accepted.update({(request.run, chunk): request.cycle for chunk in new})
+        return Analysis(
+            accepted=tuple(Finding(topic=c.topic, query=c.query, passage=c.passage, novelty=1.0) for c in new.values())
+        )
+
+    def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
+        spoken = [self.turns.get((turn.run, role, number)) for number in range(turn.first, turn.number)]
+        return () if None in spoken else tuple(message for part in spoken if part for message in part)
+
+    def keep_turn(self, role: str, turn: Turn, messages: Sequence[Message], *, anew: bool) -> None:
+        self.turns[turn.run, role, turn.number] = tuple(messages)
 
     def sources(self, ids: Sequence[SourceId]) -> dict[SourceId, Source]:
         return {source: self.documents[source] for source in ids}
@@ -194,6 +219,32 @@ def text(*sentences: tuple[str, int]) -> dict[str, Any]:
     return {"blocks": [{"kind": "paragraph", "sentences": said}]}
 
 
+def plans(*actions: dict[str, Any]) -> dict[str, Any]:
+    """A planner's answer."""
+    blank = {"id": "", "query": "", "target_outline_topic": "", "passage": 0, "depends_on": [], "expected_output": ""}
+    return {"critique": "It is early.", "thought": "First things first.", "plan": [{**blank, **a} for a in actions]}
+
+
+def search(query: str, topic: str = "Bread", **others: Any) -> dict[str, Any]:
+    """A search in a plan."""
+    return {"action": "SEARCH", "query": query, "target_outline_topic": topic, **others}
+
+
+def synthesis(situation: str = "", complication: str = "", resolution: str = "") -> dict[str, Any]:
+    """A synthesizer's answer, each sentence resting on the first passage."""
+    said = {"situation": situation, "complication": complication, "resolution": resolution}
+    return {part: [{"text": line, "passages": [1]}] if line else [] for part, line in said.items()}
+
+
+FINISH: dict[str, Any] = plans({"action": "FINISH"})
+ENOUGH: dict[str, Any] = {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []}
+GOOD: dict[str, Any] = {
+    "overall_quality": "good",
+    "depth_assessment": "It goes deep enough.",
+    "missing_core_insights": [],
+    "logic_issues": [],
+    "improvement_suggestions": [],
+}
 NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
 
@@ -212,6 +263,12 @@ def story(**lines: Line) -> dict[str, Line]:
         "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
         "question_rewriter": says({"question": "What is made of rye?"}),
         "outliner": says(outline),
+        "planner": says(FINISH),
+        "query_refiner": says({"complete": True, "query": ""}),
+        "topic_namer": says({"topics": []}),
+        "synthesizer": says(synthesis("Bread rises.", "But slowly.", "So wait.")),
+        "synthesis_reflector": says(GOOD),
+        "decider": says(ENOUGH),
         "hypothetical_document": says({"text": "Dough rises and milk curdles."}),
         "section_writer": _by_topic,
         "section_reviewer": says(NO_CRITIQUE),

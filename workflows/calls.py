@@ -28,13 +28,14 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms import budget
     from tenure.algorithms.acceptance import evidence
     from tenure.algorithms.ledger import counted, searched
-    from tenure.contracts.budget import Amounts
-    from tenure.contracts.calls import RoleCall, RoleReply, role_call
+    from tenure.contracts.budget import Allowance, Amounts
+    from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_call
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
     from tenure.contracts.research import ReportDraft
     from tenure.contracts.result import Result
     from tenure.contracts.run import Degraded, Limits, Usage
+    from tenure.contracts.spiral import Analysis, AnalysisRequest
 
 I = TypeVar("I", bound="BaseModel")  # noqa: E741 - I in, O out
 O = TypeVar("O", bound="BaseModel")  # noqa: E741
@@ -54,6 +55,14 @@ SILENCE = timedelta(seconds=10)
 """Time without a heartbeat after which a worker counts as dead and the call is given to another."""
 
 
+class Talk:
+    """A conversation that a workflow has with one role; after a turn that no model has answered it begins anew."""
+
+    def __init__(self, turn: Turn) -> None:
+        """Go on with a turn."""
+        self.turn = turn
+
+
 class Calls:
     """The calls of one workflow and what they used."""
 
@@ -61,9 +70,15 @@ class Calls:
         """Wait for `steered` before every call, and draw from `till` where `limits` say so."""
         self._steered = steered
         self._limits = limits or Limits()
-        self._purse = Purse(steered, self._limits, till)
+        self.purse = Purse(steered, self._limits, till)
         self.usage = Usage()
         self.degraded: list[Degraded] = []
+
+    def go_on(self, usage: Usage, left: Amounts, draws: int) -> None:
+        """Go on with what this workflow used and was granted before its history was begun anew."""
+        self.usage = usage
+        self.purse.left = left
+        self.purse.draws = draws
 
     async def role(
         self,
@@ -73,6 +88,7 @@ class Calls:
         *,
         summary: str,
         closing: bool = False,
+        talk: "Talk | None" = None,
     ) -> O:
         """Ask a role.
 
@@ -82,21 +98,30 @@ class Calls:
             evidence: what it may rest on, best first.
             summary: says in the web UI what about.
             closing: whether the report is being written up, for which a part of the budget is held back.
+            talk: the conversation it belongs to; None for a question of its own.
         """
         await self._steered.ready()
         prompt = input.model_dump_json() if self._limits.meters_calls else ""
-        answers, taken = await self._reserve(prompt, len(evidence), closing=closing)
-        allowed = budget.allowance(self._limits, prompt, len(evidence), answers) if answers else None
-        call = role_call(input, evidence, allowance=allowed, spent=taken is None)
+        turn = talk.turn if talk else None
+
+        def allowance(answers: int) -> Allowance:
+            return budget.allowance(self._limits, prompt, len(evidence), answers, turn.tokens if turn else 0)
+
+        answers, taken = await self._reserve(allowance, closing=closing)
+        allowed = allowance(answers) if answers else None
+        call = role_call(input, evidence, allowance=allowed, spent=taken is None, turn=turn)
         reply = await self._asked(method, call, summary)
+        if talk:
+            paid = reply.model_calls > 0
+            talk.turn = talk.turn.next(reply.tokens_in + reply.tokens_out) if paid else talk.turn.anew()
         if taken is not None:
-            self._purse.give_back(taken, budget.used(counted(Usage(), "", reply)))
+            self.purse.give_back(taken, budget.used(counted(Usage(), "", reply)))
         self.usage = counted(self.usage, method.__name__, reply)
         if reply.degraded:
             self.degraded.append(Degraded(role=method.__name__, reason=reply.degraded))
         return reply.output
 
-    async def _reserve(self, prompt: str, passages: int, *, closing: bool) -> tuple[int, Amounts | None]:
+    async def _reserve(self, allowance: Callable[[int], Allowance], *, closing: bool) -> tuple[int, Amounts | None]:
         """Return how many answers a call may take, 0 for any number, and what is reserved.
 
         Nothing reserved, None, lets the twin answer.
@@ -108,11 +133,8 @@ class Calls:
             return 0, Amounts()
         if stance.spent in MODEL_BUDGETS and not closing:
             return 0, None
-        wanted, least = (
-            budget.reserved(self._limits, budget.allowance(self._limits, prompt, passages, answers))
-            for answers in (budget.ANSWERS, 1)
-        )
-        taken = await self._purse.take(wanted, least, closing=closing)
+        wanted, least = (budget.reserved(self._limits, allowance(answers)) for answers in (budget.ANSWERS, 1))
+        taken = await self.purse.take(wanted, least, closing=closing)
         return (0 if taken is None else budget.ANSWERS if taken == wanted else 1), taken
 
     async def _asked(
@@ -149,7 +171,7 @@ class Calls:
         """
         await self._steered.ready()
         one = Amounts(searches=1)
-        if self._limits.max_searches is not None and await self._purse.take(one, one) is None:
+        if self._limits.max_searches is not None and await self.purse.take(one, one) is None:
             return ()
         reply: SearchReply = await workflow.execute_activity_method(
             KnowledgeActivities.search,
@@ -163,6 +185,19 @@ class Calls:
         )
         self.usage = searched(self.usage)
         return evidence(reply.passages, min_relevance)
+
+    async def analyze(self, request: AnalysisRequest, *, summary: str) -> Analysis:
+        """Judge what a cycle of research has found."""
+        return await workflow.execute_activity_method(
+            KnowledgeActivities.analyze,
+            request,
+            task_queue=EMBED_QUEUE,
+            start_to_close_timeout=timedelta(minutes=5),
+            schedule_to_close_timeout=timedelta(hours=1),
+            heartbeat_timeout=SILENCE,
+            retry_policy=PATIENCE,
+            summary=summary[:200],
+        )
 
     async def ingest(self, request: IngestRequest) -> IngestReport:
         """Bring a corpus up to date."""

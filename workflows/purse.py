@@ -29,31 +29,31 @@ class Purse:
         self._steered = steered
         self._limits = limits
         self._till = till
-        self._left = Amounts()
-        self._draws = 0
+        self.left = Amounts()
+        self.draws = 0
 
     async def take(self, wanted: Amounts, least: Amounts, *, closing: bool = False) -> Amounts | None:
         """Reserve what is wanted, or the least where there is no more; None where not even that is there."""
-        while not covers(self._left, least, self._limits):
+        while not covers(self.left, least, self._limits):
             grant = await self._till(self._draw(wanted, least, closing=closing))
             if grant.spent is not None:
                 self._steered.stand(paused=False, finishing=True, spent=grant.spent)
                 return None
-            self._left = added(self._left, grant.amounts)
-        taken = wanted if covers(self._left, wanted, self._limits) else least
-        self._left = without(self._left, taken)
+            self.left = added(self.left, grant.amounts)
+        taken = wanted if covers(self.left, wanted, self._limits) else least
+        self.left = without(self.left, taken)
         return taken
 
     def give_back(self, taken: Amounts, used: Amounts) -> None:
         """Put back what a call reserved and did not use; one that used more than that leaves a debt."""
-        self._left = added(self._left, without(taken, used))
+        self.left = added(self.left, without(taken, used))
 
     def _draw(self, wanted: Amounts, least: Amounts, *, closing: bool) -> Draw:
-        self._draws += 1
+        self.draws += 1
         return Draw(
             reporter=workflow.info().workflow_id,
-            number=self._draws,
-            least=Amounts(**{name: max(short, 0) for name, short in without(least, self._left)}),
+            number=self.draws,
+            least=Amounts(**{name: max(short, 0) for name, short in without(least, self.left)}),
             wanted=Amounts(**{name: amount * AHEAD for name, amount in wanted}),
             closing=closing,
         )

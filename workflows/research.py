@@ -1,4 +1,4 @@
-"""ResearchWorkflow: outline → sections in parallel → reflect → refine until K = ∅ or R_n ≥ R_max → title, abstract.
+"""ResearchWorkflow: outline → spiral → sections → reflect → refine until K = ∅ or R_n ≥ R_max → title, abstract.
 
 The order of the nodes is `algorithms/transitions.py`'s (document 000 §2.3). A section that fails costs
 itself alone; a person's word reaches the sections it concerns while they are written, or the next
@@ -15,12 +15,14 @@ from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
 from workflows.purse import by_signal
 from workflows.section import SectionWorkflow, report
+from workflows.spiral import SpiralWorkflow
 from workflows.steering import Steered, send
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms import manuscript
     from tenure.algorithms.budget import named
+    from tenure.algorithms.effort import effort
     from tenure.algorithms.question import heading
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
@@ -37,6 +39,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.contracts.result import CritiqueRecord, ResultStatus
     from tenure.contracts.run import Feedback, Phase, TopicProgress
+    from tenure.contracts.spiral import Aim, SpiralRequest, SpiralResult
     from tenure.roles.abstract_writer import AbstractWriterInput
     from tenure.roles.decomposer import DecomposerInput, DecomposerOutput
     from tenure.roles.outliner import OutlinerInput
@@ -44,8 +47,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.report_reflector import ReportReflectorInput
     from tenure.roles.title_writer import TitleWriterInput
 
-SECTIONS = {"simple": 2, "moderate": 4, "complex": 12}
-"""Topics by complexity, before the run's own limit."""
+SPIRAL = "/spiral"
+"""The spiral among the children; no heading is called so."""
 
 
 @workflow.defn
@@ -59,8 +62,10 @@ class ResearchWorkflow(Steered):
         self.request = request
         self.calls = Calls(self, request.limits, by_signal(self, request.run))
         self.cancelled = False
-        self.spiral: asyncio.Task[None] | None = None
+        self.main: asyncio.Task[None] | None = None
         self.topics: list[Topic] = []
+        self.gathered = SpiralResult(aims=())
+        self.writing_up = False
         self.results: dict[str, SectionResult] = {}
         self.revisions = 0
         self.critiques: list[CritiqueRecord] = []
@@ -75,11 +80,11 @@ class ResearchWorkflow(Steered):
     @workflow.run
     async def run(self, request: ResearchRequest) -> ReportDraft:
         """Research until no critique is left, the revisions are used up, or a person says stop."""
-        self.spiral = asyncio.create_task(self._spiral())
+        self.main = asyncio.create_task(self._research())
         if self.cancelled:
-            self.spiral.cancel()
+            self.main.cancel()
         try:
-            await self.spiral
+            await self.main
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
             # A cancelled activity or child that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
@@ -102,8 +107,14 @@ class ResearchWorkflow(Steered):
             raise error
         self.failure = cause(error)
 
-    async def _spiral(self) -> None:
+    async def _research(self) -> None:
         await self._outline()
+        await self._gather()
+        if not self.failure:
+            await self._write_up()
+
+    async def _write_up(self) -> None:
+        """Go through the report's nodes: generate, reflect, refine."""
         critiques: list[Critique] = []
         node: Node = next_node("route", AgentState(mode="RESEARCH"), 0)
         while node != "end":
@@ -120,13 +131,13 @@ class ResearchWorkflow(Steered):
         """Stop at once: sections in the making are given up, written ones are delivered."""
         self.cancelled = True
         self.stand(paused=False, finishing=True)
-        if self.spiral is not None:
-            self.spiral.cancel()
+        if self.main is not None:
+            self.main.cancel()
 
     async def heard(self, feedback: Feedback) -> None:
         """Pass feedback to the sections it concerns that are being written; the others get it later."""
         await super().heard(feedback)
-        for topic in concerned(feedback, [topic.heading for topic in self.topics]):
+        for topic in (SPIRAL, *concerned(feedback, [topic.heading for topic in self.topics])):
             if topic in self.children:
                 await send(self.children[topic], "feedback", feedback)
 
@@ -150,7 +161,7 @@ class ResearchWorkflow(Steered):
             OutlinerInput(
                 question=request.question,
                 sub_questions=tuple(part.question for part in explored),
-                max_topics=min(SECTIONS[request.complexity], request.limits.max_sections),
+                max_topics=effort(request.complexity, request.limits).sections,
                 wishes=tuple(wish.text for wish in self.wishes),
             ),
             evidence[:40],
@@ -182,6 +193,39 @@ class ResearchWorkflow(Steered):
             return SubQuestion(question=question)
         return SubQuestion(question=question, evidence=await self._search(question))
 
+    async def _gather(self) -> None:
+        """Let the spiral gather what the report needs; it may change the outline."""
+        request, known = self.request, len(self.wishes)
+        await self._tell("research")
+        child = await workflow.start_child_workflow(
+            SpiralWorkflow.run,
+            SpiralRequest(
+                run=request.run,
+                question=request.question,
+                corpora=request.corpora,
+                limits=request.limits,
+                effort=effort(request.complexity, request.limits),
+                outline=tuple(self.topics),
+                evidence=request.evidence,
+                feedback=tuple(self.wishes),
+                stance=self.stance,
+            ),
+            id=f"{request.run}/spiral",
+            static_summary=request.question[:200],
+        )
+        await self.adopt(SPIRAL, child, self.stance)
+        try:
+            for wish in self.wishes[known:]:
+                await send(child, "feedback", wish)
+            self.gathered = await child
+        finally:
+            del self.children[SPIRAL]
+        self.topics = [aim.topic for aim in self.gathered.aims]
+        self.notes += self.gathered.notes
+        self.failure = self.gathered.failure
+        self.calls.degraded.extend(self.gathered.degraded)
+        self.writing_up = self.finishing and any(aim.passages for aim in self.gathered.aims)
+
     async def _search(self, query: str) -> tuple[PassageRef, ...]:
         limits = self.request.limits
         return await self.calls.search(
@@ -210,7 +254,7 @@ class ResearchWorkflow(Steered):
     async def _write(self, topic: Topic, critiques: Sequence[Critique], gate: asyncio.Semaphore) -> None:
         async with gate:
             await self.ready()
-            if self.finishing and self.stance.spent not in MODEL_BUDGETS:
+            if self.finishing and self.stance.spent not in MODEL_BUDGETS and not self.writing_up:
                 await self._skip(topic)
                 return
             request = self._section_request(topic, critiques)
@@ -244,6 +288,8 @@ class ResearchWorkflow(Steered):
         before = self.results.get(topic.heading)
         draft = before.draft if before and before.draft.claims else None
         known = {critique.critique for critique in critiques}
+        aims = {aim.topic.heading: aim for aim in self.gathered.aims}
+        aim = aims.get(topic.heading, Aim(topic=topic))
         wished = manuscript.wished_of(topic, self.wishes, self.topics, self.results)
         return SectionRequest(
             run=self.request.run,
@@ -253,6 +299,8 @@ class ResearchWorkflow(Steered):
             corpora=self.request.corpora,
             limits=self.request.limits,
             evidence=before.evidence if before and draft else self.request.evidence,
+            gathered=aim.passages,
+            hypothetical=aim.hypothetical,
             draft=draft,
             critiques=(*critiques, *(wish for wish in wished if wish.critique not in known)),
             said=manuscript.sentences_beside(topic, self.results) if draft else (),
@@ -338,10 +386,12 @@ class ResearchWorkflow(Steered):
             title=title,
             abstract=abstract,
             sections=manuscript.beside(abstract, sections),
+            synthesis=manuscript.apart(self.gathered.synthesis, abstract, sections),
+            information_gain=self.gathered.gains,
             further_considerations=self.considerations,
             critiques=tuple(self.critiques),
-            decisions=(self._why_ended(),),
-            feedback=manuscript.handled(self.wishes, self.results, self.heeded),
+            decisions=(*self.gathered.decisions, self._why_ended()),
+            feedback=manuscript.handled(self.wishes, self.results, self.heeded, self.gathered.taken),
             degraded=tuple(self.calls.degraded),
             notes=tuple(dict.fromkeys(self.notes)),
             status=self._status(bool(sections)),

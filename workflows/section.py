@@ -17,6 +17,7 @@ from workflows.steering import Steered
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms.coverage import coverage
+    from tenure.algorithms.manuscript import together
     from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, SectionRequest, SectionResult
     from tenure.contracts.run import SectionPhase, TopicProgress
@@ -71,15 +72,11 @@ class SectionWorkflow(Steered):
             self.note = f"“{self.request.topic.heading}” was not improved any further: {cause(error)}"
 
     async def _first_draft(self) -> None:
-        topic = self.request.topic
+        topic, gathered = self.request.topic, self.request.gathered
         await self._tell("retrieving")
-        imagined = await self.calls.role(
-            RoleActivities.hypothetical_document,
-            HypotheticalDocumentInput(question=self.request.question, topic=topic.heading),
-            self.request.evidence[:8],
-            summary=topic.heading,
-        )
-        await self._gather(topic.question, imagined.text)
+        if not (gathered and self.finishing):
+            await self._gather(topic.question, self.request.hypothetical or await self._imagined())
+        self.evidence = together([self.evidence, gathered])[: self.request.limits.passages_per_section]
         for wish in self._taken_now():
             await self._gather(wish)
         if not self.evidence:
@@ -88,6 +85,15 @@ class SectionWorkflow(Steered):
         self.draft = await self.calls.role(
             RoleActivities.section_writer, self._brief(), self.evidence, summary=topic.heading
         )
+
+    async def _imagined(self) -> str:
+        imagined = await self.calls.role(
+            RoleActivities.hypothetical_document,
+            HypotheticalDocumentInput(question=self.request.question, topic=self.request.topic.heading),
+            self.request.evidence[:8],
+            summary=self.request.topic.heading,
+        )
+        return imagined.text
 
     async def _improve(self) -> bool:
         """Do one round of review and rewriting; tell whether there was something to do."""

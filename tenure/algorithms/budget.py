@@ -59,7 +59,7 @@ def cost(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int = 0) 
     return (fresh * price.input + tokens_cached * cached + tokens_out * price.output) / PER_MILLION
 
 
-def allowance(limits: Limits, prompt: str, passages: int, answers: int) -> Allowance:
+def allowance(limits: Limits, prompt: str, passages: int, answers: int, said: int = 0) -> Allowance:
     """Return what so many answers to a prompt may use.
 
     Args:
@@ -67,8 +67,9 @@ def allowance(limits: Limits, prompt: str, passages: int, answers: int) -> Allow
         prompt: the role's input.
         passages: how many passages it rests on.
         answers: of the model, re-asks included.
+        said: tokens of the conversation before it.
     """
-    tokens_in = estimated_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
+    tokens_in = said + estimated_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
     return Allowance(
         calls=answers,
         tokens_in=answers * tokens_in + (answers - 1) * limits.call_output,  # a re-ask shows the answer before it

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tenure.algorithms.question import heading
 from tenure.algorithms.repetition import without_repeats
 from tenure.algorithms.wishes import concerned
-from tenure.contracts.evidence import Draft, PassageRef
+from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research import Critique, SectionDraft, SectionResult, Topic
 from tenure.contracts.result import CritiqueRecord
 from tenure.contracts.run import Feedback, Handled
@@ -35,6 +35,13 @@ def beside(abstract: Draft, written: Sequence[SectionDraft]) -> tuple[SectionDra
         section.model_copy(update={"draft": draft if draft.claims else section.draft})
         for section, draft in zip(written, kept, strict=True)
     )
+
+
+def apart(synthesis: SynthesisDraft, abstract: Draft, written: Sequence[SectionDraft]) -> SynthesisDraft:
+    """Return the synthesis without the sentences that stand in the abstract or a section."""
+    parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
+    kept = without_repeats([abstract, *(section.draft for section in written), *parts])[-3:]
+    return SynthesisDraft(situation=kept[0], complication=kept[1], resolution=kept[2])
 
 
 def once_each(topics: Sequence[Topic], results: Results) -> dict[str, SectionResult]:
@@ -150,12 +157,35 @@ def distinct(topics: Iterable[Topic]) -> list[Topic]:
     return list(first.values())
 
 
-def handled(wishes: Sequence[Feedback], results: Results, heeded: Mapping[str, Sequence[str]]) -> tuple[Handled, ...]:
-    """Return what people said and what came of it; `heeded` names the sections that changed with each wish."""
+def handled(
+    wishes: Sequence[Feedback],
+    results: Results,
+    heeded: Mapping[str, Sequence[str]],
+    asked: Mapping[str, Sequence[str]],
+) -> tuple[Handled, ...]:
+    """Return what people said and what came of it.
+
+    Args:
+        wishes: what was said.
+        results: the sections.
+        heeded: sections that changed with a wish, by its text.
+        asked: what was asked of the sources because of a wish, by its text.
+    """
     return tuple(
-        Handled(text=wish.text, topic=wish.topic, at="", outcome=_outcome(wish.text, results, heeded))
+        Handled(
+            text=wish.text,
+            topic=wish.topic,
+            at="",
+            outcome=" ".join(
+                [*_searched(asked.get(wish.text, ())), _outcome(wish.text, results, heeded)],
+            ),
+        )
         for wish in wishes
     )
+
+
+def _searched(queries: Sequence[str]) -> list[str]:
+    return [f"The research asked {_quoted(queries)}."] if queries else []
 
 
 def _outcome(wish: str, results: Results, heeded: Mapping[str, Sequence[str]]) -> str:

@@ -5,12 +5,33 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from tenure.contracts.base import Contract
+from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Allowance
 from tenure.contracts.evidence import PassageRef
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I in, O out
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
+
+
+class Turn(Contract):
+    """A turn of the conversation that a role has with its model over a whole run."""
+
+    run: RunId
+    """The run."""
+    number: int
+    """Which turn it is, from 0."""
+    first: int = 0
+    """The turn with which the present conversation began."""
+    tokens: int = 0
+    """Tokens that the last turn's prompt and answer had; about what is said again before this one."""
+
+    def next(self, tokens: int) -> "Turn":
+        """Return the turn after this one, whose prompt and answer had so many tokens."""
+        return self.model_copy(update={"number": self.number + 1, "tokens": tokens})
+
+    def anew(self) -> "Turn":
+        """Return the same turn as the first of a new conversation."""
+        return self.model_copy(update={"first": self.number, "tokens": 0})
 
 
 class RoleCall(Contract, Generic[I]):
@@ -24,6 +45,8 @@ class RoleCall(Contract, Generic[I]):
     """What it may use; None where nothing limits the run."""
     spent: bool = False
     """Whether the run's budget is used up, so that the twin answers."""
+    turn: Turn | None = None
+    """Where in a conversation it stands; None for a question of its own."""
 
 
 class RoleReply(Contract, Generic[O]):
@@ -81,12 +104,10 @@ class CallProgress(Contract):
     """Answers received so far, in order; what follows an unusable one is a re-ask."""
 
 
-def role_call(
-    input: I, evidence: Sequence[PassageRef] = (), *, allowance: Allowance | None = None, spent: bool = False
-) -> RoleCall[I]:
+def role_call(input: I, evidence: Sequence[PassageRef] = (), **others: Any) -> RoleCall[I]:
     """Return a call of the concrete class: an open generic would lose the fields of its input on the way."""
     concrete = cast(type[RoleCall[I]], RoleCall.__class_getitem__(type(input)))
-    return concrete(input=input, evidence=tuple(evidence), allowance=allowance, spent=spent)
+    return concrete(input=input, evidence=tuple(evidence), **others)
 
 
 def role_reply(output: O, model: str, **used: Any) -> RoleReply[O]:

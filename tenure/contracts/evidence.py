@@ -63,6 +63,17 @@ class Draft(Contract):
         return "\n\n".join(" ".join(claim.text for claim in block.claims) for block in self.blocks)
 
 
+class SynthesisDraft(Contract):
+    """Situation, Complication and Resolution, as far as they are written (document 004)."""
+
+    situation: Draft = Draft()
+    """What is the case."""
+    complication: Draft = Draft()
+    """What makes it hard, or contested."""
+    resolution: Draft = Draft()
+    """What follows; empty until the research is finished."""
+
+
 class PassageRef(Contract):
     """A retrieved chunk by reference, with the scores that brought it here."""
 
@@ -93,6 +104,8 @@ class SearchRequest(Contract):
     """A hypothetical answer (HyDE); its embedding is averaged with the query's."""
     max_per_source: int | None = Field(default=None, ge=1)
     """At most so many passages of one source; None for no bound."""
+    sources: tuple[SourceId, ...] = ()
+    """Only in these sources; none for all of the corpora."""
     mode: Literal["dense", "sparse", "hybrid"] = "hybrid"
     """Which legs to use."""
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.corpus import SkippedFile
-from tenure.contracts.evidence import Draft, PassageRef
+from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.result import CritiqueRecord, ResultStatus
 from tenure.contracts.run import (
     Complexity,
@@ -96,6 +96,10 @@ class SectionRequest(Contract):
     """Bounds of the run."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages already known; for a refinement the ones the draft was written from."""
+    gathered: tuple[PassageRef, ...] = ()
+    """Passages that the research before it accepted for the topic."""
+    hypothetical: str = ""
+    """The imagined passage of the topic; empty where nobody has imagined one yet."""
     draft: Draft | None = None
     """The draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()
@@ -157,6 +161,10 @@ class ReportDraft(Contract):
     """Its abstract."""
     sections: tuple[SectionDraft, ...] = ()
     """Its sections."""
+    synthesis: SynthesisDraft = SynthesisDraft()
+    """Situation, Complication, Resolution."""
+    information_gain: tuple[float, ...] = ()
+    """Information gain of every cycle of research."""
     further_considerations: tuple[str, ...] = ()
     """Thoughts beyond the sources."""
     critiques: tuple[CritiqueRecord, ...] = ()

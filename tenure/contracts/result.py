@@ -88,6 +88,8 @@ class Synthesis(Contract):
     """What makes it hard."""
     resolution: str
     """What follows."""
+    claims: tuple[ResultClaim, ...] = ()
+    """The sentences of all three, in order."""
 
 
 class Evaluation(Contract):

@@ -15,7 +15,19 @@ QueryType = Literal[
     "factual", "analytical", "comparative", "procedural", "evaluative", "hypothetical", "causal", "temporal"
 ]
 """The kind of answer that a question wants (document 003, "Query Type Classifier")."""
-Phase = Literal["ingest", "retrieve", "route", "outline", "write", "reflect", "refine", "compose", "assemble", "done"]
+Phase = Literal[
+    "ingest",
+    "retrieve",
+    "route",
+    "outline",
+    "research",
+    "write",
+    "reflect",
+    "refine",
+    "compose",
+    "assemble",
+    "done",
+]
 Status = Literal["running", "paused", "done", "finished_early", "cancelled", "no_evidence", "unsupported", "failed"]
 SectionPhase = Literal[
     "waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "skipped", "failed"
@@ -39,6 +51,14 @@ class Limits(Contract):
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
     parallel_sections: int = Field(default=4, ge=1, le=12)
     """Sections written at the same time."""
+    effort: Complexity | None = None
+    """How much work the question gets; None for what the router makes of it."""
+    max_cycles: int | None = Field(default=None, ge=1, le=100)
+    """Cycles of research at the most; None for what the effort suggests."""
+    subagents: int | None = Field(default=None, ge=1, le=8)
+    """Searches of one cycle; None for what the effort suggests."""
+    min_novelty: float = Field(default=0.1, ge=0, le=1)
+    """τ_n: novelty below which a passage says nothing that the run does not have (DESIGN §5)."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Prompt and answer tokens of the whole run; None for any number, as with the other budgets."""
     max_cost_usd: float | None = Field(default=None, gt=0)

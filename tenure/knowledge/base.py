@@ -4,15 +4,18 @@ from collections.abc import Callable, Sequence
 
 from tenure.algorithms.passages import Passage, Vectors
 from tenure.contracts.base import SourceId
+from tenure.contracts.calls import Turn
 from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
-from tenure.knowledge import catalogue
+from tenure.contracts.spiral import Analysis, AnalysisRequest
+from tenure.knowledge import catalogue, conversations, findings
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import SentenceVectors
 from tenure.models.embedding import EmbeddingModel
+from tenure.roles.base import Message
 
 
 class KnowledgeBase:
@@ -60,6 +63,22 @@ class KnowledgeBase:
             UnknownChunk: one of them is not stored.
         """
         return catalogue.passages(self._store, self._model.dimensions, refs)
+
+    def analyze(self, request: AnalysisRequest) -> Analysis:
+        """Judge what a cycle of research has found, and keep what is accepted.
+
+        Raises:
+            UnknownCorpus: a corpus was never ingested.
+        """
+        return findings.analyze(self._store, self._model.dimensions, self.encode, request)
+
+    def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
+        """Return what a role and its model have said before a turn of their conversation."""
+        return conversations.said(self._store, role, turn)
+
+    def keep_turn(self, role: str, turn: Turn, messages: Sequence[Message], *, anew: bool) -> None:
+        """Keep what a turn of a conversation has said; `anew` where it did not go on from the turns before."""
+        conversations.keep(self._store, role, turn, messages, anew=anew)
 
     def sources(self, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
         """Return stored sources with their full texts; ids of sources that are gone are absent."""

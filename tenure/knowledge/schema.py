@@ -14,6 +14,8 @@ from tenure.contracts.base import ChunkId, SourceId
 SOURCES = "sources"
 CORPORA = "corpora"
 CACHE = "embedding_cache"
+FINDINGS = "findings"
+TURNS = "turns"
 
 
 def chunks_table(dimensions: int) -> str:
@@ -61,6 +63,41 @@ CACHE_SCHEMA = pa.schema(
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
     ]
 )
+
+FINDINGS_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string(), nullable=False),  # hash of run and chunk
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("cycle", pa.int64(), nullable=False),
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("query", pa.string(), nullable=False),
+        pa.field("chunk", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("relevance", pa.float64(), nullable=False),
+        pa.field("novelty", pa.float64(), nullable=False),
+        pa.field("vector", pa.list_(pa.float32()), nullable=False),
+    ]
+)
+
+TURNS_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string(), nullable=False),  # hash of run, role and turn
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("role", pa.string(), nullable=False),
+        pa.field("turn", pa.int64(), nullable=False),
+        pa.field("anew", pa.bool_(), nullable=False),  # whether a conversation begins with it
+        pa.field("messages", pa.string(), nullable=False),
+    ]
+)
+
+SCHEMAS = {
+    SOURCES: SOURCES_SCHEMA,
+    CORPORA: CORPORA_SCHEMA,
+    CACHE: CACHE_SCHEMA,
+    FINDINGS: FINDINGS_SCHEMA,
+    TURNS: TURNS_SCHEMA,
+}
+"""Every table but those of chunks, by name."""
 
 
 def chunks_schema(dimensions: int) -> pa.Schema:

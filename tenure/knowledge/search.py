@@ -105,7 +105,8 @@ class _Legs:
 
     @property
     def _where(self) -> str:
-        return f"corpus IN {quoted(tuple(dict.fromkeys(self.request.corpora)))}"
+        where = f"corpus IN {quoted(tuple(dict.fromkeys(self.request.corpora)))}"
+        return f"{where} AND source_id IN {quoted(self.request.sources)}" if self.request.sources else where
 
     def dense(self) -> dict[int, _Hit]:
         """Return the nearest chunks by rank."""

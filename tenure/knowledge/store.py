@@ -25,16 +25,7 @@ from lancedb.table import Table
 
 from tenure.algorithms.passages import Vectors
 from tenure.knowledge.errors import CommitConflict, CorruptTable
-from tenure.knowledge.schema import (
-    CACHE,
-    CACHE_SCHEMA,
-    CHUNKS_PREFIX,
-    CORPORA,
-    CORPORA_SCHEMA,
-    SOURCES,
-    SOURCES_SCHEMA,
-    chunks_schema,
-)
+from tenure.knowledge.schema import CHUNKS_PREFIX, SCHEMAS, chunks_schema
 
 INDEX_ROWS = 20_000
 """Rows from which an approximate vector index beats a scan (DESIGN §6)."""
@@ -190,7 +181,7 @@ def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def _schema(name: str) -> pa.Schema:
     if name.startswith(CHUNKS_PREFIX):
         return chunks_schema(int(name.removeprefix(CHUNKS_PREFIX)))
-    return {SOURCES: SOURCES_SCHEMA, CORPORA: CORPORA_SCHEMA, CACHE: CACHE_SCHEMA}[name]
+    return SCHEMAS[name]
 
 
 def _indexes(rows: int) -> list[tuple[str, FTS | BTree | Bitmap | IvfRq]]:

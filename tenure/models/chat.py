@@ -202,6 +202,8 @@ class Answer(Generic[O]):
     """Time to the first token of the answer that was used; None where it was not streamed."""
     degraded: str | None = None
     """Why the twin stood in for a configured model; None where it did not."""
+    prompt: tuple[Message, ...] = ()
+    """What the model was asked, without the exchange about answers that did not fit; empty for the twin alone."""
 
 
 class ChatModel(Protocol):

@@ -59,6 +59,7 @@ class _Meter:
         self.calls = 0
         self.spent = Spent()
         self.first_token: float | None = None
+        self.prompt: tuple[Message, ...] = ()
 
     def add(self, paid: PaidAnswer) -> None:
         self.model = paid.model or self.model
@@ -95,6 +96,7 @@ class _Meter:
             None if price is None else cost(price, spent.tokens_in, spent.tokens_out, spent.tokens_cached),
             None if degraded else self.first_token,
             degraded,
+            self.prompt,
         )
 
 
@@ -143,13 +145,17 @@ async def _ask_fitting(
 ) -> O:
     """Ask with as much evidence as the model can read and the budget allows.
 
-    Passages are dropped from the tail: they stand best first, and those that stay keep the numbers
-    by which citations name them. One always stays, since a role asked about nothing would invent.
+    What was said before in the conversation goes first. Then passages are dropped from the tail: they stand
+    best first, and those that stay keep the numbers by which citations name them. One always stays, since a
+    role asked about nothing would invent.
     """
     while True:
         try:
             return await _ask(role, input, evidence, chat, call, meter)
         except (ContextOverflow, _Unaffordable) as too_long:
+            if evidence.history:
+                evidence = replace(evidence, history=())
+                continue
             kept = len(evidence.passages) // 2
             if not kept and isinstance(too_long, _Unaffordable):
                 raise UnusableAnswer(str(too_long)) from None
@@ -160,7 +166,8 @@ async def _ask_fitting(
 
 
 async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, call: InFlight, meter: _Meter) -> O:
-    ask = Ask(role.name, role.tier, tuple(role.render(input, evidence)), role.output.model_json_schema(), role.streamed)
+    meter.prompt = tuple(role.render(input, evidence))
+    ask = Ask(role.name, role.tier, meter.prompt, role.output.model_json_schema(), role.streamed)
     for attempt in range(RE_ASKS + 1):
         try:
             paid = call.next_answer() or await _paid(ask, chat, call, meter)

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Draft
+from tenure.contracts.evidence import Draft, SynthesisDraft
 from tenure.contracts.research import ReportDraft, SectionDraft
-from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus
+from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus, Synthesis
 from tenure.report.citations import Bibliography, SourceRecord
 from tenure.report.prose import escape, flatten
 
@@ -33,6 +33,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
     bibliography = Bibliography(sources)
     abstract_claims = bibliography.number(draft.abstract, "Abstract")
     sections = tuple(_section(section, bibliography) for section in draft.sections if section.draft.claims)
+    synthesis = _synthesis(draft.synthesis, bibliography)
     entries = bibliography.entries()
     status = _status(draft, cited=bool(entries))
     return Result(
@@ -43,6 +44,8 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         abstract=to_markdown(draft.abstract, abstract_claims),
         abstract_claims=abstract_claims,
         sections=sections,
+        synthesis=synthesis,
+        information_gain=draft.information_gain,
         further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
         sources=entries,
         coverage={section.topic: section.coverage for section in draft.sections},
@@ -80,6 +83,22 @@ def to_markdown(draft: Draft, claims: Sequence[ResultClaim]) -> str:
 def _section(section: SectionDraft, bibliography: Bibliography) -> ResultSection:
     claims = bibliography.number(section.draft, section.topic)
     return ResultSection(topic=section.topic, markdown=to_markdown(section.draft, claims), claims=claims)
+
+
+def _synthesis(synthesis: SynthesisDraft, bibliography: Bibliography) -> Synthesis | None:
+    """Set the synthesis; None where nothing was written."""
+    parts = {
+        "situation": synthesis.situation,
+        "complication": synthesis.complication,
+        "resolution": synthesis.resolution,
+    }
+    numbered = {name: bibliography.number(draft, name.capitalize()) for name, draft in parts.items()}
+    if not any(numbered.values()):
+        return None
+    return Synthesis(
+        **{name: to_markdown(draft, numbered[name]) for name, draft in parts.items()},
+        claims=tuple(claim for claims in numbered.values() for claim in claims),
+    )
 
 
 def _paragraph(claims: Sequence[ResultClaim]) -> str:

@@ -7,7 +7,7 @@ where it enters; `abstract` and `section.markdown` were set by `assemble` and ar
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from tenure.contracts.result import Result, ResultStatus
+from tenure.contracts.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run import Handled
 from tenure.report.prose import escape, flatten
 from tenure.report.provenance import provenance
@@ -74,6 +74,19 @@ def _body(result: Result) -> Iterator[str]:
         yield f"## Abstract\n\n{result.abstract}"
     for section in result.sections:
         yield f"## {escape(section.topic)}\n\n{section.markdown}"
+    if result.synthesis:
+        yield from _synthesis(result.synthesis)
+
+
+def _synthesis(synthesis: Synthesis) -> Iterator[str]:
+    yield "## Synthesis"
+    for name, text in (
+        ("Situation", synthesis.situation),
+        ("Complication", synthesis.complication),
+        ("Resolution", synthesis.resolution),
+    ):
+        if text:
+            yield f"**{name}.** {text}"
 
 
 def _nothing_found(result: Result) -> str:

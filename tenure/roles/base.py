@@ -56,6 +56,8 @@ class Evidence:
     """Passages, best first; the model and the citations know them by position, from 1."""
     encode: Encoder = field(default=no_encoder, compare=False)
     """Sentence encoder for the twin."""
+    history: tuple[Message, ...] = ()
+    """What was said before in the same conversation, the oldest first; a prompt begins with exactly these words."""
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape (n, d); an empty (0, 0) array for no text."""
@@ -85,7 +87,7 @@ class Role(Generic[I, O]):
 
 
 _MARKERS = re.compile(
-    r"<\s*/?\s*(passage|evidence|draft|question|feedback|topics?|instructions?|critiques?|sections?)\b[^>]*(?:>|$)",
+    r"<\s*/?\s*(passage|evidence|draft|question|feedback|topics?|instructions?|critiques?|sections?|state|decision|reflection|queries)\b[^>]*(?:>|$)",
     re.IGNORECASE,
 )
 
@@ -101,11 +103,11 @@ def neutralise(text: str) -> str:
     return _MARKERS.sub("[markup removed]", text)
 
 
-def mark_passages(passages: Sequence[Passage]) -> str:
-    """Render passages as numbered, delimited evidence, from 1."""
+def mark_passages(passages: Sequence[Passage], known: int = 0) -> str:
+    """Render passages as numbered, delimited evidence, from 1; the first `known` were shown before."""
     return "\n".join(
         f'<passage n="{n}" source="{_attribute(p.title)}">\n{neutralise(p.text)}\n</passage>'
-        for n, p in enumerate(passages, 1)
+        for n, p in enumerate(passages[known:], known + 1)
     )
 
 

@@ -112,11 +112,12 @@ def test_what_became_of_a_critique_is_told() -> None:
 def test_what_became_of_a_wish_is_told() -> None:
     """Taken up, looked for and not taken up are different outcomes."""
     wishes = [Feedback(text=text) for text in ("salt", "mould", "wine")]
-    handled = manuscript.handled(wishes, {"Bread": result(BREAD, "One.", wishes=("mould",))}, {"salt": ["Bread"]})
+    written = {"Bread": result(BREAD, "One.", wishes=("mould",))}
+    handled = manuscript.handled(wishes, written, {"salt": ["Bread"]}, {"mould": ["Which mould?"], "salt": []})
 
     assert [h.outcome for h in handled] == [
         "Taken up in “Bread”.",
-        "Looked for in “Bread”, and nothing more was found.",
+        "The research asked “Which mould?”. Looked for in “Bread”, and nothing more was found.",
         "No section took it up.",
     ]
 

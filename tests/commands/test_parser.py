@@ -51,7 +51,7 @@ def test_every_command_has_a_handler(command: str) -> None:
         ["start", "Why?", "--max-sections", "13"],
         ["start", "Why?", "--max-revisions", "many"],
         ["start", "Why?", "--web"],
-        ["start", "Why?", "--max-cycles", "3"],
+        ["start", "Why?", "--max-cycles", "0"],
         ["corpus", "burn"],
         ["ingest"],
         ["feedback", "r"],

@@ -82,7 +82,8 @@ async def test_the_model_answers(server: ModelServer, chat: OpenAIChat) -> None:
     """A fitting answer is the decision, with the model's name and the tokens billed."""
     server.on("judge", GOOD)
     decided = await decide(chat)
-    assert decided == Answer(Verdict.model_validate(GOOD), "m", 1, Spent(*server.tokens))
+    asked = tuple(Message.model_validate(message) for message in server.requests[0].json["messages"])
+    assert decided == Answer(Verdict.model_validate(GOOD), "m", 1, Spent(*server.tokens), prompt=asked)
 
 
 async def test_any_role_is_answered_by_the_bare_server(chat: OpenAIChat) -> None:

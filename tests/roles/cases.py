@@ -8,20 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenure.contracts.evidence import Block, Citation, Claim, Draft
+from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import SectionDraft
+from tenure.contracts.spiral import Executed, LatentTopic, Reflection
 from tenure.roles import (
     abstract_writer,
+    decider,
     decomposer,
     hypothetical_document,
     outliner,
+    planner,
+    query_refiner,
     question_rewriter,
     report_reflector,
     router,
     section_reviewer,
     section_rewriter,
     section_writer,
+    synthesis_reflector,
+    synthesizer,
     title_writer,
+    topic_namer,
 )
 from tenure.roles.base import Evidence, Role, RoleInput
 from tests.passages import passage
@@ -85,6 +92,20 @@ DRAFT = Draft(
 
 SECTIONS = (SectionDraft(topic="Making bread", draft=DRAFT), SectionDraft(topic="Ripening of cheese", draft=Draft()))
 
+OUTLINE = (
+    planner.Standing(heading="Making bread", question="How is bread made?", coverage=0.62, passages=5),
+    planner.Standing(heading="Ripening of cheese", question="How does cheese ripen?", coverage=0.2, passages=1),
+)
+SYNTHESIS = SynthesisDraft(situation=DRAFT)
+REFLECTION = Reflection(
+    overall_quality="moderate",
+    depth_assessment="It tells how, not why.",
+    missing_core_insights=("Why dough rises",),
+    logic_issues=("Rye and cheese are not connected",),
+    improvement_suggestions=("Say what yeast does",),
+)
+LATENT = (LatentTopic(heading="Sourdough", question="What is sourdough?", passages=3, cycle=1),)
+
 SECTION: dict[str, Any] = {
     "question": QUESTION,
     "topic": "Making bread",
@@ -132,6 +153,70 @@ CASES: dict[str, Case] = {
         Case(
             hypothetical_document.ROLE,
             hypothetical_document.HypotheticalDocumentInput(question=QUESTION, topic="Making bread"),
+        ),
+        Case(
+            planner.ROLE,
+            planner.PlannerInput(
+                question=QUESTION,
+                cycle=2,
+                max_cycles=3,
+                max_searches=3,
+                max_topics=6,
+                outline=OUTLINE,
+                trend="Steady",
+                gain=0.41,
+                latent=LATENT,
+                executed=(Executed(query="How is bread made?", topic="Making bread", cycle=1, found=9, accepted=5),),
+                refused=("“How is bread baked?” was not asked: it was asked before",),
+                critique="Nothing has been gathered yet.",
+                reasoning="Cheese is thinly covered.",
+                key_factors=("cellars",),
+                feedback=("Say more on rye bread",),
+            ),
+        ),
+        Case(
+            query_refiner.ROLE,
+            query_refiner.QueryRefinerInput(
+                question=QUESTION, task="How does blue cheese ripen?", made=("How does blue cheese ripen?",)
+            ),
+        ),
+        Case(
+            topic_namer.ROLE,
+            topic_namer.TopicNamerInput(question=QUESTION, outline=("Ripening of cheese",), sizes=(2, 1)),
+        ),
+        Case(
+            synthesizer.ROLE,
+            synthesizer.SynthesizerInput(
+                question=QUESTION,
+                known=1,
+                so_far=SYNTHESIS,
+                reasoning="Cheese is thinly covered.",
+                key_factors=("cellars",),
+                reflection=REFLECTION,
+                feedback=("Say more on rye bread",),
+                resolve=True,
+            ),
+        ),
+        Case(
+            synthesis_reflector.ROLE,
+            synthesis_reflector.SynthesisReflectorInput(
+                question=QUESTION, topics=("Making bread", "Ripening of cheese"), synthesis=SYNTHESIS
+            ),
+        ),
+        Case(
+            decider.ROLE,
+            decider.DeciderInput(
+                question=QUESTION,
+                cycle=2,
+                max_cycles=3,
+                outline=OUTLINE,
+                gains=(0.52, 0.41),
+                trend="Stalling",
+                synthesis=SYNTHESIS,
+                reflection=REFLECTION,
+                latent=("Sourdough",),
+                feedback=("Say more on rye bread",),
+            ),
         ),
         Case(section_writer.ROLE, section_writer.SectionWriterInput(**SECTION)),
         Case(

@@ -71,7 +71,7 @@ async def test_a_model_that_always_wants_more_is_ended_by_the_budget(
     request = asked(**limits, **ENDLESS)
     result = await finished(serving, chat, request)
     assert result.status == "finished_early"
-    assert result.decisions == (f"Ended because the budget of {name} was used up.",)
+    assert result.decisions[-1] == f"Ended because the budget of {name} was used up."
     assert result.sections
     assert result.usage.model_calls == len(chat.asked)
     assert result.usage.model_calls <= (request.limits.max_calls or 10**6)
@@ -85,7 +85,7 @@ async def test_draws_are_replayed(serving: Serving, cached_workflows: int) -> No
     """A run whose every task is replayed draws and settles as one that stays in memory does."""
     result = await finished(serving, greedy(), asked(max_calls=10, **ENDLESS))
     assert result.usage.model_calls <= 10
-    assert "was used up" in result.decisions[0]
+    assert "was used up" in result.decisions[-1]
 
 
 async def test_what_is_held_back_pays_for_title_and_abstract(serving: Serving) -> None:
@@ -103,7 +103,7 @@ async def test_a_budget_too_small_for_a_single_call_leaves_the_twins(serving: Se
     assert (chat.asked, result.usage.model_calls) == ([], 0)
     assert result.sections
     assert {call.reason for call in result.degraded} == {"the budget was used up"}
-    assert result.decisions == ("Ended because the budget of 1,000 tokens was used up.",)
+    assert result.decisions[-1] == "Ended because the budget of 1,000 tokens was used up."
 
 
 async def test_money_needs_a_price(serving: Serving) -> None:
@@ -155,7 +155,7 @@ async def test_a_deadline_ends_the_run_whatever_the_model_does(serving: Serving)
     result = await finished(serving, chat, asked(max_seconds=2.0, grace_seconds=0.5))
     held.released.set()
     assert result.status == "finished_early"
-    assert result.decisions == ("Ended because the time of 2 s was used up.",)
+    assert result.decisions[-1] == "Ended because the time of 2 s was used up."
     assert result.sections
     assert {"section_writer", "title_writer"} <= {call.role for call in result.degraded}
 

@@ -1,0 +1,241 @@
+"""The research state: what each phase of a cycle makes of it (001 §3.2; 004, reducers).
+
+Every function takes the state and returns the next one. What accumulates is bounded here, so that the
+state stays small enough to travel whatever the sources hold.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from tenure.algorithms.acceptance import BESIDE
+from tenure.algorithms.coverage import coverage, most_covering
+from tenure.algorithms.gain import diminishing, information_gain, trend
+from tenure.algorithms.plan import MAX_HEADING, Admitted, same
+from tenure.algorithms.question import shorten
+from tenure.algorithms.text import stems
+from tenure.contracts.base import RunId
+from tenure.contracts.calls import Turn
+from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
+from tenure.contracts.research import Topic
+from tenure.contracts.run import Feedback, Limits
+from tenure.contracts.spiral import (
+    Aim,
+    Analysis,
+    Effort,
+    Executed,
+    LatentTopic,
+    Reflection,
+    SpiralState,
+    Step,
+    SubagentResult,
+)
+
+PLANNER, SYNTHESIZER = "planner", "synthesizer"
+"""The roles that have a conversation over the whole run."""
+KEPT = 24
+"""Passages kept of a topic."""
+MAX_FRESH, MAX_UNPROCESSED = 8, 48
+"""Findings that wait for the planner, and for the synthesizer, at the most; the most relevant ones."""
+AT_ONCE = 12
+"""Findings that the synthesizer is given in one turn."""
+MAX_LATENT = 6
+"""Latent topics that are remembered."""
+MAX_TEXT = 600
+"""Characters of a critique or a reasoning that are carried on."""
+MAX_NOTES = 60
+"""Decisions and notes that are carried on; the first and the last ones."""
+WINDOW, MAX_NUMBERED = 10, 72
+"""Turns of a conversation, and passages in it, after which it begins anew: no model reads for ever."""
+COVERED = 0.85
+"""Coverage from which a topic needs nothing more."""
+
+
+def begun(run: RunId, outline: Sequence[Topic]) -> SpiralState:
+    """Return the state before the first cycle."""
+    turns = {role: Turn(run=run, number=0) for role in (PLANNER, SYNTHESIZER)}
+    return SpiralState(aims=tuple(Aim(topic=topic) for topic in outline), turns=turns)
+
+
+def imagined(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
+    """Return the state with the imagined passages of topics, by heading."""
+    aims = [
+        aim.model_copy(update={"hypothetical": hypothetical.get(aim.topic.heading, aim.hypothetical)})
+        for aim in state.aims
+    ]
+    return state.model_copy(update={"aims": tuple(aims)})
+
+
+def planned(state: SpiralState, plan: Admitted, critique: str, heard: int) -> SpiralState:
+    """Return the state after a plan; `heard` is the number of wishes the planner knows."""
+    stay = [aim for aim in state.aims if aim.topic.heading not in plan.dropped]
+    added = {topic.heading for topic in plan.added}
+    return state.model_copy(
+        update={
+            "aims": (*stay, *(Aim(topic=topic) for topic in plan.added)),
+            "dropped": (*state.dropped, *plan.dropped),
+            "latent": tuple(t for t in state.latent if not any(same(t.heading, heading) for heading in added)),
+            "critique": shorten(critique, MAX_TEXT),
+            "refused": tuple(plan.refused[:8]),
+            "fresh": (),
+            "asked": (*state.asked, *plan.asked),
+            "planned": heard,
+        }
+    )
+
+
+def asked(state: SpiralState, executed: Sequence[Executed]) -> SpiralState:
+    """Return the state with queries that were put to the sources."""
+    return state.model_copy(update={"executed": (*state.executed, *executed)})
+
+
+def counted(state: SpiralState, result: SubagentResult) -> SpiralState:
+    """Return the state with how many passages each query of a task has found."""
+    found = Counter(candidate.query for candidate in result.candidates)
+    executed = (
+        query.model_copy(update={"found": found[query.query]})
+        if query.cycle == state.cycle and query.query in found
+        else query
+        for query in state.executed
+    )
+    return state.model_copy(update={"executed": tuple(executed)})
+
+
+def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
+    """Return the state after a cycle's findings were judged."""
+    accepted = Counter(finding.query for finding in analysis.accepted)
+    aims = tuple(_grown(aim, analysis) for aim in state.aims)
+    before = {aim.topic.heading: aim.coverage for aim in state.aims}
+    gain = information_gain(
+        before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
+    )
+    found = [finding.passage for finding in analysis.accepted]
+    executed = (
+        query.model_copy(update={"accepted": accepted[query.query]}) if query.cycle == state.cycle else query
+        for query in state.executed
+    )
+    return state.model_copy(
+        update={
+            "aims": aims,
+            "executed": tuple(executed),
+            "gains": (*state.gains, round(gain, 4)),
+            "fresh": _best((*state.fresh, *found), MAX_FRESH),
+            "unprocessed": _best((*state.unprocessed, *found), MAX_UNPROCESSED),
+        }
+    )
+
+
+def _grown(aim: Aim, analysis: Analysis) -> Aim:
+    new = [finding.passage for finding in analysis.accepted if finding.topic == aim.topic.heading]
+    if not new:
+        return aim
+    kept = most_covering({p.chunk: p for p in (*aim.passages, *new)}.values(), KEPT)
+    return aim.model_copy(update={"passages": kept, "coverage": round(coverage(kept), 4)})
+
+
+def _best(passages: Iterable[PassageRef], most: int) -> tuple[PassageRef, ...]:
+    distinct = {passage.chunk: passage for passage in passages}.values()
+    return tuple(sorted(distinct, key=lambda p: (-p.relevance, p.chunk))[:most])
+
+
+def offered(state: SpiralState, named: Sequence[LatentTopic]) -> SpiralState:
+    """Return the state with topics that the sources offer, none that the outline or the offers have already."""
+    known = [*(aim.topic.heading for aim in state.aims), *state.dropped]
+    kept: list[LatentTopic] = []
+    for topic in (*state.latent, *named):
+        if not any(same(topic.heading, name) for name in [*known, *(t.heading for t in kept)]):
+            kept.append(topic)
+    return state.model_copy(update={"latent": tuple(kept[-MAX_LATENT:])})
+
+
+def before_synthesis(state: SpiralState) -> tuple[SpiralState, int]:
+    """Return the state with the next findings numbered for the synthesizer, and how many it knows already.
+
+    Numbers never change within a conversation. A new one begins with what the synthesis cites.
+    """
+    turn = state.turns[SYNTHESIZER]
+    known = state.numbered
+    if turn.number == turn.first:
+        cited = {c.chunk for draft in parts(state.synthesis) for claim in draft.claims for c in claim.citations}
+        known = tuple(passage for passage in known if passage.chunk in cited)
+    have = {passage.chunk for passage in known}
+    waiting = [passage for passage in state.unprocessed if passage.chunk not in have]
+    numbered = (*known, *waiting[:AT_ONCE])
+    return state.model_copy(update={"numbered": numbered, "unprocessed": tuple(waiting[AT_ONCE:])}), len(known)
+
+
+def next_turn(state: SpiralState, role: str) -> Turn:
+    """Return the next turn of a conversation, the first of a new one where the present one has become long."""
+    turn = state.turns[role]
+    full = role == SYNTHESIZER and len(state.numbered) >= MAX_NUMBERED
+    return turn.anew() if full or turn.number - turn.first >= WINDOW else turn
+
+
+def parts(synthesis: SynthesisDraft) -> tuple[Draft, Draft, Draft]:
+    """Return situation, complication and resolution."""
+    return synthesis.situation, synthesis.complication, synthesis.resolution
+
+
+def heard_since(wishes: Sequence[Feedback], known: int) -> tuple[str, ...]:
+    """Return what people said since `known` wishes, each with the topic it names."""
+    return tuple(wish.text if wish.topic is None else f"{wish.topic}: {wish.text}" for wish in wishes[known:])
+
+
+def taken_up(state: SpiralState, wishes: Sequence[Feedback], steps: Sequence[Step]) -> SpiralState:
+    """Return the state with what a plan asks the sources because of people's wishes, by the words they share."""
+    taken = dict(state.taken)
+    for wish in wishes:
+        wanted = set(stems(wish.text))
+        queries = tuple(step.query for step in steps if wanted & set(stems(step.query)))
+        taken[wish.text] = (*taken.get(wish.text, ()), *(shorten(query, MAX_HEADING) for query in queries))
+    return state.model_copy(update={"taken": taken})
+
+
+def why_end(state: SpiralState, effort: Effort) -> str:
+    """Return why the research ends after this cycle, whatever anybody decides; empty where it may go on."""
+    cycles = f"{state.cycle} cycle{'' if state.cycle == 1 else 's'}"
+    if state.aims and all(aim.coverage >= COVERED for aim in state.aims):
+        return f"Ended after {cycles}: every topic is covered."
+    if diminishing(state.gains):
+        return f"Ended after {cycles}: the last ones brought little that was new."
+    return f"Ended after {cycles}: the limit of cycles is reached." if state.cycle >= effort.cycles else ""
+
+
+def decided(state: SpiralState, reasoning: str, key_factors: Sequence[str]) -> SpiralState:
+    """Return the state with what a decision tells the next plan and the next synthesis."""
+    factors = tuple(shorten(factor, MAX_HEADING) for factor in key_factors[:5])
+    return state.model_copy(update={"reasoning": shorten(reasoning, MAX_TEXT), "key_factors": factors})
+
+
+def brief(reflection: Reflection) -> Reflection:
+    """Return a reflection at a length that can be carried on."""
+
+    def cut(lines: Sequence[str]) -> tuple[str, ...]:
+        return tuple(shorten(line, MAX_TEXT) for line in lines[:5])
+
+    return Reflection(
+        overall_quality=reflection.overall_quality,
+        depth_assessment=shorten(reflection.depth_assessment, MAX_TEXT),
+        missing_core_insights=cut(reflection.missing_core_insights),
+        logic_issues=cut(reflection.logic_issues),
+        improvement_suggestions=cut(reflection.improvement_suggestions),
+    )
+
+
+def least_relevance(limits: Limits) -> float:
+    """Return τ_r: what a passage beside the best one needs to count as evidence for a topic."""
+    return BESIDE * limits.min_relevance
+
+
+def told(lines: Sequence[str], line: str) -> tuple[str, ...]:
+    """Return a log with one more line; a long one keeps its beginning and its end."""
+    whole = [*lines, line]
+    half = MAX_NOTES // 2
+    return tuple(whole if len(whole) <= MAX_NOTES else [*whole[:half], *whole[-half:]])
+
+
+def in_words(state: SpiralState) -> str:
+    """Return how the last cycle went, in one line."""
+    covered = [aim.coverage for aim in state.aims]
+    mean = sum(covered) / len(covered) if covered else 0.0
+    gain = state.gains[-1] if state.gains else 0.0
+    return f"cycle {state.cycle}: coverage {mean:.2f}, gain {gain:.2f} ({trend(state.gains)})"
