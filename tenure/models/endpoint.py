@@ -17,7 +17,8 @@ USUAL_PATH: Final = "it usually ends in /v1"
 NO_KEY: Final = "none"
 """What the client library is given for a server that wants no key."""
 
-_NO_CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credit)", re.IGNORECASE)
+# Not "exceeded your current quota" alone: some servers say so of a quota that is full again in a minute.
+_NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit|funds)", re.IGNORECASE)
 _KEY_SHAPE = re.compile(r"\b(sk|gsk|xai|pk)-[\w*.-]{6,}")
 
 
@@ -43,13 +44,8 @@ class Endpoint:
 
     def busy(self, status: int, said: str, headers: Mapping[str, str]) -> TransportError | None:
         """Return the error of a response after which the same call may succeed; None for any other."""
-        if status not in RETRYABLE and status < 500:
+        if (status not in RETRYABLE and status < 500) or (status == 429 and _NO_CREDIT.search(said)):
             return None
-        if status == 429 and _NO_CREDIT.search(said):
-            # The limits in the headers concern the rate; no rate brings the money back.
-            wait = retry_after(headers, limits=False)
-            words = f"{self.where}: the account has no credit left; top it up, and the run goes on: {self.shown(said)}"
-            return TransportError(words, status=status, retry_after=wait)
         wait = retry_after(headers, limits=status == 429)
         return TransportError(f"{self.where} answered {status}: {self.shown(said)}", status=status, retry_after=wait)
 
@@ -74,6 +70,8 @@ class Endpoint:
                 advice = f"the key may not use {model}; check its permissions or {setting}"
             case 404:
                 advice = f"no model {model} there; check {setting} and OPENAI_BASE_URL ({USUAL_PATH})"
+            case 402 | 429:
+                advice = f"the account of the key has no credit left; check its plan and billing: {self.shown(said)}"
             case _:
                 advice = f"refused the request to {model} with {status}: {self.shown(said)}"
                 return RequestRejected(f"{self.where} {advice}", status=status)

@@ -214,19 +214,39 @@ async def test_without_a_bill_tokens_are_estimated(usage: object) -> None:
         assert given.spent.tokens_in > estimated_tokens("Name it.")
 
 
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+
+EMPTY = {"message": QUOTA, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}
+
+
 @pytest.mark.parametrize(
-    ("headers", "wait"),
-    [({"x-ratelimit-reset-requests": "6ms"}, None), ({"retry-after": "30"}, 30.0)],
+    "fault",
+    [
+        Fault(429, {"retry-after": "1"}, body={"error": EMPTY}),
+        Fault(body={"error": EMPTY}),
+        Fault(402, body={"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}),
+    ],
+    ids=["OpenAI", "gateway", "DeepSeek"],
 )
-async def test_an_empty_account_is_waited_for(headers: dict[str, str], wait: float | None) -> None:
-    """The line says what to do, and headers that concern the rate do not make the retries a storm."""
-    said = {"error": {"message": "You exceeded your current quota.", "code": "insufficient_quota"}}
+async def test_an_empty_account_fails_at_once(fault: Fault) -> None:
+    """Waiting brings no money: one line says that the account needs some."""
     with ModelServer() as server:
-        server.fail(Fault(429, headers, body=said))
-        with pytest.raises(TransportError, match="top it up") as empty:
+        server.fail(fault)
+        with pytest.raises(RequestRejected, match="check its plan and billing") as empty:
             await asked(server)
 
-        assert empty.value.retry_after == wait
+        assert "\n" not in empty.value.advice
+
+
+async def test_a_quota_that_fills_again_is_waited_for() -> None:
+    """The same words without the code of an empty account mean a rate: the call is made again when the server says."""
+    with ModelServer() as server:
+        server.fail(Fault(429, {"retry-after": "30"}, body={"error": {"message": QUOTA, "code": 429}}))
+        with pytest.raises(TransportError) as busy:
+            await asked(server)
+
+        assert busy.value.retry_after == 30.0
 
 
 async def test_what_was_refused_outlives_the_worker(tmp_path: Path) -> None:
