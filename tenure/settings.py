@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from tenure.contracts.calls import LONGEST_ANSWER
 from tenure.contracts.roles import RoleName
 from tenure.contracts.run import Complexity
 
@@ -86,7 +87,7 @@ class Settings(BaseSettings):
     """TOML file with the prices of the models; empty for `prices.toml` in the home, where there is one."""
     model_api: Literal["chat", "responses"] = "chat"
     """Protocol of the model's server: Chat Completions, which all speak, or OpenAI's Responses in the background."""
-    model_timeout: float = Field(default=180.0, gt=0, le=1800)
+    model_timeout: float = Field(default=180.0, gt=0, le=LONGEST_ANSWER)
     """Seconds after which a model call is given up and retried by Temporal."""
     model_calls_per_second: float = Field(default=20.0, gt=0)
     """Model calls a second over the whole task queue, enforced by the Temporal server."""

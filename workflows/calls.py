@@ -29,7 +29,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.acceptance import evidence
     from tenure.algorithms.ledger import counted, searched
     from tenure.contracts.budget import Allowance, Amounts
-    from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_call
+    from tenure.contracts.calls import LONGEST_ANSWER, RoleCall, RoleReply, Turn, role_call
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
     from tenure.contracts.research import ReportDraft
@@ -47,6 +47,10 @@ PATIENCE = RetryPolicy(
 
 OUTAGE = timedelta(hours=12)
 """How long a call may be retried in all before the run gives it up."""
+
+EXCHANGE = timedelta(seconds=(budget.ANSWERS + 1) * LONGEST_ANSWER)
+"""Time of one attempt of a call: every answer may take the longest that can be set, and wait for its turn before.
+It is long, since a dead worker is noticed by its silence."""
 
 MODEL_BUDGETS = ("tokens", "money", "calls")
 """Budgets of the model alone: when one is used up, the twins go on."""
@@ -148,7 +152,7 @@ class Calls:
             method,
             call,
             task_queue=MODEL_QUEUE,
-            start_to_close_timeout=timedelta(minutes=20),
+            start_to_close_timeout=EXCHANGE,
             schedule_to_close_timeout=OUTAGE,
             heartbeat_timeout=SILENCE,
             retry_policy=PATIENCE,

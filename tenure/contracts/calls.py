@@ -1,7 +1,7 @@
 """Calls to roles: what every role activity takes and gives."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -11,6 +11,10 @@ from tenure.contracts.evidence import PassageRef
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I in, O out
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
+
+
+LONGEST_ANSWER: Final = 1800
+"""Seconds after which an answer of the model is given up, whatever the settings say."""
 
 
 class Turn(Contract):
