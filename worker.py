@@ -103,7 +103,9 @@ def workers(
     client: Client, settings: Settings, queues: Sequence[str], threads: ThreadPoolExecutor, **options: Any
 ) -> list[Worker]:
     """Return one worker per queue, on shared clients."""
-    knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
+    knowledge = KnowledgeBase(
+        settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens, settings.vector_index
+    )
     methods = activity_methods(chat_model(settings), knowledge)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}
     return [

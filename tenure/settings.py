@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, Vali
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from tenure.contracts.calls import LONGEST_ANSWER
+from tenure.contracts.corpus import VectorIndex
 from tenure.contracts.roles import RoleName
 from tenure.contracts.run import Complexity
 
@@ -61,6 +62,8 @@ class Settings(BaseSettings):
     """Port of this home's Temporal web UI, on 127.0.0.1."""
     lancedb_uri: str = ""
     """Where the knowledge base is: a folder or an object store address; empty for `knowledge` in the home."""
+    vector_index: VectorIndex = "auto"
+    """Family of the vector index; `auto` scans small tables and gives large ones `ivf_rq`."""
 
     encryption_keys: SecretStr | None = None
     """Keys that encrypt everything in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""

@@ -21,7 +21,16 @@ GROUPS: Final = {
     "Home, ports and knowledge base": (
         "Settings of the home say where Tenure keeps its state and where it listens. Each home has a stack, runs and "
         "a knowledge base of its own.",
-        ("home", "temporal_port", "ui_port", "lancedb_uri", "encryption_keys", "codec_port", "log_level"),
+        (
+            "home",
+            "temporal_port",
+            "ui_port",
+            "lancedb_uri",
+            "vector_index",
+            "encryption_keys",
+            "codec_port",
+            "log_level",
+        ),
     ),
     "Chat model and embedding model": (
         "Model settings connect Tenure to an OpenAI-compatible server. Without a key and an address, the offline twins "

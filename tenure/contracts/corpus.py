@@ -8,6 +8,11 @@ from tenure.contracts.base import Contract
 
 IngestStage = Literal["scanning", "reading", "indexing", "done"]
 
+VectorIndex = Literal[
+    "auto", "flat", "ivf_flat", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq"
+]
+"""A family of vector indexes; `auto` goes by the size of the table."""
+
 
 class IngestRequest(Contract):
     """Bring a corpus into the state of the given files and folders."""

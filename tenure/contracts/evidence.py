@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
+from tenure.contracts.filters import Filter
 
 ClaimStatus = Literal["supported", "refuted", "neutral", "missing_citation", "invalid_source", "unverified"]
 
@@ -108,6 +109,8 @@ class SearchRequest(Contract):
     """Only in these sources; none for all of the corpora."""
     mode: Literal["dense", "sparse", "hybrid"] = "hybrid"
     """Which legs to use."""
+    filters: tuple[Filter, ...] = ()
+    """What every passage has to meet besides."""
 
 
 class SearchReply(Contract):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from tenure.algorithms.passages import Passage, Vectors
 from tenure.contracts.base import SourceId
 from tenure.contracts.calls import Turn
-from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest, VectorIndex
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.knowledge import catalogue, conversations, findings
@@ -21,9 +21,11 @@ from tenure.roles.base import Message
 class KnowledgeBase:
     """Documents, chunks and vectors at one address; safe to share between threads."""
 
-    def __init__(self, uri: str, embedding: EmbeddingModel, chunk_tokens: int = 200) -> None:
+    def __init__(
+        self, uri: str, embedding: EmbeddingModel, chunk_tokens: int = 200, vector_index: VectorIndex = "auto"
+    ) -> None:
         """Connect to a folder or object store; it is made where there is none."""
-        self._store = Store(uri)
+        self._store = Store(uri, vector_index)
         self._model = embedding
         self._chunk_tokens = chunk_tokens
         self._sentences = SentenceVectors(embedding)

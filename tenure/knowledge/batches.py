@@ -6,10 +6,12 @@
 """
 
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from tenure.algorithms.dates import iso_date
 from tenure.contracts.base import SourceId
 from tenure.knowledge import catalogue
 from tenure.knowledge.reading import ReadChunk, ReadFile
@@ -124,4 +126,7 @@ class Batch:
             "text": chunk.text,
             "search_text": chunk.search_text,
             "vector": None,
+            "author": file.document.author,
+            "published": iso_date(file.document.published),
+            "suffix": PurePath(file.path).suffix.lower(),
         }

@@ -14,7 +14,7 @@ from tenure.contracts.corpus import CorpusStats
 from tenure.contracts.evidence import PassageRef
 from tenure.knowledge.errors import UnknownChunk, UnknownCorpus
 from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, SOURCES, chunks_table
-from tenure.knowledge.store import Store, quoted
+from tenure.knowledge.store import Store, literal
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def drop_corpus(store: Store, name: str) -> bool:
     """Forget a corpus with all its sources and chunks; tell whether it was there."""
     if name not in corpora(store):
         return False
-    where = f"corpus = {quoted([name])[1:-1]}"
+    where = f"corpus = {literal(name)}"
     # The corpus itself goes last: an interrupted drop can be repeated.
     for table in (*store.chunk_tables(), SOURCES, CORPORA):
         store.delete(table, where)
@@ -123,7 +123,7 @@ def stats(store: Store) -> tuple[CorpusStats, ...]:
 def known_files(store: Store, name: str) -> dict[str, KnownFile]:
     """Return what is remembered of a corpus's files, by their path."""
     columns = ["uri", "id", "content_hash", "recipe", "size", "mtime_ns"]
-    rows = store.rows(SOURCES, columns, f"corpus = {quoted([name])[1:-1]}")
+    rows = store.rows(SOURCES, columns, f"corpus = {literal(name)}")
     return {uri: KnownFile(*rest) for uri, *rest in zip(*(rows[column].to_pylist() for column in columns), strict=True)}
 
 
@@ -168,11 +168,11 @@ def _passage(row: dict[str, object], ref: PassageRef) -> Passage:
 
 def chunk_count(store: Store, dimensions: int, name: str) -> int:
     """Count a corpus's chunks."""
-    return store.count(chunks_table(dimensions), f"corpus = {quoted([name])[1:-1]}")
+    return store.count(chunks_table(dimensions), f"corpus = {literal(name)}")
 
 
 def chunk_origins(store: Store, dimensions: int, name: str) -> list[tuple[str, str]]:
     """Return (chunk id, source id) of every chunk of a corpus, sorted."""
-    rows = store.rows(chunks_table(dimensions), ["id", "source_id"], f"corpus = {quoted([name])[1:-1]}")
+    rows = store.rows(chunks_table(dimensions), ["id", "source_id"], f"corpus = {literal(name)}")
     order = pc.sort_indices(rows["id"])
     return list(zip(rows["id"].take(order).to_pylist(), rows["source_id"].take(order).to_pylist(), strict=True))

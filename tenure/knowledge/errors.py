@@ -6,6 +6,7 @@
     ├── UnknownCorpus            a corpus of that name was never ingested
     ├── UnknownChunk             a reference leads to no stored chunk
     ├── InvalidSearch            a search that cannot be answered as asked
+    │   └── InvalidFilter        a filter on an unknown field, or with a value of the wrong kind
     ├── EmbeddingModelMismatch   stored vectors come from another model
     ├── CorruptTable             a table cannot be read
     ├── CommitConflict           other writers kept winning
@@ -43,6 +44,15 @@ class InvalidSearch(KnowledgeError):
     """A search that cannot be answered as asked."""
 
 
+class InvalidFilter(InvalidSearch):
+    """A filter on an unknown field, or with a value of the wrong kind."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        """Name the field, and say what is wrong."""
+        super().__init__(f"the filter on {field[:60]!r} cannot be applied: {reason}")
+        self.field, self.reason = field, reason
+
+
 class EmbeddingModelMismatch(KnowledgeError):
     """Stored vectors come from another model; their similarities would mean nothing."""
 
@@ -60,7 +70,10 @@ class CorruptTable(KnowledgeError):
 
     def __init__(self, table: str, uri: str, reason: str) -> None:
         """Say which table, where, and what the database said."""
-        super().__init__(f"table {table!r} of the knowledge base at {uri} cannot be read ({reason}); move it away")
+        super().__init__(
+            f"table {table!r} of the knowledge base at {uri} cannot be read ({reason}). Nothing was changed: put it "
+            f"back from a copy, or move {table}.lance out of there and ingest the documents again"
+        )
         self.table, self.uri, self.reason = table, uri, reason
 
 

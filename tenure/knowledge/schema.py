@@ -6,6 +6,7 @@ of different embedding models stand side by side. Which model a corpus has is wr
 
 import hashlib
 import re
+from typing import Final, Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -18,6 +19,30 @@ FINDINGS = "findings"
 TURNS = "turns"
 
 
+class Field(NamedTuple):
+    """A property of a chunk that a search may be filtered by."""
+
+    column: str
+    """Its column in a table of chunks."""
+    kind: Literal["text", "date", "number"]
+    """What its values are; a date is ISO 8601 text, empty where unknown."""
+    few_values: bool = False
+    """Whether many chunks share each value."""
+
+
+FILTERABLE: Final = {
+    "source": Field("source_id", "text"),
+    "uri": Field("uri", "text"),
+    "title": Field("title", "text"),
+    "author": Field("author", "text"),
+    "published": Field("published", "date"),
+    "kind": Field("kind", "text", few_values=True),
+    "suffix": Field("suffix", "text", few_values=True),
+    "ordinal": Field("ordinal", "number"),
+}
+"""What a search may be filtered by."""
+
+
 def chunks_table(dimensions: int) -> str:
     """Return the name of the table of chunks with vectors of this size."""
     return f"{CHUNKS_PREFIX}{dimensions}"
@@ -25,9 +50,25 @@ def chunks_table(dimensions: int) -> str:
 
 CHUNKS_PREFIX = "chunks_"
 
+
+def _key(name: str) -> pa.Field:
+    """Return the field of a key: two writers who insert the same key at once then conflict, and one merges again."""
+    return pa.field(name, pa.string(), nullable=False, metadata={PRIMARY_KEY: "true"})
+
+
+PRIMARY_KEY = "lance-schema:unenforced-primary-key"
+"""What marks the key of a table for the database."""
+
+
+def key_of(schema: pa.Schema) -> str | None:
+    """Return the column that tells a table's rows apart; None where none is marked."""
+    marks = {field.name: " ".join(mark.decode() for mark in field.metadata or {}) for field in schema}
+    return next((name for name, mark in marks.items() if PRIMARY_KEY in mark), None)
+
+
 SOURCES_SCHEMA = pa.schema(
     [
-        pa.field("id", pa.string(), nullable=False),
+        _key("id"),
         pa.field("corpus", pa.string(), nullable=False),
         pa.field("uri", pa.string(), nullable=False),
         pa.field("title", pa.string(), nullable=False),
@@ -47,7 +88,7 @@ SOURCES_SCHEMA = pa.schema(
 
 CORPORA_SCHEMA = pa.schema(
     [
-        pa.field("corpus", pa.string(), nullable=False),
+        _key("corpus"),
         pa.field("model", pa.string(), nullable=False),
         pa.field("dimensions", pa.int64(), nullable=False),
         pa.field("unrelated", pa.float64(), nullable=False),  # μ of DESIGN §4
@@ -58,7 +99,7 @@ CORPORA_SCHEMA = pa.schema(
 
 CACHE_SCHEMA = pa.schema(
     [
-        pa.field("key", pa.string(), nullable=False),  # hash of model and embedded text
+        _key("key"),  # hash of model and embedded text
         pa.field("model", pa.string(), nullable=False),
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
     ]
@@ -66,7 +107,7 @@ CACHE_SCHEMA = pa.schema(
 
 FINDINGS_SCHEMA = pa.schema(
     [
-        pa.field("key", pa.string(), nullable=False),  # hash of run and chunk
+        _key("key"),  # hash of run and chunk
         pa.field("run", pa.string(), nullable=False),
         pa.field("cycle", pa.int64(), nullable=False),
         pa.field("topic", pa.string(), nullable=False),
@@ -81,7 +122,7 @@ FINDINGS_SCHEMA = pa.schema(
 
 TURNS_SCHEMA = pa.schema(
     [
-        pa.field("key", pa.string(), nullable=False),  # hash of run, role and turn
+        _key("key"),  # hash of run, role and turn
         pa.field("run", pa.string(), nullable=False),
         pa.field("role", pa.string(), nullable=False),
         pa.field("turn", pa.int64(), nullable=False),
@@ -104,7 +145,7 @@ def chunks_schema(dimensions: int) -> pa.Schema:
     """Return the schema of chunks with vectors of this size."""
     return pa.schema(
         [
-            pa.field("id", pa.string(), nullable=False),
+            _key("id"),
             pa.field("source_id", pa.string(), nullable=False),
             pa.field("corpus", pa.string(), nullable=False),
             pa.field("ordinal", pa.int64(), nullable=False),
@@ -117,6 +158,9 @@ def chunks_schema(dimensions: int) -> pa.Schema:
             pa.field("text", pa.string(), nullable=False),
             pa.field("search_text", pa.string(), nullable=False),  # title, headings and text, for full-text search
             pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
+            pa.field("author", pa.string(), nullable=False),
+            pa.field("published", pa.string(), nullable=False),  # ISO 8601, empty where unknown
+            pa.field("suffix", pa.string(), nullable=False),  # of the file's name, in lower case, with its dot
         ]
     )
 

@@ -18,6 +18,7 @@ from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.knowledge import calibration, catalogue
 from tenure.knowledge.errors import EmbeddingModelMismatch, InvalidSearch
+from tenure.knowledge.filters import condition
 from tenure.knowledge.schema import chunks_table
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import vector_rows
@@ -88,6 +89,7 @@ def _checked(store: Store, model: EmbeddingModel, request: SearchRequest) -> dic
         raise InvalidSearch(f"at least one passage must be asked for, not {request.k}")
     if not request.corpora:
         raise InvalidSearch("no corpus was named to search in")
+    condition(request.filters)  # a filter that cannot be applied is found before anything is embedded
     records = [catalogue.corpus(store, name) for name in dict.fromkeys(request.corpora)]
     for record in records:
         if record.model != model.name:
@@ -105,8 +107,9 @@ class _Legs:
 
     @property
     def _where(self) -> str:
-        where = f"corpus IN {quoted(tuple(dict.fromkeys(self.request.corpora)))}"
-        return f"{where} AND source_id IN {quoted(self.request.sources)}" if self.request.sources else where
+        corpora = f"corpus IN {quoted(tuple(dict.fromkeys(self.request.corpora)))}"
+        sources = f"source_id IN {quoted(self.request.sources)}" if self.request.sources else ""
+        return " AND ".join(filter(None, (corpora, sources, condition(self.request.filters))))
 
     def dense(self) -> dict[int, _Hit]:
         """Return the nearest chunks by rank."""

@@ -1,55 +1,80 @@
 """The door to LanceDB: opening tables, reading rows, and commits that other writers cannot spoil.
 
-Nothing else in Tenure imports lancedb. Every write here is idempotent (merge by key, or deletion), so a
-commit that lost a race is simply made again after a random pause.
+Nothing in Tenure but this module and `indexes` imports lancedb. Every write here is idempotent (merge by
+key, or deletion), so a commit that lost a race is simply made again after a random pause.
 """
 
 import os
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 # The database's Rust side writes warnings to the terminal unless told otherwise before it is loaded.
 os.environ.setdefault("LANCE_LOG", "error")
 
 import lancedb
 import pyarrow as pa
-from lancedb.index import FTS, Bitmap, BTree, IvfRq
-from lancedb.query import LanceVectorQueryBuilder
-from lancedb.table import Table
+from lancedb.index import IndexConfig
+from lancedb.query import BooleanQuery, FullTextQuery, LanceVectorQueryBuilder, MatchQuery, Occur, PhraseQuery
+from lancedb.table import LanceTable, Table
 
 from tenure.algorithms.passages import Vectors
+from tenure.contracts.corpus import VectorIndex
+from tenure.knowledge import indexes
 from tenure.knowledge.errors import CommitConflict, CorruptTable
-from tenure.knowledge.schema import CHUNKS_PREFIX, SCHEMAS, chunks_schema
+from tenure.knowledge.schema import CHUNKS_PREFIX, SCHEMAS, chunks_schema, key_of
 
-INDEX_ROWS = 20_000
-"""Rows from which an approximate vector index beats a scan (DESIGN §6)."""
+KEEP_VERSIONS = timedelta(days=2)
+"""Age at which an old version of a table may go. The longest activity may take a day, and whatever it opened stays."""
+_ALL_VERSIONS = timedelta(days=36_500)
 _ATTEMPTS = 40
-_KEEP_VERSIONS = timedelta(hours=1)
-"""Readers of an older version have that long to finish."""
 _IN_LIST = 500
 _REFINE = 10
 """So many times the wanted rows are compared by their full vectors (DESIGN §6)."""
+_PROBES = 24
+"""Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
+_ADDED = {"author", "published", "suffix"}
+"""Columns of text that tables of older versions lack; they stay empty until their files are read anew."""
+_PHRASE = re.compile(r'"([^"]*)"')
 
 T = TypeVar("T")
 
 
+class TableFigures(NamedTuple):
+    """What a table and its indexes hold."""
+
+    rows: int
+    size: int
+    """Bytes of its newest version, indexes included."""
+    files: int
+    """Files of rows."""
+    versions: int
+    indexes: tuple[IndexConfig, ...]
+
+
+def literal(value: str) -> str:
+    """Return a text as SQL writes it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
 def quoted(values: Sequence[str]) -> str:
-    """Return the values as an SQL list, quotes escaped."""
-    return "(" + ", ".join("'" + value.replace("'", "''") + "'" for value in values) + ")"
+    """Return texts as an SQL list."""
+    return "(" + ", ".join(map(literal, values)) + ")"
 
 
 class Store:
     """The tables of one knowledge base; safe to share between threads, and between processes by its address."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, vector_index: VectorIndex = "auto") -> None:
         """Connect to the folder or object store at `uri`; a folder is made where there is none."""
         self.uri = uri
+        self._vector_index = vector_index
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
         # Interval 0: every read sees what other processes committed before it.
@@ -69,20 +94,31 @@ class Store:
         return tuple(name for name in self.names() if name.startswith(CHUNKS_PREFIX))
 
     def table(self, name: str) -> Table:
-        """Open a table, making it first where it is missing.
+        """Open a table, making it first where it is missing, and adding columns that an older version did not have.
 
         Raises:
             CorruptTable: there is something of that name, but it is not the table it should be.
         """
         with self._lock:
             if name not in self._tables:
-                schema = _schema(name)
                 with self._readable(name):
-                    table = self._retry(name, lambda: self._db.create_table(name, schema=schema, exist_ok=True))
-                if table.schema.names != schema.names:
+                    table = self._retry(name, lambda: self._opened(name))
+                if set(table.schema.names) != set(_schema(name).names):
                     raise CorruptTable(name, self.uri, f"unexpected columns {table.schema.names}")
                 self._tables[name] = table
             return self._tables[name]
+
+    def _opened(self, name: str) -> Table:
+        schema = _schema(name)
+        if name not in self.names():
+            return self._db.create_table(name, schema=schema, exist_ok=True)
+        table = self._db.open_table(name)
+        missing = [field for field in schema.names if field not in table.schema.names]
+        if missing and _ADDED.issuperset(missing):
+            table.add_columns(dict.fromkeys(missing, "cast('' as string)"))
+        if key_of(table.schema) is None and (key := key_of(schema)) is not None:
+            cast(LanceTable, table).set_unenforced_primary_key(key)
+        return table
 
     def rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
         """Return the given columns of all rows that meet the condition."""
@@ -100,13 +136,18 @@ class Store:
         """Return the rows with the vectors most like `vector`, and their `_distance`."""
         query = cast(LanceVectorQueryBuilder, self.table(name).search(vector, vector_column_name="vector"))
         query = query.distance_type("cosine").where(where, prefilter=True).limit(limit)
+        # No most probes: where a filter leaves few rows, they are looked for in all partitions.
+        query = query.minimum_nprobes(_PROBES).maximum_nprobes(0)
         with self._readable(name):
             # Without an index the factor has no effect; with it, quantised distances only pick the candidates.
             return query.refine_factor(_REFINE).select([*columns, "_distance"]).to_arrow()
 
     def matching(self, name: str, columns: Sequence[str], words: str, where: str, limit: int) -> pa.Table:
-        """Return the rows whose text has the words, best first, and their `_score`."""
-        query = self.table(name).search(words, query_type="fts", fts_columns="search_text")
+        """Return the rows whose text has the words, best first, and their `_score`.
+
+        Words in quotation marks are a phrase. A phrase alone has to occur; among other words it counts beside them.
+        """
+        query = self.table(name).search(_full_text(words), query_type="fts", fts_columns="search_text")
         with self._readable(name):
             # Selecting `_score` by name keeps the database from warning about it.
             return query.where(where, prefilter=True).limit(limit).select([*columns, "_score"]).to_arrow()
@@ -120,6 +161,7 @@ class Store:
         """Insert rows, replacing those with the same key."""
         if rows.num_rows:
             table = self.table(name)
+            rows = rows.select(table.schema.names)  # columns added later stand last
             self._retry(
                 name,
                 lambda: table.merge_insert(key).when_matched_update_all().when_not_matched_insert_all().execute(rows),
@@ -135,21 +177,49 @@ class Store:
         for part in _parts(values):
             self.delete(name, f"{column} IN {quoted(part)}" + (f" AND NOT ({unless})" if unless else ""))
 
-    def refresh_indexes(self, name: str) -> None:
-        """Build what indexes a table of chunks lacks, take new rows into the others, and compact it."""
+    def refresh_indexes(self, name: str) -> int:
+        """Build the indexes that a table lacks, take new rows into the others; return how many were built."""
         table = self.table(name)
-        present = {index.name: index for index in table.list_indices()}
-        rows = self.count(name)
-        for column, config in _indexes(rows):
-            if f"{column}_idx" not in present:
-                self._retry(name, lambda c=column, i=config: table.create_index(c, config=i))  # type: ignore[misc]
-        if any(index.num_unindexed_rows for index in present.values()):
-            self.compact(name)
+        with self._readable(name):
+            present = {index.name: index for index in table.list_indices()}
+            want = indexes.wanted(name, self.count(name), self._vector_index)
+            for gone in indexes.superfluous(tuple(present.values()), want):
+                self._retry(name, lambda gone=gone: table.drop_index(gone))  # type: ignore[misc]
+            built = [index for index in want if index.name not in present or not index.is_met_by(present[index.name])]
+            for index in built:
+                self._retry(name, lambda i=index: table.create_index(i.column, config=i.config))  # type: ignore[misc]
+            if any(index.num_unindexed_rows for index in present.values()):
+                self.compact(name)
+        return len(built)
 
     def compact(self, name: str) -> None:
-        """Join small files, update the indexes, drop versions nobody reads."""
+        """Join small files, and take new rows into the indexes; versions stay."""
+        self._optimize(name, _ALL_VERSIONS)
+
+    def clean(self, name: str, older_than: timedelta = KEEP_VERSIONS) -> int:
+        """Remove old versions that bear no tag, and files of no other version; return how many went."""
         table = self.table(name)
-        self._retry(name, lambda: table.optimize(cleanup_older_than=_KEEP_VERSIONS))
+        before = len(table.list_versions())
+        self._optimize(name, older_than)
+        return max(0, before - len(table.list_versions()))
+
+    def _optimize(self, name: str, older_than: timedelta) -> None:
+        table = self.table(name)
+        with self._readable(name):
+            self._retry(name, lambda: table.optimize(cleanup_older_than=older_than))
+
+    def figures(self, name: str) -> "TableFigures":
+        """Return what a table and its indexes hold."""
+        table = self.table(name)
+        with self._readable(name):
+            stats = cast(dict[str, Any], table.stats())  # not the class its annotation names
+            return TableFigures(
+                rows=stats["num_rows"],
+                size=stats["total_bytes"],
+                files=stats["fragment_stats"]["num_fragments"],
+                versions=len(table.list_versions()),
+                indexes=tuple(table.list_indices()),
+            )
 
     @contextmanager
     def _readable(self, name: str) -> Iterator[None]:
@@ -165,7 +235,7 @@ class Store:
             except (RuntimeError, OSError, ValueError) as error:
                 if not _is_conflict(error):
                     raise
-            time.sleep(random.uniform(0.01, 0.05) * min(2**attempt, 32))
+            time.sleep(random.uniform(0.2, 1.0) * min(0.05 * 2**attempt, 1.6))
         raise CommitConflict(name, _ATTEMPTS)
 
 
@@ -184,11 +254,15 @@ def _schema(name: str) -> pa.Schema:
     return SCHEMAS[name]
 
 
-def _indexes(rows: int) -> list[tuple[str, FTS | BTree | Bitmap | IvfRq]]:
-    wanted: list[tuple[str, FTS | BTree | Bitmap | IvfRq]] = []
-    if rows:
-        wanted.append(("search_text", FTS(language="English", stem=True, remove_stop_words=True, with_position=False)))
-    if rows >= INDEX_ROWS:
-        wanted += [("id", BTree()), ("source_id", BTree()), ("corpus", Bitmap())]
-        wanted.append(("vector", IvfRq(distance_type="cosine")))
-    return wanted
+def _full_text(words: str) -> FullTextQuery:
+    """Return the query for words among which some may be quoted."""
+    # The type checker takes the defaults of these classes for missing.
+    phrases = [
+        PhraseQuery(phrase, "search_text")  # type: ignore[call-arg]
+        for phrase in _PHRASE.findall(words)
+        if len(phrase.split()) > 1
+    ]
+    if len(phrases) == 1 and not _PHRASE.sub("", words).strip():
+        return phrases[0]
+    plain = MatchQuery(words.replace('"', " "), "search_text")  # type: ignore[call-arg]
+    return BooleanQuery([(Occur.SHOULD, query) for query in (plain, *phrases)]) if phrases else plain

@@ -4,16 +4,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
+from lancedb.index import FTS
 
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.evidence import SearchRequest
-from tenure.knowledge import store as store_module
+from tenure.knowledge import indexes
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import CorruptTable
-from tenure.knowledge.schema import CACHE, CACHE_SCHEMA, SOURCES, chunks_table
+from tenure.knowledge.schema import CACHE, CACHE_SCHEMA, FILTERABLE, SOURCES, chunks_schema, chunks_table, key_of
 from tenure.knowledge.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
@@ -25,9 +27,13 @@ from tenure.knowledge.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store import Store
 
 store, name = Store(sys.argv[1]), sys.argv[2]
-for n in range(12):
-    rows = [{"key": f"{name} {n} {i}", "model": name, "vector": [1.0]} for i in range(5)]
-    store.merge(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
+store.table(CACHE)
+print("ready", flush=True)
+sys.stdin.readline()
+for n in range(3):
+    own = [{"key": f"{name} {n} {i}", "model": name, "vector": [1.0]} for i in range(3)]
+    common = [{"key": f"common {n} {i}", "model": name, "vector": [1.0]} for i in range(3)]
+    store.merge(CACHE, pa.Table.from_pylist(own + common, schema=CACHE_SCHEMA), "key")
     store.delete(CACHE, f"key = '{name} {n} 0'")
 """
 
@@ -51,14 +57,30 @@ def _run(program: str, *calls: tuple[str, ...]) -> list[tuple[int, bytes]]:
     return [(process.wait(), output) for process in running for output in [process.communicate()[0]]]
 
 
-def test_writers_of_several_processes_lose_nothing(uri: str) -> None:
-    """Three processes that merge and delete in one table at once all see their commits through, in silence."""
-    outcomes = _run(_WRITER, *((uri, name) for name in ("one", "two", "three")))
+def _together(program: str, *calls: tuple[str, ...]) -> list[tuple[int, bytes]]:
+    """Run a program several times, letting all go at the same moment once the last one says that it is ready."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    running = [subprocess.Popen([sys.executable, "-c", program, *call], **pipes) for call in calls]  # type: ignore[call-overload]
+    for process in running:
+        assert process.stdout.readline() == b"ready\n"
+    for process in running:
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+    return [(process.wait(), output) for process in running for output in [process.communicate()[0]]]
+
+
+@pytest.mark.timeout(300)  # eight interpreters start on however few cores there are
+def test_eight_writers_lose_nothing_and_write_nothing_twice(uri: str) -> None:
+    """Eight processes that merge and delete in one table at once, also the same keys, leave each row there once."""
+    names = [f"w{n}" for n in range(8)]
+    Store(uri).table(CACHE)
+    outcomes = _together(_WRITER, *((uri, name) for name in names))
     rows = Store(uri).rows(CACHE, ["key"])["key"].to_pylist()
 
-    assert outcomes == [(0, b"")] * 3
+    assert outcomes == [(0, b"")] * 8
     assert sorted(
-        f"{name} {n} {i}" for name in ("one", "two", "three") for n in range(12) for i in range(1, 5)
+        [f"{name} {n} {i}" for name in names for n in range(3) for i in (1, 2)]
+        + [f"common {n} {i}" for n in range(3) for i in range(3)]
     ) == sorted(rows)
 
 
@@ -108,7 +130,7 @@ def test_a_large_table_is_searched_through_an_index(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, uri: str, model: WordVectors
 ) -> None:
     """From a certain size on there is a vector index, and new rows are found through it as well."""
-    monkeypatch.setattr(store_module, "INDEX_ROWS", 300)
+    monkeypatch.setattr(indexes, "INDEX_ROWS", 300)
     folder = tmp_path / "many"
     folder.mkdir()
     random = np.random.default_rng(1)
@@ -122,11 +144,90 @@ def test_a_large_table_is_searched_through_an_index(
     (folder / "new.txt").write_text("Zebras graze where nobody counts them.", encoding="utf-8")
     knowledge.ingest(request, lambda progress: None)
 
-    indexes = {index.name: index for index in Store(uri).table(chunks_table(256)).list_indices()}
-    assert {"vector_idx", "search_text_idx", "id_idx", "source_id_idx", "corpus_idx"} == set(indexes)
-    assert sum(index.num_unindexed_rows or 0 for index in indexes.values()) == 0
+    there = {index.name: index for index in Store(uri).figures(chunks_table(256)).indexes}
+    filtered = {f"{field.column}_idx" for field in FILTERABLE.values()}
+    assert {"vector_idx", "search_text_idx", "id_idx", "corpus_idx", *filtered} == set(there)
+    assert sum(index.num_unindexed_rows or 0 for index in there.values()) == 0
     for query, name in ((text, "17"), ("zebras graze", "new")):
         for mode in ("dense", "sparse"):
             request_ = SearchRequest.model_validate({"query": query, "corpora": ("c",), "mode": mode, "k": 1})
             [passage] = knowledge.passages(knowledge.search(request_).passages)
             assert name == Path(passage.uri).stem
+
+
+def test_a_table_of_an_older_version_gains_its_columns_and_its_key(uri: str) -> None:
+    """Rows written before a column existed stay, empty in it, and are merged by key with new ones."""
+    schema = chunks_schema(2)
+    old = pa.schema(
+        [field.remove_metadata() for field in schema if field.name not in ("author", "published", "suffix")]
+    )
+    values: dict[str, object] = {"ordinal": 0, "start": 0, "end": 3, "heading_path": [], "vector": [1.0, 0.0]}
+    row = {name: values.get(name, "old") for name in schema.names}
+    lancedb.connect(uri).create_table(chunks_table(2), pa.Table.from_pylist([row], schema=old))
+
+    store = Store(uri)
+    store.merge(
+        chunks_table(2), pa.Table.from_pylist([row, {**row, "id": "new", "suffix": ".md"}], schema=schema), "id"
+    )
+    rows = store.rows(chunks_table(2), ["id", "text", "suffix"]).sort_by("id").to_pylist()
+
+    assert rows == [{"id": "new", "text": "old", "suffix": ".md"}, {"id": "old", "text": "old", "suffix": "old"}]
+    assert key_of(store.table(chunks_table(2)).schema) == "id"
+
+
+def test_a_table_with_foreign_columns_is_refused(uri: str) -> None:
+    """Something else under the name of a table is named as such, and left alone."""
+    lancedb.connect(uri).create_table(SOURCES, pa.table({"id": ["a"], "colour": ["red"]}))
+
+    with pytest.raises(CorruptTable, match="Nothing was changed"):
+        Store(uri).rows(SOURCES, ["id"])
+    assert lancedb.connect(uri).open_table(SOURCES).schema.names == ["id", "colour"]
+
+
+PHRASES = {
+    "alpha": "The quick brown foxes jumped over a running dog.",
+    "beta": "A brown thing and a quick fox.",
+    "gamma": "Nothing of the kind.",
+}
+
+
+@pytest.fixture
+def phrases(tmp_path: Path, ingest: Ingest) -> Path:
+    """Three documents, two of them with the same words in another order."""
+    folder = tmp_path / "phrases"
+    folder.mkdir()
+    for name, text in PHRASES.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    ingest(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ('"quick brown fox"', ["alpha"]),
+        ('"fox quick"', []),
+        ("quick brown fox", ["alpha", "beta"]),
+        ('jumps "brown fox"', ["alpha", "beta"]),
+        ('"brown', ["alpha", "beta"]),
+        ('"brown"', ["alpha", "beta"]),
+        ('""', []),
+        ("jumping dogs run", ["alpha"]),
+    ],
+)
+def test_phrases_and_stems_are_found(phrases: Path, knowledge: KnowledgeBase, query: str, found: list[str]) -> None:
+    """Quoted words alone have to follow each other; words count in any of their forms."""
+    request = SearchRequest(query=query, corpora=("c",), mode="sparse")
+    passages = knowledge.passages(knowledge.search(request).passages)
+
+    assert sorted(Path(passage.uri).stem for passage in passages) == found
+
+
+def test_an_index_without_word_places_is_built_anew(phrases: Path, uri: str) -> None:
+    """A full-text index of an older version, which knew no phrases, is replaced by the next refresh."""
+    store = Store(uri)
+    store.table(chunks_table(256)).create_index("search_text", config=FTS(with_position=False))
+
+    assert store.refresh_indexes(chunks_table(256)) == 1
+    assert store.refresh_indexes(chunks_table(256)) == 0
+    assert store.matching(chunks_table(256), ["id"], '"quick brown fox"', "corpus = 'c'", 5).num_rows == 1
