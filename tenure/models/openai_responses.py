@@ -6,14 +6,17 @@ the response running; the next attempt picks it up, and nothing is paid twice.
 
 import asyncio
 import json
+import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import openai
 import structlog
 
-from tenure.models.chat import Completion, InFlight, ModelError, TransportError
+from tenure.models.chat import Completion, InFlight, ModelError, RequestRejected, TransportError
+from tenure.models.endpoint import USUAL_PATH, error_text
 from tenure.models.openai_backend import OpenAIBackend
-from tenure.models.refusals import refusal
+from tenure.models.refusals import BAD_REQUEST, refusal
 from tenure.models.reply import Reply
 from tenure.models.request import Question
 from tenure.settings import variable
@@ -30,6 +33,14 @@ FIRST_LOOK, LONGEST_LOOK = 0.2, 2.0
 PARTING: Final = 2.0
 """Seconds that a call which is cancelled may take to stop its response, or to leave it to the next attempt."""
 
+CHAT: Final = f"{variable('model_api')}=chat"
+"""What to set for a server that cannot do what is asked for here."""
+
+ABSENT: Final = frozenset({404, 405, 501})
+"""What servers answer where they have no Responses API; a model that they do not have is named."""
+
+_OF_MODEL = re.compile(r"model|deployment", re.IGNORECASE)
+_BACKGROUND = re.compile(r"\bbackground\b(?![\"']\s*:)", re.IGNORECASE)  # not where the request is repeated
 _ENDINGS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -78,7 +89,12 @@ class OpenAIResponses(OpenAIBackend):
         return made
 
     async def _created(self, question: Question) -> dict[str, Any]:
-        response = await self._client.responses.with_raw_response.create(**question.background_parameters)
+        try:
+            response = await self._client.responses.with_raw_response.create(**question.background_parameters)
+        except openai.APIStatusError as error:
+            if said := _no_background(error):
+                raise self._unsuitable(error.status_code, said) from None
+            raise
         return self._read(response.text)
 
     async def _kept(self, name: str, call: InFlight) -> None:
@@ -116,8 +132,12 @@ class OpenAIResponses(OpenAIBackend):
         return made
 
     def _lost(self) -> str:
-        advice = f"one that keeps none needs {variable('model_api')}=chat"
+        advice = f"one that keeps none needs {CHAT}"
         return f"{self._server.where} lost the response it was making; it is asked for anew ({advice})"
+
+    def _unsuitable(self, status: int, said: str) -> RequestRejected:
+        advice = f"makes no responses in the background; set {CHAT} or check OPENAI_BASE_URL ({USUAL_PATH})"
+        return RequestRejected(f"{self._server.where} {advice}: {self._server.shown(said)}", status=status)
 
     async def _look(self, name: str) -> dict[str, Any]:
         return self._read((await self._client.responses.with_raw_response.retrieve(name)).text)
@@ -139,7 +159,7 @@ class OpenAIResponses(OpenAIBackend):
         except ValueError:
             raise TransportError(f"{self._server.where} sent a broken response", status=200) from None
         if not isinstance(made, dict) or not made.get("id"):
-            raise self._server.rejected(404, "", "its Responses API", "TENURE_MODEL_API")
+            raise self._unsuitable(200, "what it sent is no response")
         return made
 
     def _failure(self, made: dict[str, Any], question: Question) -> ModelError:
@@ -148,11 +168,19 @@ class OpenAIResponses(OpenAIBackend):
         return refusal(self._server, PASSING.get(str(error.get("code")), 400), error, {}, question)
 
 
+def _no_background(error: openai.APIStatusError) -> str:
+    """Return what a server says that has no Responses API or makes nothing in the background; else nothing."""
+    said = error_text(error.body) or f"status {error.status_code}"
+    absent = error.status_code in ABSENT and not _OF_MODEL.search(said)
+    refused = error.status_code in BAD_REQUEST and _BACKGROUND.search(said)
+    return said if absent or refused else ""
+
+
 def as_reply(made: dict[str, Any]) -> Reply:
     """Return a finished response in the words of Chat Completions, so that both are read alike."""
     items = made.get("output") or ()
-    parts = [part for item in items for part in item.get("content") or ()]
-    thoughts = [part for item in items for part in item.get("summary") or ()]
+    parts = _parts(items, "message", "content")
+    thoughts = _parts(items, "reasoning", "summary") or _parts(items, "reasoning", "content")
     usage = made.get("usage") or {}
     reason = (made.get("incomplete_details") or {}).get("reason", "")
     message = {
@@ -173,6 +201,11 @@ def as_reply(made: dict[str, Any]) -> Reply:
             "usage": bill if usage else None,
         }
     )
+
+
+def _parts(items: Sequence[dict[str, Any]], kind: str, field: str) -> list[dict[str, Any]]:
+    """Return the parts of all items of a kind: thoughts and what is said have parts of the same shape."""
+    return [part for item in items if item.get("type") == kind for part in item.get(field) or ()]
 
 
 def _said(parts: list[dict[str, Any]], field: str) -> str:

@@ -111,9 +111,10 @@ class Said(BaseModel):
 
     @property
     def text(self) -> str:
-        """The answer wherever the server put it: content, a call's arguments, the reasoning; or nothing."""
-        places = (self.spoken, *(call.function.text for call in self.calls if call.function), self.thought)
-        return next((text for text in places if text.strip()), "")
+        """The answer wherever the server put it: content, a call's arguments; reasoning alone is marked as such."""
+        places = (self.spoken, *(call.function.text for call in self.calls if call.function))
+        thought = f"<think>{self.thought}</think>" if self.thought.strip() else ""
+        return next((text for text in places if text.strip()), thought)
 
     @property
     def everything(self) -> str:

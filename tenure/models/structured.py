@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from json_repair import repair_json
 from pydantic import ValidationError
@@ -45,8 +45,18 @@ _LEAST_OUTPUT = 256
 _LONGEST_ANSWER = 100_000  # a model that repeats itself; Temporal carries what a call was answered, and has limits
 
 
+UNFIT: Final = "answer did not fit the schema"
+REASONING_ALONE: Final = "the model reasoned and did not answer"
+"""Why an answer cannot be used, whatever it was told."""
+
+
 class NotReadable(ValueError):
     """A text that holds no JSON object fit for the schema; the message is written for the model."""
+
+    def __init__(self, told: str, reason: str = UNFIT) -> None:
+        super().__init__(told)
+        self.reason = reason
+        """One phrase, fit for a report."""
 
 
 class _Meter:
@@ -168,6 +178,7 @@ async def _ask_fitting(
 async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, call: InFlight, meter: _Meter) -> O:
     meter.prompt = tuple(role.render(input, evidence))
     ask = Ask(role.name, role.tier, meter.prompt, role.output.model_json_schema(), role.streamed)
+    reason = UNFIT
     for attempt in range(RE_ASKS + 1):
         try:
             paid = call.next_answer() or await _paid(ask, chat, call, meter)
@@ -182,8 +193,9 @@ async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, 
             # Repair can take a while over a degenerate answer; the loop has heartbeats to send meanwhile.
             return await asyncio.to_thread(read, paid.text, role.output)
         except NotReadable as problem:
+            reason = problem.reason
             ask = replace(ask, messages=(*ask.messages, *_correction(paid.text, problem)))
-    raise UnusableAnswer("answer did not fit the schema")
+    raise UnusableAnswer(reason)
 
 
 async def _paid(ask: Ask, chat: ChatModel, call: InFlight, meter: _Meter) -> PaidAnswer:
@@ -239,6 +251,8 @@ def read(text: str, output: type[O]) -> O:
             return output.model_validate(candidate)
         except ValidationError as error:
             first = first or error
+    if text.strip() and not _THOUGHTS.sub("", text).strip():
+        raise NotReadable("it holds reasoning and no answer.", REASONING_ALONE)
     raise NotReadable(_described(first) if first else "it holds no JSON object.")
 
 

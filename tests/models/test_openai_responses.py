@@ -1,7 +1,6 @@
 """The Responses API in the background, against a real server on loopback."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,9 @@ from tenure.models.chat import (
 )
 from tenure.models.chat_models import chat_model
 from tenure.models.openai_responses import OpenAIResponses, as_reply
-from tenure.roles.base import Message, RoleOutput
+from tenure.models.structured import answer
+from tenure.roles.base import Evidence, Message, RoleOutput
+from tenure.roles.router import ROLE, RouterInput
 from tenure.settings import RoleSettings, Settings
 from tests.model_server import Fault, ModelServer
 
@@ -289,15 +290,98 @@ async def test_a_weaker_form_is_tried_where_a_schema_is_refused(tmp_path: Path) 
     assert [request.json["text"]["format"]["type"] for request in server.requests] == ["json_schema", "json_object"]
 
 
-def test_thoughts_and_cached_tokens_are_read() -> None:
-    """A response of thoughts alone is read from them, and what the server had cached is counted."""
-    made = {
-        "model": "m",
-        "output": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": json.dumps({"title": "t"})}]}],
-        "usage": {"input_tokens": 9, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 5}},
+def response(*items: dict[str, Any]) -> dict[str, Any]:
+    """Return a finished response of these items."""
+    usage = {"input_tokens": 9, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 5}}
+    return {"id": "resp_1", "model": "m", "status": "completed", "output": list(items), "usage": usage}
+
+
+def test_thoughts_stay_apart_from_the_answer() -> None:
+    """Reasoning in full or summed up is no part of what a message says; what the server had cached is counted."""
+    thought = {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "Hm."}],
+        "content": [{"type": "reasoning_text", "text": 'Perhaps {"title": "draft"}?'}],
     }
-    completion = as_reply(made).completion("m", 9)
+    message = {"type": "message", "content": [{"type": "output_text", "text": '{"title": "t"}'}]}
+    completion = as_reply(response(thought, message)).completion("m", 9)
     assert (completion.text, completion.spent) == ('{"title": "t"}', Spent(9, 4, 5))
+
+
+@pytest.mark.parametrize("field", ["summary", "content"])
+def test_thoughts_alone_are_marked_as_such(field: str) -> None:
+    """A response without a message is looked through for an object, but does not pass for an answer."""
+    thought = {"type": "reasoning", field: [{"text": "It might be one or the other."}]}
+    completion = as_reply(response(thought)).completion("m", 9)
+    assert completion.text == "<think>It might be one or the other.</think>"
+
+
+async def test_a_response_of_thoughts_alone_has_its_name(server: ModelServer, chat: OpenAIResponses) -> None:
+    """The twin answers after two re-asks, and the report says that the model only reasoned; all of it is counted."""
+    server.fail(*[Fault.reasoning_only()] * 3)
+    decided = await answer(ROLE, RouterInput(question="Why?"), Evidence(), chat)
+    assert (decided.model, decided.degraded) == ("offline", "the model reasoned and did not answer")
+    assert (decided.model_calls, decided.spent) == (3, Spent(*server.tokens))
+
+
+def error(message: str, **fields: str) -> dict[str, Any]:
+    """Return the body of an error."""
+    return {"error": {"message": message, **fields}}
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Fault(400, body=error("Unknown parameter: 'background'.", code="unknown_parameter", param="background")),
+        Fault(400, body=error("Background mode is not supported for this organization.")),
+        Fault(422, body={"detail": [{"type": "extra_forbidden", "loc": ["body", "background"], "input": True}]}),
+        Fault(404, body={"detail": "Not Found"}),
+        Fault(405, body={"detail": "Method Not Allowed"}),
+        Fault(404, body="404 page not found"),
+        Fault(body={"status": "ok"}),
+    ],
+)
+async def test_a_server_without_background_is_told_apart(
+    server: ModelServer, chat: OpenAIResponses, refused: Fault
+) -> None:
+    """A server that does not know the API, or makes nothing in the background, gives the line with the setting."""
+    server.fail(refused)
+    with pytest.raises(RequestRejected, match="set TENURE_MODEL_API=chat") as caught:
+        await ask(chat)
+    assert "\n" not in caught.value.advice
+
+
+@pytest.mark.parametrize("able", [{"background": False}, {"responses_api": False}])
+async def test_the_setting_is_named_by_a_server_of_its_own(able: dict[str, bool], tmp_path: Path) -> None:
+    """A whole server of Chat Completions alone, or of responses while one waits, gives the same line."""
+    with ModelServer(**able) as server:  # type: ignore[arg-type]
+        chat = backend(server, home=tmp_path)
+        with pytest.raises(RequestRejected, match="set TENURE_MODEL_API=chat"):
+            await ask(chat)
+        await chat.aclose()
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Fault(404, body=error("The model `large` does not exist or you do not have access.", code="model_not_found")),
+        Fault(404, body=error("The API deployment for this resource does not exist.", code="DeploymentNotFound")),
+    ],
+)
+async def test_an_unknown_model_is_still_named(server: ModelServer, chat: OpenAIResponses, refused: Fault) -> None:
+    """A 404 that is about the model names the model's setting."""
+    server.fail(refused)
+    with pytest.raises(RequestRejected, match="no model large there; check TENURE_MODEL and"):
+        await ask(chat)
+
+
+async def test_a_request_that_is_repeated_says_nothing_of_background(
+    server: ModelServer, chat: OpenAIResponses
+) -> None:
+    """A complaint about something else is not misread for the request that the server shows behind it."""
+    server.fail(Fault(400, body=error('Bad temperature in {"background": true}')))
+    with pytest.raises(RequestRejected, match="refused the request to large with 400"):
+        await ask(chat)
 
 
 async def test_an_answer_in_the_shape_of_a_tool_call_is_read(server: ModelServer, chat: OpenAIResponses) -> None:

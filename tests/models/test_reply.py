@@ -26,14 +26,20 @@ def reply(message: dict[str, Any], finish: str | None = "stop") -> Reply:
         {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "said"}]},
         {"content": None, "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "said"}}]},
         {"content": "", "function_call": {"name": "f", "arguments": "said"}},
-        {"content": None, "reasoning_content": "said"},
-        {"content": "  ", "reasoning": "said"},
         {"content": "said", "reasoning_content": "thought"},
     ],
 )
 def test_text_is_found_wherever_it_is(message: dict[str, Any]) -> None:
-    """Content comes first, then a call's arguments, then the reasoning."""
+    """Content comes first, then a call's arguments; reasoning beside them is left out."""
     assert reply(message).completion("m", 7) == Completion("said", "m-1", Spent(3, 4))
+
+
+@pytest.mark.parametrize(
+    "message", [{"content": None, "reasoning_content": "thought"}, {"content": "  ", "reasoning": "thought"}]
+)
+def test_reasoning_alone_is_marked(message: dict[str, Any]) -> None:
+    """Where nothing else is said the reasoning is there to be looked through, and cannot pass for the answer."""
+    assert reply(message).completion("m", 7) == Completion("<think>thought</think>", "m-1", Spent(3, 4))
 
 
 @pytest.mark.parametrize(

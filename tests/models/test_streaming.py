@@ -114,7 +114,6 @@ async def test_more_tokens_are_told_as_time_goes_by(monkeypatch: pytest.MonkeyPa
     "fault",
     [
         Fault.as_tool_call(),
-        Fault.message(content=None, reasoning_content=json.dumps(SAID)),
         stream(
             delta(tool_calls=[{"function": {"arguments": '{"text": '}}]),
             delta(tool_calls=[{"function": {"arguments": f"{json.dumps(SAID['text'])}}}"}}]),
@@ -134,6 +133,15 @@ async def test_the_answer_is_found_wherever_it_comes(server: ModelServer, chat: 
     server.fail(fault)
 
     assert json.loads((await ask(chat)).text) == SAID
+
+
+async def test_reasoning_alone_comes_marked(server: ModelServer, chat: OpenAIChat) -> None:
+    """Streamed thoughts are put together, and do not pass for an answer."""
+    server.fail(Fault.message(content=None, reasoning_content=json.dumps(SAID)))
+    given = await ask(chat)
+
+    assert given.text == f"<think>{json.dumps(SAID)}</think>"
+    assert given.spent == Spent(*server.tokens)
 
 
 @pytest.mark.parametrize(

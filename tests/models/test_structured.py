@@ -171,6 +171,19 @@ async def test_a_prompt_that_never_fits_is_rejected(count: int) -> None:
         assert "<passage" in server.requests[-1].json["messages"][1]["content"] or not count
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [Fault.reasoning_only(), Fault.message(content="<think>Let me see."), Fault.message(content="<think></think> ")],
+)
+async def test_reasoning_without_an_answer_has_its_name(server: ModelServer, chat: OpenAIChat, fault: Fault) -> None:
+    """A model that only reasons is told so and asked again; in the end the report says what was missing."""
+    server.fail(*[fault] * 3)
+    decided = await decide(chat)
+    assert "it holds reasoning and no answer" in server.requests[1].json["messages"][-1]["content"]
+    assert len(server.requests) == 3
+    assert decided.degraded == "the model reasoned and did not answer"
+
+
 async def test_a_re_ask_that_outgrows_the_window_goes_to_the_twin() -> None:
     """A bad answer so long that it does not fit back in does not cost the role its evidence."""
     with ModelServer(context_tokens=100) as server:
