@@ -67,6 +67,8 @@ _THREADS = 8
 
 def runner() -> SandboxedWorkflowRunner:
     """Return the workflow sandbox every worker, replayer and test uses."""
+    # It loads the workflow files anew for every run; without byte code they would be compiled each time.
+    sys.dont_write_bytecode = False
     return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 

@@ -83,8 +83,8 @@ def details(request: RunRequest, chosen: str) -> str:
 
 def _limits(arguments: Namespace, settings: Settings) -> Limits:
     """Take the limits from the settings and, over them, from the command line."""
-    reserving = {"call_output", "dearest"}
-    values = {name: getattr(settings, name) for name in Limits.model_fields if name not in reserving}
+    derived = {"call_output", "dearest", "long_history"}
+    values = {name: getattr(settings, name) for name in Limits.model_fields if name not in derived}
     given = {name: getattr(arguments, name, None) for name in values}
     chosen = values | {name: value for name, value in given.items() if value is not None}
     if settings.max_output:

@@ -37,6 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run import Degraded, Limits, Usage
     from tenure.contracts.spiral import Analysis, AnalysisRequest
 
+# Annotations with generic models are quoted: pydantic would make a class of each for every workflow that starts.
 I = TypeVar("I", bound="BaseModel")  # noqa: E741 - I in, O out
 O = TypeVar("O", bound="BaseModel")  # noqa: E741
 
@@ -86,7 +87,7 @@ class Calls:
 
     async def role(
         self,
-        method: Callable[[RoleActivities, RoleCall[I]], Awaitable[RoleReply[O]]],
+        method: "Callable[[RoleActivities, RoleCall[I]], Awaitable[RoleReply[O]]]",
         input: I,
         evidence: Sequence[PassageRef] = (),
         *,
@@ -143,10 +144,10 @@ class Calls:
 
     async def _asked(
         self,
-        method: Callable[[RoleActivities, RoleCall[I]], Awaitable[RoleReply[O]]],
-        call: RoleCall[I],
+        method: "Callable[[RoleActivities, RoleCall[I]], Awaitable[RoleReply[O]]]",
+        call: "RoleCall[I]",
         summary: str,
-    ) -> RoleReply[O]:
+    ) -> "RoleReply[O]":
         """Wait for the answer; when the run's time is up for good, for the twin's."""
         handle = workflow.start_activity_method(
             method,

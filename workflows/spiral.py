@@ -49,8 +49,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.synthesizer import SynthesizerInput
     from tenure.roles.topic_namer import TopicNamerInput
 
-LONG_HISTORY = 4_000
-"""Events after which a history is begun anew, where the server has not asked for it before."""
 SHOWN_GAINS = 6
 """Gains of the last cycles that the decider sees."""
 
@@ -74,7 +72,7 @@ class SpiralWorkflow(Steered):
 
     @workflow.run
     async def run(self, request: SpiralRequest) -> SpiralResult:
-        """Go through cycles until the question is answered, nothing new comes, a budget ends, or a person says stop."""
+        """Go through cycles until enough is known, nothing new comes, a budget ends, or a person says stop."""
         try:
             await self._gather()
         except (Exception, asyncio.CancelledError) as error:
@@ -110,7 +108,9 @@ class SpiralWorkflow(Steered):
 
     def _is_long(self) -> bool:
         info = workflow.info()
-        return info.is_continue_as_new_suggested() or info.get_current_history_length() > LONG_HISTORY
+        return (
+            info.is_continue_as_new_suggested() or info.get_current_history_length() > self.request.limits.long_history
+        )
 
     async def _begin_anew(self) -> None:
         """Continue as new with the state; nothing is under way between two cycles."""

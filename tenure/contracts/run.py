@@ -71,6 +71,8 @@ class Limits(Contract):
     """Wall time from the start, pauses included."""
     grace_seconds: float = Field(default=60.0, ge=0)
     """What calls under way and the writing up may take beyond it, before the twins take over."""
+    long_history: int = Field(default=4_000, ge=1)
+    """Events after which research goes on in a new history, where the server has not asked for it before."""
     call_output: int = Field(default=4096, ge=256)
     """Answer tokens that are reserved for one call, and its cap where tokens or money are limited."""
     dearest: Price | None = None
