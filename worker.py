@@ -28,6 +28,7 @@ from activities.roles import RoleActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.meter import Meter
 from tenure.logs import configure
 from tenure.models.chat import ChatModel
 from tenure.models.chat_models import chat_model
@@ -106,7 +107,11 @@ def workers(
 ) -> list[Worker]:
     """Return one worker per queue, on shared clients."""
     knowledge = KnowledgeBase(
-        settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens, settings.vector_index
+        settings.knowledge_uri,
+        embedding_model(settings),
+        settings.chunk_tokens,
+        vector_index=settings.vector_index,
+        meter=Meter(settings.home.absolute() / "searches.db"),
     )
     methods = activity_methods(chat_model(settings), knowledge)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}

@@ -49,5 +49,6 @@ class KnowledgeActivities:
         with translated():
             dropped = request.action == "drop" and self._knowledge.drop(request.corpus or "")
             there = self._knowledge.corpora()
+            store = self._knowledge.stats() if request.action == "stats" else None
         wanted = request.corpus if request.action == "stats" else None
-        return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped)
+        return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)

@@ -19,7 +19,7 @@ from commands.place import Place, announce, ensure
 from commands.session import CORPUS_WORKFLOW, INGEST_WORKFLOW, explained, open_session
 from commands.terminal import print_json, print_table, say, stderr_console
 from commands.texts import counted, within_bytes
-from tenure.contracts.corpus import CorpusReply, CorpusRequest, CorpusStats, IngestReport, IngestRequest
+from tenure.contracts.corpus import CorpusReply, CorpusRequest, CorpusStats, IngestReport, IngestRequest, StoreStats
 from tenure.settings import Settings
 from workflows.queues import TENURE_QUEUE
 
@@ -108,6 +108,8 @@ async def _corpus(arguments: Namespace, place: Place) -> int:
         say(f"corpus {arguments.name} dropped")
     else:
         print_table(_table(reply.corpora))
+        if reply.store:
+            _print_store(reply.store)
     return 0
 
 
@@ -122,6 +124,30 @@ def _print_report(report: IngestReport) -> None:
         say(f"skipped {skip.path}: {skip.reason}")
     if report.skipped_total > _SHOWN_SKIPS:
         say(f"and {report.skipped_total - _SHOWN_SKIPS} more")
+
+
+def _print_store(store: StoreStats) -> None:
+    """Print what the knowledge base as a whole holds, and how it is used."""
+    print()
+    print_table(_tables(store))
+    for query in store.queries:
+        print(f"{query.mode} searches: {query.count:,}, mean {query.mean_ms:.1f} ms, p95 {query.p95_ms:.1f} ms")
+    if store.cache.rate is not None:
+        asked = store.cache.hits + store.cache.misses
+        print(f"embedding cache: {store.cache.hits:,} of {asked:,} vectors were known ({store.cache.rate:.0%})")
+
+
+def _tables(store: StoreStats) -> Table:
+    """Set the tables of the knowledge base and their indexes as a table."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for heading in ("table or index", "rows", "unindexed", "MB", "files", "versions"):
+        table.add_column(heading, justify="left" if heading == "table or index" else "right")
+    for one in store.tables:
+        table.add_row(one.table, f"{one.rows:,}", "", f"{one.size / 1e6:,.1f}", f"{one.files:,}", f"{one.versions:,}")
+        for index in one.indexes:
+            size = f"{index.size / 1e6:,.1f}"
+            table.add_row(f"  {index.name} ({index.family})", f"{index.rows:,}", f"{index.unindexed:,}", size, "", "")
+    return table
 
 
 def _table(corpora: tuple[CorpusStats, ...]) -> Table:

@@ -19,7 +19,7 @@ from tenure.algorithms.text import stems
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.budget import Price
 from tenure.contracts.calls import Turn
-from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest, StoreStats
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
 from tenure.knowledge.errors import InvalidSearch
@@ -142,6 +142,9 @@ class MemoryKnowledge:
 
     def corpora(self) -> tuple[CorpusStats, ...]:
         return ()
+
+    def stats(self) -> StoreStats:
+        return StoreStats()
 
     def drop(self, corpus: str) -> bool:
         return False

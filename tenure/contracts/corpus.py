@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from tenure.contracts.base import Contract
 
@@ -91,6 +91,78 @@ class CorpusStats(Contract):
     """Time of the last ingestion, ISO 8601 in UTC."""
 
 
+class IndexStats(Contract):
+    """An index of a table."""
+
+    name: str
+    """Its name."""
+    family: str
+    """What it is, as the database names it: IvfRq, FTS, BTree, Bitmap, …"""
+    size: int
+    """Bytes."""
+    rows: int
+    """Rows it covers."""
+    unindexed: int
+    """Rows that came after it was refreshed last; a search compares them one by one."""
+
+
+class TableStats(Contract):
+    """A table of the knowledge base."""
+
+    table: str
+    """Its name."""
+    rows: int
+    """Rows."""
+    size: int
+    """Bytes of its newest version, indexes included."""
+    files: int
+    """Files its rows are in; maintenance joins small ones."""
+    versions: int
+    """Versions that are kept."""
+    indexes: tuple[IndexStats, ...] = ()
+    """Its indexes by name."""
+
+
+class QueryStats(Contract):
+    """The searches of one kind on this home, the embedding of their questions included."""
+
+    mode: str
+    """The kind: dense, sparse, hybrid, …"""
+    count: int
+    """How many there were."""
+    mean_ms: float
+    """Their mean time in milliseconds."""
+    p95_ms: float
+    """The 95th percentile of the latest thousand."""
+
+
+class CacheStats(Contract):
+    """How often the vector of a chunk was known, on this home."""
+
+    hits: int = 0
+    """Vectors found in the embedding cache."""
+    misses: int = 0
+    """Vectors that were computed."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def rate(self) -> float | None:
+        """Share of the hits; None before the first vector."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else None
+
+
+class StoreStats(Contract):
+    """What the knowledge base as a whole holds, and how it is used."""
+
+    tables: tuple[TableStats, ...] = ()
+    """Its tables by name."""
+    queries: tuple[QueryStats, ...] = ()
+    """Its searches by kind."""
+    cache: CacheStats = CacheStats()
+    """The embedding cache."""
+
+
 class CorpusRequest(Contract):
     """A question about corpora, or the removal of one."""
 
@@ -107,3 +179,5 @@ class CorpusReply(Contract):
     """What they hold."""
     dropped: bool = False
     """Whether `drop` found the corpus."""
+    store: StoreStats | None = None
+    """The knowledge base as a whole; with `stats` only."""

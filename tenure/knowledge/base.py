@@ -1,19 +1,29 @@
 """The knowledge base: the one class the rest of Tenure deals with."""
 
+import time
 from collections.abc import Callable, Sequence
 
 from tenure.algorithms.passages import Passage, Vectors
 from tenure.contracts.base import SourceId
 from tenure.contracts.calls import Turn
-from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest, VectorIndex
+from tenure.contracts.corpus import (
+    CacheStats,
+    CorpusStats,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+    StoreStats,
+    VectorIndex,
+)
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.knowledge import catalogue, conversations, findings
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.ingest import Ingestion, never
+from tenure.knowledge.meter import Meter
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
-from tenure.knowledge.vectors import SentenceVectors
+from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
 from tenure.models.embedding import EmbeddingModel
 from tenure.roles.base import Message
 
@@ -22,11 +32,19 @@ class KnowledgeBase:
     """Documents, chunks and vectors at one address; safe to share between threads."""
 
     def __init__(
-        self, uri: str, embedding: EmbeddingModel, chunk_tokens: int = 200, vector_index: VectorIndex = "auto"
+        self,
+        uri: str,
+        embedding: EmbeddingModel,
+        chunk_tokens: int = 200,
+        *,
+        vector_index: VectorIndex = "auto",
+        meter: Meter | None = None,
     ) -> None:
-        """Connect to a folder or object store; it is made where there is none."""
+        """Connect to a folder or object store; it is made where there is none. Without a meter nothing is counted."""
         self._store = Store(uri, vector_index)
         self._model = embedding
+        self._meter = meter
+        self._cache = EmbeddingCache(self._store, embedding, meter)
         self._chunk_tokens = chunk_tokens
         self._sentences = SentenceVectors(embedding)
 
@@ -46,7 +64,7 @@ class KnowledgeBase:
             EmbeddingModelMismatch: documents outside the paths were embedded with another model.
             IngestCancelled: `cancelled` said so.
         """
-        return Ingestion(self._store, self._model, self._chunk_tokens, request, report, cancelled).run()
+        return Ingestion(self._store, self._model, self._cache, self._chunk_tokens, request, report, cancelled).run()
 
     def search(self, request: SearchRequest) -> SearchReply:
         """Find passages, best first.
@@ -56,7 +74,11 @@ class KnowledgeBase:
             UnknownCorpus: a corpus was never ingested.
             EmbeddingModelMismatch: a corpus's vectors come from another model.
         """
-        return search(self._store, self._model, self.encode, request)
+        started = time.perf_counter()
+        reply = search(self._store, self._model, self.encode, request)
+        if self._meter:
+            self._meter.searched(request.mode, time.perf_counter() - started)
+        return reply
 
     def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         """Return the passages behind references, in their order, with their relevance.
@@ -89,6 +111,14 @@ class KnowledgeBase:
     def corpora(self) -> tuple[CorpusStats, ...]:
         """Return what each corpus holds, in alphabetical order."""
         return catalogue.stats(self._store)
+
+    def stats(self) -> StoreStats:
+        """Return what the knowledge base as a whole holds, and what the meter of this home has counted."""
+        return StoreStats(
+            tables=catalogue.tables(self._store),
+            queries=self._meter.queries() if self._meter else (),
+            cache=self._meter.cache() if self._meter else CacheStats(),
+        )
 
     def drop(self, corpus: str) -> bool:
         """Forget a corpus; tell whether it was there."""

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from tenure.algorithms.passages import Passage
 from tenure.contracts.base import SourceId
-from tenure.contracts.corpus import CorpusStats
+from tenure.contracts.corpus import CorpusStats, IndexStats, TableStats
 from tenure.contracts.evidence import PassageRef
 from tenure.knowledge.errors import UnknownChunk, UnknownCorpus
-from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, SOURCES, chunks_table
-from tenure.knowledge.store import Store, literal
+from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, SOURCES, chunks_table, is_ours
+from tenure.knowledge.store import Store, TableFigures, literal
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,31 @@ def stats(store: Store) -> tuple[CorpusStats, ...]:
             updated_at=record.updated_at,
         )
         for name, record in corpora(store).items()
+    )
+
+
+def tables(store: Store) -> tuple[TableStats, ...]:
+    """Return what each table holds and how it is indexed, by name."""
+    return tuple(_table(name, store.figures(name)) for name in sorted(store.names()) if is_ours(name))
+
+
+def _table(name: str, figures: TableFigures) -> TableStats:
+    return TableStats(
+        table=name,
+        rows=figures.rows,
+        size=figures.size,
+        files=figures.files,
+        versions=figures.versions,
+        indexes=tuple(
+            IndexStats(
+                name=index.name,
+                family=index.index_type,
+                size=index.size_bytes or 0,
+                rows=index.num_indexed_rows or 0,
+                unindexed=index.num_unindexed_rows or 0,
+            )
+            for index in sorted(figures.indexes, key=lambda index: index.name)
+        ),
     )
 
 

@@ -56,6 +56,7 @@ class Ingestion:
         self,
         store: Store,
         model: EmbeddingModel,
+        cache: EmbeddingCache,
         chunk_tokens: int,
         request: IngestRequest,
         report: Callable[[IngestProgress], None],
@@ -70,7 +71,7 @@ class Ingestion:
         self._progress = IngestProgress()
         self._reported = 0.0
         self._tally = _Tally()
-        self._batch = Batch(store, model, request.corpus, self._recipe_name, EmbeddingCache(store, model))
+        self._batch = Batch(store, model, request.corpus, self._recipe_name, cache)
 
     def run(self) -> IngestReport:
         """Do it all; see `KnowledgeBase.ingest`."""

@@ -141,6 +141,11 @@ SCHEMAS = {
 """Every table but those of chunks, by name."""
 
 
+def is_ours(table: str) -> bool:
+    """Whether a table is one of the knowledge base, and not something else in its folder."""
+    return table in SCHEMAS or bool(re.fullmatch(rf"{CHUNKS_PREFIX}\d+", table))
+
+
 def chunks_schema(dimensions: int) -> pa.Schema:
     """Return the schema of chunks with vectors of this size."""
     return pa.schema(

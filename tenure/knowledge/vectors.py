@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tenure.algorithms.passages import Vectors
+from tenure.knowledge.meter import Meter
 from tenure.knowledge.schema import CACHE, CACHE_SCHEMA, digest
 from tenure.knowledge.store import Store
 from tenure.models.embedding import EmbeddingModel
@@ -40,9 +41,9 @@ def vector_rows(column: pa.ChunkedArray, dimensions: int) -> Vectors:
 class EmbeddingCache:
     """The table `embedding_cache`: vectors by model and text, so that no text is ever embedded twice."""
 
-    def __init__(self, store: Store, model: EmbeddingModel) -> None:
-        """Put the table before the model."""
-        self._store, self._model = store, model
+    def __init__(self, store: Store, model: EmbeddingModel, meter: Meter | None = None) -> None:
+        """Put the table before the model, and have what it spares counted."""
+        self._store, self._model, self._meter = store, model, meter
 
     def embed(self, texts: Sequence[str], progress: Callable[[int], None]) -> Embedded:
         """Return one vector per text; `progress` hears how many texts of this call are done."""
@@ -55,6 +56,8 @@ class EmbeddingCache:
                 missing[key] = text
         progress(len(texts) - len(missing))
         self._compute(missing, found, lambda done: progress(len(texts) - len(missing) + done))
+        if self._meter:
+            self._meter.looked_up(len(texts) - len(missing), len(missing))
         for row, key in enumerate(keys):
             vectors[row] = found[key]
         return Embedded(vectors, len(missing))

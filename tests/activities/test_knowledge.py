@@ -9,7 +9,16 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.errors import KNOWLEDGE_REFUSED, PATH_MISSING
 from activities.knowledge import KnowledgeActivities
-from tenure.contracts.corpus import CorpusReply, CorpusRequest, CorpusStats, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.corpus import (
+    CacheStats,
+    CorpusReply,
+    CorpusRequest,
+    CorpusStats,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+    StoreStats,
+)
 from tenure.contracts.evidence import SearchReply, SearchRequest
 from tenure.knowledge.errors import (
     CommitConflict,
@@ -28,6 +37,7 @@ STATS = tuple(
     CorpusStats(corpus=name, sources=1, chunks=3, characters=9, embedding_model="m", updated_at="2026-01-01T00:00:00Z")
     for name in ("kitchen", "cellar")
 )
+STORE = StoreStats(cache=CacheStats(hits=3, misses=1))
 PASSING = [CommitConflict("chunks", 5), CorruptTable("chunks", "here", "torn"), ReaderFailed("out of memory")]
 LASTING = [UnknownCorpus("kitchen", ()), InvalidSearch("empty query")]
 
@@ -56,6 +66,9 @@ class Shelf(MemoryKnowledge):
 
     def corpora(self) -> tuple[CorpusStats, ...]:
         return STATS
+
+    def stats(self) -> StoreStats:
+        return STORE
 
     def drop(self, corpus: str) -> bool:
         return corpus == "cellar"
@@ -119,9 +132,9 @@ def test_a_missing_path_is_not_looked_for_again() -> None:
     [
         (CorpusRequest(action="list"), CorpusReply(corpora=STATS)),
         (CorpusRequest(action="list", corpus="kitchen"), CorpusReply(corpora=STATS)),
-        (CorpusRequest(action="stats"), CorpusReply(corpora=STATS)),
-        (CorpusRequest(action="stats", corpus="kitchen"), CorpusReply(corpora=STATS[:1])),
-        (CorpusRequest(action="stats", corpus="attic"), CorpusReply()),
+        (CorpusRequest(action="stats"), CorpusReply(corpora=STATS, store=STORE)),
+        (CorpusRequest(action="stats", corpus="kitchen"), CorpusReply(corpora=STATS[:1], store=STORE)),
+        (CorpusRequest(action="stats", corpus="attic"), CorpusReply(store=STORE)),
         (CorpusRequest(action="drop", corpus="cellar"), CorpusReply(corpora=STATS, dropped=True)),
         (CorpusRequest(action="drop", corpus="attic"), CorpusReply(corpora=STATS, dropped=False)),
         (CorpusRequest(action="drop"), CorpusReply(corpora=STATS, dropped=False)),

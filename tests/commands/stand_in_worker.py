@@ -15,12 +15,17 @@ from temporalio.worker import Worker
 from tenure.contracts.base import RunId
 from tenure.contracts.calls import CallProgress
 from tenure.contracts.corpus import (
+    CacheStats,
     CorpusReply,
     CorpusRequest,
     CorpusStats,
+    IndexStats,
     IngestProgress,
     IngestReport,
     IngestRequest,
+    QueryStats,
+    StoreStats,
+    TableStats,
 )
 from tenure.contracts.research import RunState
 from tenure.contracts.result import Result, ResultSection, ResultStatus
@@ -36,6 +41,21 @@ with workflow.unsafe.imports_passed_through():
 
 STATS = CorpusStats(
     corpus="shelf", sources=2, chunks=7, characters=1234, embedding_model="stand-in", updated_at="2026-01-01T00:00:00Z"
+)
+
+STORE = StoreStats(
+    tables=(
+        TableStats(
+            table="chunks_2",
+            rows=1007,
+            size=2_500_000,
+            files=3,
+            versions=4,
+            indexes=(IndexStats(name="vector_idx", family="IvfRq", size=1_500_000, rows=1000, unindexed=7),),
+        ),
+    ),
+    queries=(QueryStats(mode="hybrid", count=1200, mean_ms=6.25, p95_ms=9.5),),
+    cache=CacheStats(hits=3, misses=1),
 )
 
 
@@ -183,7 +203,7 @@ class StandInCorpus:
         known = request.corpus in (None, STATS.corpus)
         if request.action == "drop":
             return CorpusReply(dropped=known)
-        return CorpusReply(corpora=(STATS,) if known else ())
+        return CorpusReply(corpora=(STATS,) if known else (), store=STORE if request.action == "stats" else None)
 
 
 async def main() -> None:

@@ -153,6 +153,11 @@ def test_corpora_are_read_listed_and_dropped(running: CommandLine, tmp_path: Pat
     assert json.loads(read.stdout) | {"seconds": 0} == json.loads(read.stdout) | {"corpus": "mine", "seconds": 0}
     assert "shelf" in running("corpus", "list").stdout
     assert json.loads(running("corpus", "stats", "shelf", "--json").stdout)["corpora"][0]["chunks"] == 7
+    table = running("corpus", "stats").stdout
+    assert re.search(r"chunks_2 +1,007 +2.5 +3 +4", table)
+    assert re.search(r"vector_idx \(IvfRq\) +1,000 +7 +1.5", table)
+    assert "hybrid searches: 1,200, mean 6.2 ms, p95 9.5 ms" in table
+    assert "embedding cache: 3 of 4 vectors were known (75%)" in table
     assert running("corpus", "drop", "shelf").returncode == 0
 
 
