@@ -184,7 +184,9 @@ class ResearchWorkflow(Steered):
         if needed:
             rewritten = await self.calls.role(
                 RoleActivities.question_rewriter,
-                QuestionRewriterInput(question=question, earlier=tuple(part.question for part in needed)),
+                QuestionRewriterInput(
+                    question=self.request.question, part=question, earlier=tuple(part.question for part in needed)
+                ),
                 manuscript.together([part.evidence for part in needed])[:12],
                 summary=question,
             )

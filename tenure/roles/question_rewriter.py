@@ -29,7 +29,9 @@ class QuestionRewriterInput(RoleInput):
     """What is to be rewritten."""
 
     question: str
-    """The question that points back."""
+    """The question of the whole report."""
+    part: str
+    """The question inside it that points back."""
     earlier: tuple[str, ...]
     """The questions whose answers it needs."""
 
@@ -45,8 +47,9 @@ def render(input: QuestionRewriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     user = joined(
         mark_passages(evidence.passages),
-        tagged("topics", as_list("Earlier questions", input.earlier)),
         tagged("question", input.question),
+        tagged("queries", as_list("Earlier questions inside it", input.earlier)),
+        tagged("topic", f"To be rewritten: {input.part}"),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
@@ -57,8 +60,8 @@ def offline(input: QuestionRewriterInput, evidence: Evidence) -> QuestionRewrite
     for earlier in reversed(input.earlier):
         name = answer_name(earlier, texts)
         if name:
-            return QuestionRewriterOutput(question=shorten(resolved(input.question, name), LONGEST))
-    return QuestionRewriterOutput(question=shorten(input.question, LONGEST))
+            return QuestionRewriterOutput(question=shorten(resolved(input.part, name), LONGEST))
+    return QuestionRewriterOutput(question=shorten(input.part, LONGEST))
 
 
 ROLE = Role("question_rewriter", "fast", QuestionRewriterOutput, render, offline)

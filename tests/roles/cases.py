@@ -138,7 +138,9 @@ CASES: dict[str, Case] = {
         Case(
             question_rewriter.ROLE,
             question_rewriter.QuestionRewriterInput(
-                question="How long does that bread ripen?", earlier=("Which bread is made with a sourdough?",)
+                question=QUESTION,
+                part="How long does that bread ripen?",
+                earlier=("Which bread is made with a sourdough?",),
             ),
         ),
         Case(

@@ -7,7 +7,7 @@ from tests.passages import passage
 
 def rewritten(question: str, *texts: str, earlier: tuple[str, ...] = ("Who wrote Dune?",), kind: str = "prose") -> str:
     evidence = Evidence(tuple(passage(text, start=n, kind=kind) for n, text in enumerate(texts)))
-    return offline(QuestionRewriterInput(question=question, earlier=earlier), evidence).question
+    return offline(QuestionRewriterInput(question=question, part=question, earlier=earlier), evidence).question
 
 
 def test_the_answer_takes_the_place_of_what_points_to_it() -> None:
