@@ -83,7 +83,8 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     watch = _add(commands, "watch", "commands.runs:watch", "follow a run and print its report")
     state = _add(commands, "state", "commands.runs:state", "show what a run knows and does")
     report = _add(commands, "report", "commands.runs:report", "print the report of a finished run")
-    for command in (watch, state, report):
+    trace = _add(commands, "trace", "commands.trace:trace", "tell the story of a run from its history")
+    for command in (watch, state, report, trace):
         command.add_argument("id", metavar="ID")
     _add_output(watch)
     _add_output(report)

@@ -113,6 +113,18 @@ def test_ctrl_c_detaches(running: CommandLine) -> None:
     running("cancel", "interrupted")
 
 
+def test_a_run_that_failed_has_a_trace(running: CommandLine) -> None:
+    """The trace of a run without a result says why it has none; an ingestion has no trace."""
+    running("start", "fail and tell", "--id", "traced")
+    told = json.loads(running("trace", "traced", "--json").stdout)
+    running("ingest", ".", "--corpus", "traceless")
+    other = running("trace", "ingest-traceless")
+
+    assert (told["question"], told["status"]) == ("fail and tell", "failed")
+    assert told["failure"] == "the stand-in was told to fail"
+    assert (other.returncode, "is no run but a IngestWorkflow" in other.stderr) == (2, True)
+
+
 def test_list_shows_runs_newest_first(running: CommandLine) -> None:
     """A run is listed with its status from the search attributes and its question."""
     running("start", "list me", "--id", "listed")
@@ -129,6 +141,7 @@ def test_list_shows_runs_newest_first(running: CommandLine) -> None:
     [
         (["state", "nowhere"], 2, "there is no run nowhere"),
         (["watch", "nowhere"], 2, "there is no run nowhere"),
+        (["trace", "nowhere"], 2, "there is no run nowhere"),
         (["start", "Why?", "--docs", "/does/not/exist"], 2, "/does/not/exist does not exist"),
         (["start", "Why?", "--corpus", "unknown"], 2, "there is no corpus 'unknown' (shelf)"),
         (["start", "Why?", "-o", "/does/not/exist/report.md"], 2, "is not a folder"),

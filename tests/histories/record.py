@@ -1,4 +1,4 @@
-"""Record the histories that `tests/test_replay.py` replays: `python -m tests.histories.record`.
+"""Record the histories that `tests/test_replay.py` replays: `python -m tests.histories.record [NAME]…`.
 
 One run for each way through the workflows, on a real server, with a scripted model. Record anew only
 when a change of a workflow is meant to break running runs; otherwise the old histories must replay.
@@ -6,7 +6,8 @@ when a change of a workflow is meant to break running runs; otherwise the old hi
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -21,7 +22,22 @@ from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tests.conftest import SERVER_OPTIONS, temporal_binary
-from tests.worlds import KITCHEN, NO_CRITIQUE, Held, MemoryKnowledge, ScriptedChat, in_turn, says, story, text
+from tests.worlds import (
+    ENOUGH,
+    KITCHEN,
+    NO_CRITIQUE,
+    Held,
+    Line,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    in_turn,
+    plans,
+    says,
+    search,
+    story,
+    text,
+)
 from worker import WORKFLOWS, activity_methods, runner
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
@@ -82,9 +98,37 @@ def _revised() -> dict[str, Any]:
     )
 
 
+def _first(held: Held, after: Line) -> Line:
+    """A line that waits the first time it is asked for, and another one afterwards."""
+    lines: list[Line] = [held, after]
+
+    async def line(prompt: str) -> Reply:
+        return await (lines.pop(0) if len(lines) > 1 else lines[0])(prompt)
+
+    return line
+
+
+def _cycles(held: Held) -> dict[str, Any]:
+    """A research of two cycles; what a person says during the first decision is heard by the second plan."""
+    added = {"action": "ADD_TO_OUTLINE", "query": "How is wine made?", "target_outline_topic": "Wine"}
+    first = plans(
+        search("How long does the dough rise?", id="a"),
+        search("How long does dough rise?", id="b"),
+        search("Which milk curdles?", "Cheese", id="c", depends_on=["a"]),
+        added,
+    )
+    second = plans(
+        search("How long does dough rise?"),
+        search("What does the mould of blue cheese need?", "Cheese", id="d"),
+        {"action": "DROP_TOPIC", "target_outline_topic": "Wine"},
+    )
+    return story(planner=in_turn(first, second), decider=_first(held, says(ENOUGH)))
+
+
 def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
     """Return every recorded way: its model, its request, what a person does, and where the model waits."""
     held = {name: Held(text(("All about it.", 1))) for name in ("feedback", "pause", "finish", "cancel")}
+    more = Held({"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]})
     plain = Held({})
     code = REQUEST.model_copy(update={"mode": "code"})
     nothing = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
@@ -94,6 +138,7 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
         "no_evidence": (None, nothing, _wait, plain),
         "unsupported": (None, code, _wait, plain),
         "degraded": (ScriptedChat(story(outliner=says("no"))), REQUEST, _wait, plain),
+        "cycles": (ScriptedChat(_cycles(more)), REQUEST, _feedback, more),
         **{
             name: (ScriptedChat(story(section_writer=held[name])), REQUEST, act, held[name])
             for name, act in (("feedback", _feedback), ("pause", _pause), ("finish", _finish), ("cancel", _cancel))
@@ -121,7 +166,7 @@ async def record(client: Client, name: str) -> None:
         handle = await client.start_workflow(AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE)
         await act(handle, held)
         await handle.result()
-    for workflow_id in (run, f"{run}/research", f"{run}/section-1", f"{run}/section-2"):
+    for workflow_id in (run, f"{run}/research", f"{run}/spiral", f"{run}/section-1", f"{run}/section-2"):
         await _write(client, workflow_id)
 
 
@@ -132,17 +177,17 @@ async def _write(client: Client, workflow_id: str) -> None:
         (HERE / f"{workflow_id.replace('/', SLASH)}.json").write_text(compact + "\n")
 
 
-async def main() -> None:
-    """Record every way."""
+async def main(names: Sequence[str]) -> None:
+    """Record some ways, all of them where none is named."""
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
         data_converter=pydantic_data_converter,
         search_attributes=list(search_attributes.ALL),
         dev_server_extra_args=SERVER_OPTIONS,
     ) as environment:
-        for name in paths():
+        for name in names or paths():
             await record(environment.client, name)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:]))

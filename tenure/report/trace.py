@@ -1,0 +1,353 @@
+"""The trace of a run told from its histories: pure, so that any recorded history tells its story again.
+
+Only what a story needs is read of a recorded argument or result, and what an older worker has not
+written counts as not said.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import TypeVar
+
+from tenure.contracts.base import Contract
+from tenure.contracts.evidence import SynthesisDraft
+from tenure.contracts.research import Critique, ProgressUpdate, SectionRequest, SectionResult
+from tenure.contracts.result import Result
+from tenure.contracts.run import Complexity, Feedback, Handled, RunRequest, TaskMode
+from tenure.contracts.spiral import (
+    Analysis,
+    AnalysisRequest,
+    PlannedAction,
+    Reflection,
+    Rejection,
+    SpiralRequest,
+    SpiralResult,
+    SubagentRequest,
+    SubagentResult,
+)
+from tenure.contracts.trace import (
+    Happening,
+    History,
+    Trace,
+    TracedCycle,
+    TracedDecision,
+    TracedPlan,
+    TracedQuery,
+    TracedReflection,
+    TracedReview,
+    TracedSection,
+    TracedTask,
+    Word,
+)
+
+C = TypeVar("C", bound=Contract)
+
+WORDS = ("pause", "resume", "finish", "cancel")
+"""Signals of people that carry nothing."""
+
+
+class _Heading(Contract):
+    heading: str = ""
+
+
+class _PlannerAsked(Contract):
+    cycle: int = 0
+    outline: tuple[_Heading, ...] = ()
+    gain: float | None = None
+    refused: tuple[str, ...] = ()
+    feedback: tuple[str, ...] = ()
+
+
+class _Planned(Contract):
+    critique: str = ""
+    thought: str = ""
+    plan: tuple[PlannedAction, ...] = ()
+
+
+class _SynthesizerAsked(Contract):
+    resolve: bool = False
+
+
+class _DeciderAsked(Contract):
+    gains: tuple[float, ...] = ()
+
+
+class _Decided(Contract):
+    needs_more_research: bool = False
+    reasoning: str = ""
+    key_factors: tuple[str, ...] = ()
+
+
+class _Named(Contract):
+    topics: tuple[_Heading, ...] = ()
+
+
+class _Routed(Contract):
+    mode: TaskMode = "UNDEFINED"
+    complexity: Complexity | None = None
+
+
+class _Reviewed(Contract):
+    critique: str = ""
+    action: str = ""
+    query: str = ""
+
+
+class _ReportCritique(Contract):
+    topic: str = ""
+    critique: str = ""
+    query: str = ""
+
+
+class _ReportSeen(Contract):
+    critiques: tuple[_ReportCritique, ...] = ()
+    further_considerations: tuple[str, ...] = ()
+
+
+def story(histories: Sequence[History]) -> Trace:
+    """Tell the story of a run.
+
+    Args:
+        histories: of the run, which comes first, and of the workflows it has started.
+    """
+    run, *others = histories
+    by_type = {history.type: history for history in others}
+    reviews = {history.workflow: _reviews(history) for history in others if history.type == "SectionWorkflow"}
+    research, spiral = by_type.get("ResearchWorkflow"), by_type.get("SpiralWorkflow")
+    result = Result.model_validate(run.came) if run.came else None
+    gathered = SpiralResult.model_validate(spiral.came) if spiral and spiral.came else SpiralResult(aims=())
+    asked = SpiralRequest.model_validate(spiral.given) if spiral else None
+    routed = _output(_last(run.happenings, "router"), _Routed)
+    return Trace(
+        id=run.workflow,
+        question=RunRequest.model_validate(run.given).question,
+        started=run.began,
+        ended=run.ended,
+        status=result.status if result else run.ending,
+        failure=run.failure,
+        mode=result.mode if result else routed.mode,
+        complexity=routed.complexity,
+        effort=asked.effort if asked else None,
+        outline=tuple(topic.heading for topic in asked.outline) if asked else (),
+        cycles=tuple(_cycles(spiral.happenings, gathered.gains)) if spiral else (),
+        resolution=gathered.synthesis.resolution.text,
+        sections=tuple(_sections(research.happenings, reviews)) if research else (),
+        reflections=tuple(_reflections(research.happenings)) if research else (),
+        feedback=result.feedback if result else _said(run.happenings),
+        words=tuple(Word(at=h.at, signal=h.name) for h in run.happenings if h.kind == "heard" and h.name in WORDS),
+        decisions=result.decisions if result else gathered.decisions,
+        notes=result.notes if result else gathered.notes,
+    )
+
+
+def _input(happening: Happening, contract: type[C]) -> C:
+    """Return what a role was asked."""
+    return contract.model_validate(happening.given["input"])
+
+
+def _output(happening: Happening | None, contract: type[C]) -> C:
+    """Return what a role answered; what it says by default while it has not."""
+    return contract.model_validate(happening.came["output"] if happening and happening.came else {})
+
+
+def _calls(happenings: Sequence[Happening], name: str) -> list[Happening]:
+    return [happening for happening in happenings if happening.kind == "call" and happening.name == name]
+
+
+def _last(happenings: Sequence[Happening], name: str) -> Happening | None:
+    """Return the last call of an activity that has ended well."""
+    return next((call for call in reversed(_calls(happenings, name)) if call.came), None)
+
+
+def _said(happenings: Sequence[Happening]) -> tuple[Handled, ...]:
+    """Return the feedback of a run that has no result yet."""
+    heard = [h for h in happenings if h.kind == "heard" and h.name == "feedback"]
+    words = [
+        (Feedback(text=h.given) if isinstance(h.given, str) else Feedback.model_validate(h.given), h.at) for h in heard
+    ]
+    return tuple(Handled(text=said.text, topic=said.topic, at=at) for said, at in words)
+
+
+def _cycles(happenings: Sequence[Happening], gains: Sequence[float]) -> Iterator[TracedCycle]:
+    """Yield the cycles; each begins with the first question to its planner."""
+    starts = [n for n, h in enumerate(happenings) if h.kind == "call" and h.name == "planner"]
+    parts = [happenings[start:end] for start, end in pairwise([*starts, len(happenings)])]
+    asked = [_input(part[0], _PlannerAsked) for part in parts]
+    later = [*asked[1:], None]
+    for number, group in groupby(range(len(parts)), key=lambda n: asked[n].cycle):
+        members = list(group)
+        within = [happening for n in members for happening in parts[n]]
+        analysis = _last(within, "analyze")
+        judged = Analysis.model_validate(analysis.came) if analysis else None
+        plans = [_plan(parts[n], asked[n], later[n], judged) for n in members]
+        following = later[members[-1]]
+        known = gains[number - 1] if len(gains) >= number else following.gain if following else None
+        yield _cycle(number, within, plans, judged, known)
+
+
+def _cycle(
+    number: int,
+    happenings: Sequence[Happening],
+    plans: Sequence[TracedPlan],
+    judged: Analysis | None,
+    gain: float | None,
+) -> TracedCycle:
+    written = [h for h in happenings if h.name != "synthesizer" or not _input(h, _SynthesizerAsked).resolve]
+    synthesis = _output(_last(written, "synthesizer"), SynthesisDraft)
+    reflected, decider = _last(written, "synthesis_reflector"), _last(written, "decider")
+    gains = _input(decider, _DeciderAsked).gains if decider else ()
+    decided = _output(decider, _Decided)
+    decision = TracedDecision(
+        goes_on=decided.needs_more_research, reasoning=decided.reasoning, key_factors=decided.key_factors
+    )
+    return TracedCycle(
+        number=number,
+        plans=tuple(plans),
+        accepted=judged.accepted if judged else (),
+        coverage=_coverage(happenings),
+        gain=gain if gain is not None else gains[-1] if gains else None,
+        offered=tuple(topic.heading for topic in _output(_last(written, "topic_namer"), _Named).topics),
+        situation=synthesis.situation.text,
+        complication=synthesis.complication.text,
+        reflection=_output(reflected, Reflection) if reflected else None,
+        decision=decision if decider else None,
+        failures=tuple(f"{h.name}: {h.failure}" for h in happenings if h.kind == "call" and h.failure),
+    )
+
+
+def _coverage(happenings: Sequence[Happening]) -> dict[str, float]:
+    """Return what was reported of the topics after a cycle's findings were judged."""
+    analyzed = False
+    coverage: dict[str, float] = {}
+    for happening in happenings:
+        analyzed = analyzed or happening.name == "analyze"
+        if analyzed and happening.kind == "told" and happening.name == "progressed":
+            update = ProgressUpdate.model_validate(happening.given)
+            coverage = {topic.topic: topic.coverage for topic in update.topics} or coverage
+    return coverage
+
+
+def _plan(
+    part: Sequence[Happening], asked: _PlannerAsked, then: _PlannerAsked | None, judged: Analysis | None
+) -> TracedPlan:
+    """Tell what the planner said, and what was made of it; `then` is what it was told the next time."""
+    planner = part[0]
+    said = _output(planner, _Planned)
+    before = [topic.heading for topic in asked.outline]
+    after = _outline_after(part, then)
+    tasks = tuple(_task(h, judged) for h in part if h.kind == "child" and h.name == "SubagentWorkflow")
+    return TracedPlan(
+        at=planner.at,
+        heard=asked.feedback,
+        critique=said.critique,
+        thought=said.thought,
+        actions=said.plan,
+        refused=then.refused if then else (),
+        left=_left(said.plan, tasks) if after is not None else (),
+        added=tuple(heading for heading in after or () if heading not in before),
+        dropped=tuple(heading for heading in before if after is not None and heading not in after),
+        tasks=tasks,
+        failure=planner.failure,
+    )
+
+
+def _left(actions: Sequence[PlannedAction], tasks: Sequence[TracedTask]) -> tuple[str, ...]:
+    """Return the queries of a plan that no task has; a long one was shortened for its task."""
+    made = [task.queries[0].query.rstrip("…") for task in tasks]
+    wanted = [" ".join(action.query.split()) for action in actions if action.action in ("SEARCH", "READ")]
+    return tuple(query for query in wanted if not any(query.startswith(known) for known in made))
+
+
+def _outline_after(part: Sequence[Happening], then: _PlannerAsked | None) -> list[str] | None:
+    """Return the outline with which the research went on; None where it has not yet."""
+    analyses = _calls(part, "analyze")
+    if analyses:
+        return [aim.topic.heading for aim in AnalysisRequest.model_validate(analyses[0].given).aims]
+    return [topic.heading for topic in then.outline] if then else None
+
+
+def _task(child: Happening, judged: Analysis | None) -> TracedTask:
+    request = SubagentRequest.model_validate(child.given)
+    result = SubagentResult.model_validate(child.came) if child.came else SubagentResult(step=request.step.id)
+    found = Counter(candidate.query for candidate in result.candidates)
+    lost = bool(child.failure) or (child.over and not result.candidates)
+    return TracedTask(
+        topic=request.step.topic,
+        strategy=request.strategy,
+        expected=request.step.expected,
+        reading=request.step.reads is not None,
+        status="failed" if lost else "completed" if child.over else "in_progress",
+        note=child.failure or ("nothing was found" if lost else ""),
+        queries=tuple(
+            _query(query, found[query], judged) for query in dict.fromkeys((request.step.query, *result.queries))
+        ),
+    )
+
+
+def _query(query: str, found: int, judged: Analysis | None) -> TracedQuery:
+    if judged is None:
+        return TracedQuery(query=query, found=found)
+    accepted = sum(finding.query == query for finding in judged.accepted)
+    no = next((rejection for rejection in judged.rejected if rejection.query == query), Rejection(query=query))
+    return TracedQuery(
+        query=query,
+        found=found,
+        judged=True,
+        accepted=accepted,
+        irrelevant=no.irrelevant,
+        known=no.known,
+        elsewhere=max(0, found - accepted - no.irrelevant - no.known),
+    )
+
+
+def _reviews(section: History) -> tuple[TracedReview, ...]:
+    reviewed = [_output(call, _Reviewed) for call in _calls(section.happenings, "section_reviewer") if call.came]
+    return tuple(TracedReview(action=r.action, critique=r.critique, query=r.query) for r in reviewed)
+
+
+def _sections(
+    happenings: Sequence[Happening], reviews: Mapping[str, tuple[TracedReview, ...]]
+) -> Iterator[TracedSection]:
+    """Yield every section that was begun; a generation begins where the research reports its number."""
+    generation = 1
+    for happening in happenings:
+        if happening.kind == "told" and happening.name == "progressed":
+            generation = ProgressUpdate.model_validate(happening.given).revision or generation
+        elif happening.kind == "child" and happening.name == "SectionWorkflow":
+            yield _section(happening, generation, reviews.get(happening.workflow, ()))
+
+
+def _section(child: Happening, generation: int, reviews: tuple[TracedReview, ...]) -> TracedSection:
+    request = SectionRequest.model_validate(child.given)
+    begun = TracedSection(
+        topic=request.topic.heading,
+        generation=generation,
+        critiques=tuple(critique.critique for critique in request.critiques),
+        reviews=reviews,
+    )
+    if not child.came:
+        lost = {"status": "failed", "note": child.failure} if child.over else {}
+        return begun.model_copy(update=lost)
+    result = SectionResult.model_validate(child.came)
+    cited = {citation.source for claim in result.draft.claims for citation in claim.citations}
+    return begun.model_copy(
+        update={
+            "status": result.phase,
+            "claims": len(result.draft.claims),
+            "sources": len(cited),
+            "coverage": result.coverage,
+            "note": result.note,
+        }
+    )
+
+
+def _reflections(happenings: Sequence[Happening]) -> Iterator[TracedReflection]:
+    for generation, call in enumerate(_calls(happenings, "report_reflector"), 1):
+        seen = _output(call, _ReportSeen)
+        yield TracedReflection(
+            generation=generation,
+            critiques=tuple(
+                Critique(topic=c.topic or None, critique=c.critique, query=c.query) for c in seen.critiques
+            ),
+            further_considerations=seen.further_considerations,
+        )
