@@ -68,7 +68,7 @@ def now() -> str:
 
 def corpora(store: Store) -> dict[str, CorpusRecord]:
     """Return all corpora by name, in alphabetical order."""
-    rows = store.rows(CORPORA, CORPORA_SCHEMA.names).to_pylist()
+    rows = store.all_rows(CORPORA, CORPORA_SCHEMA.names).to_pylist()
     return {row["corpus"]: CorpusRecord(**row) for row in sorted(rows, key=lambda row: str(row["corpus"]))}
 
 

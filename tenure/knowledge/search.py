@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tenure.algorithms.passages import Encoder, Vectors
 from tenure.algorithms.rrf import fuse
@@ -107,18 +108,20 @@ class _Legs:
 
     @property
     def _where(self) -> str:
-        corpora = f"corpus IN {quoted(tuple(dict.fromkeys(self.request.corpora)))}"
+        # No condition where it would keep every chunk: the database would look at all of them to find that out.
+        every = catalogue.corpora(self.store).keys() <= set(self.request.corpora)
+        corpora = "" if every else f"corpus IN {quoted(tuple(dict.fromkeys(self.request.corpora)))}"
         sources = f"source_id IN {quoted(self.request.sources)}" if self.request.sources else ""
         return " AND ".join(filter(None, (corpora, sources, condition(self.request.filters))))
 
     def dense(self) -> dict[int, _Hit]:
         """Return the nearest chunks by rank."""
-        hits = self._hits(self.store.nearest(self.table, _COLUMNS, self.vector, self._where, self.depth))
+        hits = self._hits(self._own(self.store.nearest(self.table, _COLUMNS, self.vector, self._where, self.depth)))
         return self._ranked(hits, [hit.similarity for hit in hits])
 
     def sparse(self) -> dict[int, _Hit]:
         """Return the chunks with the best words by rank."""
-        rows = self.store.matching(self.table, _COLUMNS, self.request.query, self._where, self.depth)
+        rows = self._own(self.store.matching(self.table, _COLUMNS, self.request.query, self._where, self.depth))
         return self._ranked(self._hits(rows), rows["_score"].to_pylist())
 
     def _hits(self, rows: pa.Table) -> list[_Hit]:
@@ -126,6 +129,10 @@ class _Legs:
         columns = (rows[name].to_pylist() for name in ("id", "source_id", "corpus"))
         similar = (vectors @ self.vector).tolist()
         return [_Hit(chunk, source, sim, corpus) for chunk, source, corpus, sim in zip(*columns, similar, strict=True)]
+
+    def _own(self, rows: pa.Table) -> pa.Table:
+        """Leave out the chunks of a corpus that came into being this moment."""
+        return rows.filter(pc.is_in(rows["corpus"], pa.array(self.request.corpora)))
 
     def _ranked(self, hits: Sequence[_Hit], scores: Iterable[float]) -> dict[int, _Hit]:
         order = sorted(zip(hits, scores, strict=True), key=lambda pair: (-pair[1], pair[0].chunk))

@@ -35,9 +35,10 @@ KEEP_VERSIONS = timedelta(days=2)
 _ALL_VERSIONS = timedelta(days=36_500)
 _ATTEMPTS = 40
 _IN_LIST = 500
-_REFINE = 10
-"""So many times the wanted rows are compared by their full vectors (DESIGN §6)."""
-_PROBES = 24
+_CANDIDATES = 200
+_REFINE = 3
+"""At least so many rows, and so many for each wanted one, are compared by their full vectors (DESIGN §6)."""
+_PROBES = 20
 """Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
 _ADDED = {"author", "published", "suffix"}
 """Columns of text that tables of older versions lack; they stay empty until their files are read anew."""
@@ -77,6 +78,7 @@ class Store:
         self._vector_index = vector_index
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
+        self._small: dict[str, tuple[int, pa.Table]] = {}
         # Interval 0: every read sees what other processes committed before it.
         self._db = lancedb.connect(uri, read_consistency_interval=timedelta(0))
 
@@ -126,6 +128,17 @@ class Store:
         with self._readable(name):
             return (query.where(where) if where else query).limit(None).to_arrow()
 
+    def all_rows(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Return all rows of a small table, read anew only when somebody has written to it."""
+        table = self.table(name)
+        with self._readable(name):
+            version = table.version
+        known, rows = self._small.get(name, (0, None))
+        if rows is None or known != version:
+            rows = self.rows(name, columns)
+            self._small[name] = (version, rows)
+        return rows
+
     def rows_in(self, name: str, columns: Sequence[str], column: str, values: Sequence[str]) -> pa.Table:
         """Return the rows whose `column` is one of the values, however many these are."""
         parts = [self.rows(name, columns, f"{column} IN {quoted(part)}") for part in _parts(values)]
@@ -135,12 +148,14 @@ class Store:
     def nearest(self, name: str, columns: Sequence[str], vector: Vectors, where: str, limit: int) -> pa.Table:
         """Return the rows with the vectors most like `vector`, and their `_distance`."""
         query = cast(LanceVectorQueryBuilder, self.table(name).search(vector, vector_column_name="vector"))
-        query = query.distance_type("cosine").where(where, prefilter=True).limit(limit)
+        query = query.distance_type("cosine").limit(limit)
+        query = query.where(where, prefilter=True) if where else query
         # No most probes: where a filter leaves few rows, they are looked for in all partitions.
         query = query.minimum_nprobes(_PROBES).maximum_nprobes(0)
         with self._readable(name):
             # Without an index the factor has no effect; with it, quantised distances only pick the candidates.
-            return query.refine_factor(_REFINE).select([*columns, "_distance"]).to_arrow()
+            refine = max(_REFINE, -(-_CANDIDATES // limit))
+            return query.refine_factor(refine).select([*columns, "_distance"]).to_arrow()
 
     def matching(self, name: str, columns: Sequence[str], words: str, where: str, limit: int) -> pa.Table:
         """Return the rows whose text has the words, best first, and their `_score`.
@@ -150,7 +165,8 @@ class Store:
         query = self.table(name).search(_full_text(words), query_type="fts", fts_columns="search_text")
         with self._readable(name):
             # Selecting `_score` by name keeps the database from warning about it.
-            return query.where(where, prefilter=True).limit(limit).select([*columns, "_score"]).to_arrow()
+            query = query.where(where, prefilter=True) if where else query
+            return query.limit(limit).select([*columns, "_score"]).to_arrow()
 
     def count(self, name: str, where: str | None = None) -> int:
         """Count the rows that meet the condition."""

@@ -231,3 +231,15 @@ def test_an_index_without_word_places_is_built_anew(phrases: Path, uri: str) -> 
     assert store.refresh_indexes(chunks_table(256)) == 1
     assert store.refresh_indexes(chunks_table(256)) == 0
     assert store.matching(chunks_table(256), ["id"], '"quick brown fox"', "corpus = 'c'", 5).num_rows == 1
+
+
+def test_a_small_table_is_read_anew_when_somebody_wrote_to_it(uri: str) -> None:
+    """What is kept of a small table is as new as the table, whoever wrote to it."""
+    reader, writer = Store(uri), Store(uri)
+    seen = []
+    for n in range(3):
+        rows = [{"key": str(n), "model": "m", "vector": [1.0]}]
+        writer.merge(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
+        seen += [reader.all_rows(CACHE, ["key"]).num_rows for _ in range(2)]
+
+    assert seen == [1, 1, 2, 2, 3, 3]
