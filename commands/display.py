@@ -204,16 +204,37 @@ def _new_troubles(before: tuple[Trouble, ...], now: tuple[Trouble, ...]) -> Iter
 
 def _progress_changes(old: Progress | None, now: Progress) -> Iterator[str]:
     """Yield a line for everything that is new in a run's own answer."""
-    if old is None or (old.phase, old.status, old.revision) != (now.phase, now.status, now.revision):
+    if old is None or _step(old) != _step(now):
         yield _headline(now)
-    known = {topic.topic: topic for topic in old.topics} if old else {}
-    for topic in now.topics:
-        if topic.topic not in known or known[topic.topic].phase != topic.phase:
-            yield _topic_line(topic)
+    if now.phase == "research":
+        yield from _coverage_changes(old, now)
+    else:
+        yield from _topic_changes(old, now)
     for handled in now.feedback[len(old.feedback) if old else 0 :]:
         yield f"feedback received: {one_line(handled.text, 100)}"
     if now.last and (old is None or old.last != now.last):
         yield one_line(now.last, 160)
+
+
+def _step(progress: Progress) -> tuple[str, str, int, int]:
+    """Return what is worth a new headline."""
+    return progress.phase, progress.status, progress.cycle, progress.revision
+
+
+def _topic_changes(old: Progress | None, now: Progress) -> Iterator[str]:
+    """Yield a line for every topic that is in another state; one that waits for its turn needs none."""
+    known = {topic.topic: topic.phase for topic in old.topics} if old else {}
+    for topic in now.topics:
+        if known.get(topic.topic) != topic.phase and topic.phase != "waiting":
+            yield _topic_line(topic)
+
+
+def _coverage_changes(old: Progress | None, now: Progress) -> Iterator[str]:
+    """Yield how far the topics are covered, where that is news."""
+    shares = [f"{one_line(topic.topic, 60)} {topic.coverage:.0%}" for topic in now.topics]
+    before = [f"{one_line(topic.topic, 60)} {topic.coverage:.0%}" for topic in old.topics] if old else []
+    if shares and shares != before:
+        yield f"covered: {' · '.join(shares)}"
 
 
 def _parts(snapshot: Snapshot) -> Iterator[RenderableType]:
@@ -278,6 +299,8 @@ def _topic_line(topic: TopicProgress) -> str:
 def _headline(progress: Progress) -> str:
     """Say in one line what a run does."""
     words = _PHASES[progress.phase]
+    if progress.phase == "research" and progress.cycle:
+        words += f", cycle {progress.cycle}"
     if progress.status == "paused":
         words = f"paused while {words}"
     elif progress.status != "running":

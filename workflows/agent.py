@@ -109,7 +109,7 @@ class AgentWorkflow(Steered):
     @workflow.signal
     async def progressed(self, update: ProgressUpdate) -> None:
         """Take in what a part of the run reports; not for people."""
-        topics = {topic.topic: topic for topic in self.progress_now.topics}
+        topics = {} if update.outline else {topic.topic: topic for topic in self.progress_now.topics}
         topics.update({topic.topic: topic for topic in update.topics})
         if update.usage is not None:
             self.accounts[update.reporter] = update.usage
@@ -117,6 +117,7 @@ class AgentWorkflow(Steered):
             self.account = self.account.settled(update.reporter, self.accounts[update.reporter])
         self._show(
             phase=update.phase,
+            cycle=update.cycle,
             revision=update.revision,
             topics=tuple(topics.values()),
             last=update.last or None,

@@ -139,7 +139,7 @@ class SpiralWorkflow(Steered):
 
     async def _plan(self) -> Admitted:
         """Let the planner criticise and propose; return what of it is carried out."""
-        await self._tell(f"planning cycle {self.state.cycle}")
+        await self._tell("planning what to look for")
         state, heard = self.state, len(self.wishes)
         talk = self._talk(PLANNER)
         planned = await self.calls.role(
@@ -178,7 +178,7 @@ class SpiralWorkflow(Steered):
         found: list[Candidate] = []
         steps = tuple(plan.steps)
         while begin := () if self.finishing else ready(steps):
-            await self._tell(f"cycle {self.state.cycle}: {len(begin)} task{'' if len(begin) == 1 else 's'}")
+            await self._tell(f"looking for {', '.join(f'“{step.query[:80]}”' for step in begin)}")
             results = await asyncio.gather(*(self._task(step) for step in begin))
             done = {step.id: step for step, _ in results}
             steps = settled(done.get(step.id, step) for step in steps)
@@ -325,7 +325,7 @@ class SpiralWorkflow(Steered):
             await self._write(talk, len(self.state.numbered), resolve=False)
 
     async def _write(self, talk: Talk, known: int, *, resolve: bool) -> None:
-        await self._tell("writing the resolution" if resolve else f"cycle {self.state.cycle}: synthesis")
+        await self._tell("concluding what follows" if resolve else "drawing together what was found")
         heard = len(self.wishes)
         synthesis = await self.calls.role(
             RoleActivities.synthesizer,
@@ -431,7 +431,9 @@ class SpiralWorkflow(Steered):
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,
                 phase="research",
+                cycle=self.state.cycle,
                 topics=topics,
+                outline=True,
                 usage=self.calls.usage,
                 last=last,
                 ended=ended,

@@ -234,8 +234,13 @@ def told(lines: Sequence[str], line: str) -> tuple[str, ...]:
 
 
 def in_words(state: SpiralState) -> str:
-    """Return how the last cycle went, in one line."""
+    """Return what the last cycle brought, in one line."""
     covered = [aim.coverage for aim in state.aims]
     mean = sum(covered) / len(covered) if covered else 0.0
     gain = state.gains[-1] if state.gains else 0.0
-    return f"cycle {state.cycle}: coverage {mean:.2f}, gain {gain:.2f} ({trend(state.gains)})"
+    new = sum(query.accepted for query in state.executed if query.cycle == state.cycle)
+    passages = f"{new} new passage{'' if new == 1 else 's'}"
+    return (
+        f"cycle {state.cycle} brought {passages}: coverage {mean:.0%} on average, "
+        f"information gain {gain:.2f} ({trend(state.gains).lower()})"
+    )

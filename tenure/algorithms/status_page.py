@@ -9,7 +9,8 @@ _MARKUP = re.compile(r"([\\`*_\[\]>|#!~])")
 
 def status_page(progress: Progress) -> str:
     """Return the run's live status: where it is, a table of its topics, what people said."""
-    lines = [f"**{progress.status}** · {progress.phase} · generation {progress.revision}"]
+    where = f"cycle {progress.cycle}" if progress.phase == "research" else f"generation {progress.revision}"
+    lines = [f"**{progress.status}** · {progress.phase} · {where}"]
     if progress.last:
         lines += ["", _cell(progress.last)]
     if progress.topics:

@@ -192,10 +192,14 @@ class ProgressUpdate(Contract):
     """Workflow id of the child; its usage replaces what it reported before."""
     phase: Phase | None = None
     """What the run is doing."""
+    cycle: int | None = None
+    """The cycle of research."""
     revision: int | None = None
     """R_n."""
     topics: tuple[TopicProgress, ...] = ()
     """Topics whose state changed."""
+    outline: bool = False
+    """Whether these are all topics there are, since the outline may have changed."""
     usage: Usage | None = None
     """All the child has used so far, its children not included."""
     last: str = ""

@@ -224,6 +224,8 @@ class Progress(Contract):
     """What is being done."""
     status: Status = "running"
     """How it stands."""
+    cycle: int = 0
+    """Cycles of research begun."""
     revision: int = 0
     """R_n: generations of the report so far."""
     topics: tuple[TopicProgress, ...] = ()

@@ -56,6 +56,11 @@ def test_a_page_of_a_run_that_has_just_begun_is_short() -> None:
     ]
 
 
+def test_a_page_of_the_research_names_its_cycle() -> None:
+    """While there is no report, the cycle stands in the place of its generation."""
+    assert status_page(progress(phase="research", cycle=2)).startswith("**running** · research · cycle 2\n")
+
+
 def test_a_failure_is_named() -> None:
     """The error of a failed run stands on the page."""
     assert "**Failed:** no space left" in status_page(progress(status="failed", error="no\nspace left"))

@@ -193,3 +193,41 @@ def test_live_display_prints_words_above_the_table() -> None:
         display.say("no worker polls")
 
     assert "no worker polls" in file.getvalue()
+
+
+RESEARCHING = Progress(
+    id=RunId("r"),
+    question="Why?",
+    phase="research",
+    cycle=1,
+    topics=(TopicProgress(topic="Causes", phase="retrieving"), TopicProgress(topic="Effects", phase="retrieving")),
+    last="planning what to look for",
+)
+
+
+def test_research_shows_its_cycle_and_how_far_the_topics_are_covered() -> None:
+    """A cycle has one headline, and one line for the coverage of all topics whenever it has changed."""
+    covered = tuple(topic.model_copy(update={"coverage": 0.5, "sources": 2}) for topic in RESEARCHING.topics)
+    found = RESEARCHING.model_copy(update={"topics": covered, "last": "cycle 1 brought 4 new passages"})
+    second = found.model_copy(update={"cycle": 2, "last": "planning what to look for"})
+
+    assert list(changes(Snapshot(), Snapshot(RESEARCHING))) == [
+        "researching, cycle 1",
+        "covered: Causes 0% · Effects 0%",
+        "planning what to look for",
+    ]
+    assert list(changes(Snapshot(RESEARCHING), Snapshot(found))) == [
+        "covered: Causes 50% · Effects 50%",
+        "cycle 1 brought 4 new passages",
+    ]
+    assert list(changes(Snapshot(found), Snapshot(second))) == ["researching, cycle 2", "planning what to look for"]
+    assert "researching, cycle 1" in drawn(Snapshot(found))
+    assert "50%" in drawn(Snapshot(found))
+
+
+def test_a_topic_that_waits_for_its_turn_is_no_news() -> None:
+    """Between research and writing the topics wait, which needs no line."""
+    waiting = (TopicProgress(topic="Causes"), TopicProgress(topic="Effects"))
+    writing = RESEARCHING.model_copy(update={"phase": "write", "revision": 1, "topics": waiting, "last": ""})
+
+    assert list(changes(Snapshot(RESEARCHING), Snapshot(writing))) == ["writing sections (revision 1)"]

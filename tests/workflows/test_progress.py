@@ -1,0 +1,26 @@
+"""What a run says of its research while and after it is done."""
+
+from tenure.contracts.run import Limits, RunRequest
+from tests.conftest import Serving
+from tests.worlds import ENOUGH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
+from workflows.agent import AgentWorkflow
+
+MORE = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
+WINE = {"query": "How is wine made?", "target_outline_topic": "Wine"}
+
+
+async def test_progress_has_the_cycle_and_the_topics_of_the_present_outline(serving: Serving) -> None:
+    """Cycles are counted, and a topic that was added and given up again is no longer among the topics."""
+    planner = in_turn(
+        plans({"action": "ADD_TO_OUTLINE", **WINE}, search("How long does the dough rise?")),
+        plans({"action": "DROP_TOPIC", **WINE}, search("What does mould need?", "Cheese")),
+    )
+    chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
+    limits = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=0)
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(RunRequest(question="What of bread and cheese?", corpora=("kitchen",), limits=limits))
+        result = await run.result()
+        progress = await run.query(AgentWorkflow.progress)
+
+    assert progress.cycle == len(result.information_gain) == 2
+    assert [topic.topic for topic in progress.topics] == ["Bread", "Cheese"]
