@@ -25,6 +25,7 @@ from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
+from activities.tables import TableActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
 from tenure.knowledge.base import KnowledgeBase
@@ -34,6 +35,7 @@ from tenure.models.chat import ChatModel
 from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
 from tenure.settings import Settings, fault
+from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
 from workflows.corpus import CorpusWorkflow
 from workflows.ingest import IngestWorkflow
@@ -41,6 +43,7 @@ from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
 from workflows.research import ResearchWorkflow
 from workflows.section import SectionWorkflow
 from workflows.spiral import SpiralWorkflow
+from workflows.sql import SqlWorkflow
 from workflows.subagent import SubagentWorkflow
 
 WORKFLOWS = [
@@ -51,6 +54,7 @@ WORKFLOWS = [
     SectionWorkflow,
     IngestWorkflow,
     CorpusWorkflow,
+    SqlWorkflow,
 ]
 """Every workflow; they run on the queue of workflows and cheap activities."""
 
@@ -76,14 +80,22 @@ def runner() -> SandboxedWorkflowRunner:
 def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[str, list[Callable[..., Any]]]:
     """Return every activity, by the queue that serves it."""
     roles = RoleActivities(chat, knowledge)
-    reading = KnowledgeActivities(knowledge)
+    reading, tables = KnowledgeActivities(knowledge), TableActivities(knowledge)
     return {
         TENURE_QUEUE: [ReportActivities(knowledge).assemble],
-        EMBED_QUEUE: [reading.ingest, reading.search, reading.analyze, reading.corpora],
+        EMBED_QUEUE: [
+            reading.ingest,
+            reading.search,
+            reading.analyze,
+            reading.corpora,
+            tables.tables,
+            tables.query,
+        ],
         MODEL_QUEUE: [
             roles.router,
             roles.decomposer,
             roles.question_rewriter,
+            roles.sql_writer,
             roles.outliner,
             roles.hypothetical_document,
             roles.planner,
@@ -112,6 +124,8 @@ def workers(
         settings.chunk_tokens,
         vector_index=settings.vector_index,
         meter=Meter(settings.home.absolute() / "searches.db"),
+        sql=Limits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
+        databases={name: address.get_secret_value() for name, address in settings.databases.items()},
     )
     methods = activity_methods(chat_model(settings), knowledge)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}

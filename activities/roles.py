@@ -35,6 +35,7 @@ from tenure.roles import (
     section_reviewer,
     section_rewriter,
     section_writer,
+    sql_writer,
     synthesis_reflector,
     synthesizer,
     title_writer,
@@ -74,6 +75,11 @@ class RoleActivities:
     ) -> RoleReply[question_rewriter.QuestionRewriterOutput]:
         """Ask a question that points to earlier answers so that it stands alone."""
         return await self._decide(question_rewriter.ROLE, call)
+
+    @activity.defn
+    async def sql_writer(self, call: RoleCall[sql_writer.SqlWriterInput]) -> RoleReply[sql_writer.SqlWriterOutput]:
+        """Turn the question into queries over tables."""
+        return await self._decide(sql_writer.ROLE, call)
 
     @activity.defn
     async def outliner(self, call: RoleCall[outliner.OutlinerInput]) -> RoleReply[outliner.OutlinerOutput]:

@@ -56,6 +56,7 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     start.add_argument(
         "--corpus", action="append", default=[], metavar="NAME", help="read a corpus made before; may be repeated"
     )
+    _add_database(start)
     start.add_argument("--id", type=_text, metavar="ID", help="name of the run (default: made from the question)")
     start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     start.add_argument(
@@ -76,6 +77,13 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--deadline", dest="max_seconds", type=_duration, metavar="30m", help="when to write up what there is: 90s, 2h"
     )
     _add_output(start)
+
+
+def _add_database(command: argparse.ArgumentParser) -> None:
+    """Add which databases are asked."""
+    command.add_argument(
+        "--database", action="append", default=[], metavar="NAME", help="ask this database; may be repeated"
+    )
 
 
 def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -113,6 +121,11 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
     ingest = _add(commands, "ingest", "commands.corpora:ingest", "read documents into a corpus")
     ingest.add_argument("paths", nargs="+", metavar="PATH")
     ingest.add_argument("--corpus", metavar="NAME", help="name of the corpus (default: made from the paths)")
+    sql = _add(commands, "sql", "commands.sql:sql", "run SQL over tables in documents and databases")
+    sql.add_argument("sql", type=_text, metavar="SELECT")
+    sql.add_argument("--docs", action="append", default=[], metavar="PATH", help="tables of this file or folder")
+    sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of a corpus made before")
+    _add_database(sql)
     corpus = _add(commands, "corpus", "commands.corpora:corpus", "list, measure or drop corpora")
     corpus.add_argument("action", choices=["list", "stats", "drop"])
     corpus.add_argument("name", nargs="?", metavar="NAME")

@@ -18,6 +18,7 @@ from workflows.search_attributes import ALL
 AGENT_WORKFLOW = "AgentWorkflow"
 INGEST_WORKFLOW = "IngestWorkflow"
 CORPUS_WORKFLOW = "CorpusWorkflow"
+SQL_WORKFLOW = "SqlWorkflow"
 
 QUERY_TIMEOUT = timedelta(seconds=10)
 """How long a query waits for a worker; a worker that is starting needs some seconds."""

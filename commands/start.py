@@ -23,6 +23,7 @@ from tenure.contracts.budget import Price
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.tables import database_corpus
 from tenure.prices import PricesError, dearest, load_prices, unpriced
 from tenure.settings import Settings
 from workflows.queues import TENURE_QUEUE
@@ -50,15 +51,17 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
     if arguments.docs:
         paths = existing(arguments.docs)
         ingest.append(IngestRequest(corpus=corpus_of(paths), paths=tuple(str(path) for path in paths)))
-    if DEFAULT_CORPUS in named or not (arguments.docs or named):
+    databases = tuple(dict.fromkeys(arguments.database))
+    if DEFAULT_CORPUS in named or not (arguments.docs or named or databases):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(manual()),)))
-    corpora = dict.fromkeys((*(one.corpus for one in ingest), *named))
+    corpora = dict.fromkeys((*(one.corpus for one in ingest), *named, *map(database_corpus, databases)))
     try:
         return RunRequest(
             question=arguments.question.strip(),
             mode=arguments.mode,
             ingest=tuple(ingest),
             corpora=tuple(corpora),
+            databases=databases,
             limits=_limits(arguments, settings),
         )
     except ValidationError as error:

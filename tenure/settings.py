@@ -7,9 +7,18 @@ All names carry the prefix `TENURE_`, except the two that every OpenAI-compatibl
 import base64
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from tenure.contracts.calls import LONGEST_ANSWER
@@ -137,6 +146,15 @@ class Settings(BaseSettings):
     """Seconds that calls under way and the writing up may take beyond that, before the offline twins take over."""
     chunk_tokens: int = Field(default=200, ge=32, le=250)
     """Target length of a chunk in tokens of the embedding model; the embedded model reads at most 256."""
+
+    sql_seconds: float = Field(default=20.0, gt=0, le=600)
+    """Seconds that one query over tables may take."""
+    sql_rows: int = Field(default=200, ge=1, le=5000)
+    """Rows of a query's result that are kept."""
+    sql_memory_mb: int = Field(default=1024, ge=64, le=1_000_000)
+    """Megabytes of memory that one query may use."""
+    databases: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")], SecretStr] = {}
+    """Addresses of PostgreSQL databases that may be asked, by name; a user that may only read is enough."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """How much the worker writes into its log."""

@@ -51,6 +51,11 @@ GROUPS: Final = {
             *("max_seconds", "grace_seconds"),
         ),
     ),
+    "Tables and databases": (
+        "Queries over tables run in a process of their own, within these limits. Databases are named here once, so "
+        "that no address and no password ever travels with a run.",
+        ("sql_seconds", "sql_rows", "sql_memory_mb", "databases"),
+    ),
     "Chunks of documents": (
         "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
         "cut anew the next time.",
@@ -120,8 +125,8 @@ _KINDS: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
     ((int,), "whole number"),
     ((float,), "number"),
     ((Path,), "path"),
-    ((SecretStr,), "secret text"),
     ((dict,), "JSON object"),
+    ((SecretStr,), "secret text"),
     ((str,), "text"),
 )
 

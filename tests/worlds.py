@@ -22,6 +22,7 @@ from tenure.contracts.calls import Turn
 from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest, StoreStats
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
+from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge.errors import InvalidSearch
 from tenure.models.chat import Ask, Completion, InFlight, Spent
 from tenure.roles.base import Message, Tier
@@ -146,6 +147,12 @@ class MemoryKnowledge:
     def stats(self) -> StoreStats:
         return StoreStats()
 
+    def tables(self, request: TablesRequest) -> TablesReply:
+        return TablesReply()
+
+    def query(self, request: QueryRequest) -> QueryReply:
+        return QueryReply(problem="there are no tables here")
+
     def drop(self, corpus: str) -> bool:
         return False
 
@@ -265,6 +272,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "router": says(route),
         "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
         "question_rewriter": says({"question": "What is made of rye?"}),
+        "sql_writer": says({"queries": []}),
         "outliner": says(outline),
         "planner": says(FINISH),
         "query_refiner": says({"complete": True, "query": ""}),

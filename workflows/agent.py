@@ -66,6 +66,7 @@ class AgentWorkflow(Steered):
         self.main: asyncio.Task[ReportDraft] | None = None
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
+        self.results: tuple[PassageRef, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
         self.draft: ReportDraft | None = None
         self.notes: list[str] = []
@@ -165,7 +166,8 @@ class AgentWorkflow(Steered):
         """Go through the nodes of document 000: retrieve, route, then the path of the mode."""
         await self._ingest()
         self._show(phase="retrieve")
-        self.evidence = await self.calls.search(
+        self.results = await self.calls.structured(self.request.question, self.request.corpora, self.request.databases)
+        found = await self.calls.search(
             SearchRequest(
                 query=self.request.question,
                 corpora=self.request.corpora,
@@ -175,6 +177,7 @@ class AgentWorkflow(Steered):
             self.request.limits.min_relevance,
             summary=self.request.question,
         )
+        self.evidence = tuple({passage.chunk: passage for passage in (*self.results, *found)}.values())
         self._show(phase="route", last=f"{len(self.evidence)} passages found on the question")
         mode = await self._route()
         self._show(mode=mode)
@@ -268,6 +271,7 @@ class AgentWorkflow(Steered):
                 complexity=self.complexity or "moderate",
                 query_type=self.query_type,
                 evidence=self.evidence,
+                results=self.results,
                 feedback=tuple(self.wishes),
                 stance=stance,
             ),

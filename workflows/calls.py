@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from activities.roles import RoleActivities
+    from activities.tables import TableActivities
     from tenure.algorithms import budget
     from tenure.algorithms.acceptance import evidence
     from tenure.algorithms.ledger import counted, searched
@@ -36,6 +37,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.result import Result
     from tenure.contracts.run import Degraded, Limits, Usage
     from tenure.contracts.spiral import Analysis, AnalysisRequest
+    from tenure.contracts.tables import FailedQuery, QueryReply, QueryRequest, TablesReply, TablesRequest
+    from tenure.roles.sql_writer import SqlWriterInput, WrittenQuery
 
 # Annotations with generic models are quoted: pydantic would make a class of each for every workflow that starts.
 I = TypeVar("I", bound="BaseModel")  # noqa: E741 - I in, O out
@@ -55,6 +58,9 @@ It is long, since a dead worker is noticed by its silence."""
 
 MODEL_BUDGETS = ("tokens", "money", "calls")
 """Budgets of the model alone: when one is used up, the twins go on."""
+
+MENDED = 2
+"""How often queries that brought nothing are written anew."""
 
 SILENCE = timedelta(seconds=10)
 """Time without a heartbeat after which a worker counts as dead and the call is given to another."""
@@ -204,6 +210,51 @@ class Calls:
             summary=summary[:200],
         )
 
+    async def structured(
+        self, question: str, corpora: tuple[str, ...], databases: tuple[str, ...]
+    ) -> tuple[PassageRef, ...]:
+        """Ask the tables of corpora and databases, if there are any; return what the queries brought."""
+        await self._steered.ready()
+        there: TablesReply = await workflow.execute_activity_method(
+            TableActivities.tables,
+            TablesRequest(question=question, corpora=corpora, databases=databases),
+            task_queue=EMBED_QUEUE,
+            start_to_close_timeout=timedelta(hours=1),
+            schedule_to_close_timeout=timedelta(hours=2),
+            heartbeat_timeout=SILENCE,
+            retry_policy=PATIENCE,
+            summary="which tables there are",
+        )
+        found: list[PassageRef] = []
+        failed: tuple[FailedQuery, ...] = ()
+        for _ in range(1 + MENDED if there.tables else 0):
+            written = await self.role(
+                RoleActivities.sql_writer,
+                SqlWriterInput(question=question, tables=there.tables, failed=failed),
+                summary=question,
+            )
+            replies = [(one, await self._queried(one, question, corpora, databases)) for one in written.queries]
+            found += [passage for _, reply in replies for passage in reply.passages]
+            failed = tuple(FailedQuery(sql=one.sql, problem=r.problem) for one, r in replies if r.problem)
+            if not failed:
+                break
+        return tuple(found)
+
+    async def _queried(
+        self, written: WrittenQuery, question: str, corpora: tuple[str, ...], databases: tuple[str, ...]
+    ) -> QueryReply:
+        """Run a query; one that the budget does not cover brings nothing."""
+        await self._steered.ready()
+        one = Amounts(searches=1)
+        if self._limits.max_searches is not None and await self.purse.take(one, one) is None:
+            return QueryReply()
+        reply = await query(
+            QueryRequest(sql=written.sql, corpora=corpora, databases=databases, title=written.shows, question=question),
+            summary=written.shows,
+        )
+        self.usage = searched(self.usage)
+        return reply
+
     async def ingest(self, request: IngestRequest) -> IngestReport:
         """Bring a corpus up to date."""
         await self._steered.ready()
@@ -221,6 +272,20 @@ class Calls:
             retry_policy=PATIENCE,
             summary="number the sources, check every quote",
         )
+
+
+async def query(request: QueryRequest, summary: str) -> QueryReply:
+    """Run one SELECT."""
+    return await workflow.execute_activity_method(
+        TableActivities.query,
+        request,
+        task_queue=EMBED_QUEUE,
+        start_to_close_timeout=timedelta(minutes=30),
+        schedule_to_close_timeout=timedelta(hours=2),
+        heartbeat_timeout=SILENCE,
+        retry_policy=PATIENCE,
+        summary=summary[:200],
+    )
 
 
 async def ingest(request: IngestRequest) -> IngestReport:

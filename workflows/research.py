@@ -303,6 +303,7 @@ class ResearchWorkflow(Steered):
             evidence=before.evidence if before and draft else self.request.evidence,
             gathered=aim.passages,
             hypothetical=aim.hypothetical,
+            results=self.request.results,
             draft=draft,
             critiques=(*critiques, *(wish for wish in wished if wish.critique not in known)),
             said=manuscript.sentences_beside(topic, self.results) if draft else (),

@@ -38,7 +38,7 @@ class SectionWorkflow(Steered):
         self.request = request
         self.calls = Calls(self, request.limits, by_signal(self, request.run))
         self.draft = request.draft or Draft()
-        self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else ()
+        self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else request.results
         self.taken = [critique.critique for critique in request.critiques if critique.origin == "person"]
         self.reviews: list[str] = []
         self.rounds = 0

@@ -73,6 +73,8 @@ class ResearchRequest(Contract):
     """The kind of answer that is wanted; None where an older worker did not say."""
     evidence: tuple[PassageRef, ...]
     """D: passages for the question as a whole, best first."""
+    results: tuple[PassageRef, ...] = ()
+    """What queries over tables brought; every section knows it, since no search finds it."""
     feedback: tuple[Feedback, ...] = ()
     """What people said before the research began."""
     stance: Stance = Stance()
@@ -100,6 +102,8 @@ class SectionRequest(Contract):
     """Passages that the research before it accepted for the topic."""
     hypothetical: str = ""
     """The imagined passage of the topic; empty where nobody has imagined one yet."""
+    results: tuple[PassageRef, ...] = ()
+    """What queries over tables brought; a new section starts from it."""
     draft: Draft | None = None
     """The draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()

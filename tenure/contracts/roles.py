@@ -6,6 +6,7 @@ RoleName = Literal[
     "router",
     "decomposer",
     "question_rewriter",
+    "sql_writer",
     "outliner",
     "planner",
     "query_refiner",

@@ -95,6 +95,8 @@ class RunRequest(Contract):
     """Corpora to bring up to date first."""
     corpora: tuple[str, ...] = ()
     """Corpora to read."""
+    databases: tuple[str, ...] = ()
+    """Databases to ask, by their names in the settings of the worker."""
     limits: Limits = Limits()
     """Bounds of the run."""
 

@@ -1,7 +1,7 @@
 """The knowledge base: the one class the rest of Tenure deals with."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tenure.algorithms.passages import Passage, Vectors
 from tenure.contracts.base import SourceId
@@ -17,15 +17,18 @@ from tenure.contracts.corpus import (
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
+from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge import catalogue, conversations, findings
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.meter import Meter
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
+from tenure.knowledge.structured import Structured
 from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
 from tenure.models.embedding import EmbeddingModel
 from tenure.roles.base import Message
+from tenure.sources.sql_engine import Limits
 
 
 class KnowledgeBase:
@@ -39,14 +42,29 @@ class KnowledgeBase:
         *,
         vector_index: VectorIndex = "auto",
         meter: Meter | None = None,
+        sql: Limits | None = None,
+        databases: Mapping[str, str] | None = None,
     ) -> None:
-        """Connect to a folder or object store; it is made where there is none. Without a meter nothing is counted."""
+        """Connect to a folder or object store; it is made where there is none.
+
+        Args:
+            uri: where it is.
+            embedding: what makes its vectors.
+            chunk_tokens: target length of a chunk.
+            vector_index: family of the vector index.
+            meter: what counts searches; without one nothing is counted.
+            sql: what a query over tables may use.
+            databases: addresses of PostgreSQL databases that may be asked, by name.
+        """
         self._store = Store(uri, vector_index)
         self._model = embedding
         self._meter = meter
         self._cache = EmbeddingCache(self._store, embedding, meter)
         self._chunk_tokens = chunk_tokens
         self._sentences = SentenceVectors(embedding)
+        self._structured = Structured(
+            self._store, embedding, self._cache, self.encode, chunk_tokens, sql or Limits(), databases or {}
+        )
 
     def ingest(
         self,
@@ -79,6 +97,22 @@ class KnowledgeBase:
         if self._meter:
             self._meter.searched(request.mode, time.perf_counter() - started)
         return reply
+
+    def tables(self, request: TablesRequest) -> TablesReply:
+        """Return the tables that a question may be about.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+        """
+        return self._structured.tables(request)
+
+    def query(self, request: QueryRequest) -> QueryReply:
+        """Run one SELECT over tables; the reply says what is wrong with one that cannot run.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+        """
+        return self._structured.query(request)
 
     def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         """Return the passages behind references, in their order, with their relevance.

@@ -14,7 +14,8 @@ from tenure.contracts.corpus import CorpusStats, IndexStats, TableStats
 from tenure.contracts.evidence import PassageRef
 from tenure.knowledge.errors import UnknownChunk, UnknownCorpus
 from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, SOURCES, chunks_table, is_ours
-from tenure.knowledge.store import Store, TableFigures, literal
+from tenure.knowledge.store import Store, TableFigures, literal, quoted
+from tenure.sources.tables import FORMATS
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def drop_corpus(store: Store, name: str) -> bool:
     """Forget a corpus with all its sources and chunks; tell whether it was there."""
     if name not in corpora(store):
         return False
-    where = f"corpus = {literal(name)}"
+    where = f"corpus IN {quoted([name, results_corpus(name)])}"
     # The corpus itself goes last: an interrupted drop can be repeated.
     for table in (*store.chunk_tables(), SOURCES, CORPORA):
         store.delete(table, where)
@@ -150,6 +151,22 @@ def known_files(store: Store, name: str) -> dict[str, KnownFile]:
     columns = ["uri", "id", "content_hash", "recipe", "size", "mtime_ns"]
     rows = store.rows(SOURCES, columns, f"corpus = {literal(name)}")
     return {uri: KnownFile(*rest) for uri, *rest in zip(*(rows[column].to_pylist() for column in columns), strict=True)}
+
+
+def results_corpus(name: str) -> str:
+    """Return where results of queries over a corpus's tables are kept.
+
+    They are evidence for the run that asked and for no other: a figure that answers one question is misleading
+    next to another. So they stand outside the corpus, under a name that no search can be given.
+    """
+    return f"{name} (results)"
+
+
+def tabular(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
+    """Return `uri`, `corpus` and `text` of the sources of corpora that hold tables, by their paths."""
+    like = " OR ".join(f"lower(uri) LIKE '%{suffix}'" for suffix in FORMATS)
+    rows = store.rows(SOURCES, ["uri", "corpus", "text"], f"corpus IN {quoted(names)} AND ({like})")
+    return sorted(rows.to_pylist(), key=lambda row: (row["uri"], row["corpus"]))
 
 
 def sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:

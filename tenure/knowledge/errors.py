@@ -5,6 +5,8 @@
     KnowledgeError
     ├── UnknownCorpus            a corpus of that name was never ingested
     ├── UnknownChunk             a reference leads to no stored chunk
+    ├── UnknownDatabase          a database of that name is not in the settings
+    ├── DatabaseFailed           a database cannot be opened
     ├── InvalidSearch            a search that cannot be answered as asked
     │   └── InvalidFilter        a filter on an unknown field, or with a value of the wrong kind
     ├── EmbeddingModelMismatch   stored vectors come from another model
@@ -38,6 +40,25 @@ class UnknownChunk(KnowledgeError):
         """Name the chunks."""
         super().__init__(f"{len(chunks)} chunk(s) are not in the knowledge base (any more): {', '.join(chunks[:5])}")
         self.chunks = tuple(chunks)
+
+
+class UnknownDatabase(KnowledgeError):
+    """A database of that name is not in the settings of this worker."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        """Name the database and those there are, but never an address."""
+        there = ", ".join(repr(one) for one in known) or "none"
+        super().__init__(f"no database {name!r} is set; databases in TENURE_DATABASES: {there}")
+        self.name, self.known = name, tuple(known)
+
+
+class DatabaseFailed(KnowledgeError):
+    """A database cannot be opened."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        """Say which, and why; the reason holds no address."""
+        super().__init__(f"database {name!r} cannot be read: {reason}")
+        self.name, self.reason = name, reason
 
 
 class InvalidSearch(KnowledgeError):

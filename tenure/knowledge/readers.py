@@ -14,6 +14,7 @@ from types import TracebackType
 
 from tenure.knowledge.errors import ReaderFailed
 from tenure.knowledge.reading import READY, BadFile, Outcome, ReadTask, Recipe
+from tenure.sources.isolation import environment
 
 _FILE_TIMEOUT = 180.0
 """Seconds for one file, after which its parser is taken to hang."""
@@ -23,13 +24,6 @@ _AHEAD = 12
 _TICK = 0.5
 _MAIN = "from tenure.knowledge.reading import main; main()"
 """Not `-m`: what is defined in a main module cannot be pickled to another process."""
-_PASSED_ON = frozenset(
-    {
-        *("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LANG", "LANGUAGE", "TZ"),
-        *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONUTF8", "PYTHONPYCACHEPREFIX"),
-    }
-)
-"""What a Python process needs of its environment; keys of servers are none of a parser's business."""
 
 
 class Reader:
@@ -85,7 +79,7 @@ class Reader:
             process = subprocess.Popen(
                 [sys.executable, "-c", _MAIN, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env=_environment(),
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=last_words,
@@ -148,12 +142,6 @@ class Readers:
             reader = self._local.reader = Reader(self._recipe)
             self._all.append(reader)
         return reader.read(task)
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of a reader: it parses hostile files, so it is told nothing worth stealing."""
-    kept = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
-    return kept | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _settled(future: "Future[Outcome]", waiting: Callable[[], None]) -> Outcome:

@@ -94,7 +94,7 @@ def read(task: ReadTask, recipe: Recipe) -> Outcome:
         if content_hash and content_hash == task.known_hash:
             return SameFile(task.path)
         document = parse(path)
-        chunks = _chunks(document, recipe)
+        chunks = cut(document, recipe)
     except Unreadable as error:
         return BadFile(task.path, error.reason)
     except OSError as error:
@@ -114,7 +114,8 @@ def _content_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _chunks(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
+def cut(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
+    """Return a document's chunks."""
     read = []
     for span in chunk(document.text, document.kind, recipe.chunk_tokens, recipe.count_tokens):
         text = document.text[span.start : span.end]

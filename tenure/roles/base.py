@@ -87,7 +87,8 @@ class Role(Generic[I, O]):
 
 
 _MARKERS = re.compile(
-    r"<\s*/?\s*(passage|evidence|draft|question|feedback|topics?|instructions?|critiques?|sections?|state|decision|reflection|queries)\b[^>]*(?:>|$)",
+    r"<\s*/?\s*(passage|evidence|draft|question|feedback|topics?|instructions?|critiques?|sections?|tables?|state|"
+    r"decision|reflection|queries)\b[^>]*(?:>|$)",
     re.IGNORECASE,
 )
 

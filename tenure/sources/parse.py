@@ -6,7 +6,8 @@ run: whatever is wrong with it is `Unreadable`.
 
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -15,9 +16,13 @@ from tenure.sources.decode import decode, is_binary
 from tenure.sources.document import Document, Unreadable
 from tenure.sources.normal_form import clean, one_line, strip_lines
 from tenure.sources.plain_text import parse_log, parse_plain, parse_table
+from tenure.sources.tables import FORMATS
 
 DEFAULT_LIMIT_BYTES: Final = 50_000_000
 """Size above which a file is not read."""
+
+TABLE_LIMIT_BYTES: Final = 2_000_000_000
+"""The same for tables, which are described and not loaded."""
 
 
 # The parsers of these formats are loaded with the first file of their kind: together they take a second
@@ -61,11 +66,12 @@ _PROSE: dict[str, Callable[[str], Document]] = {
     ".csv": lambda text: parse_table(text, ","),
     ".tsv": lambda text: parse_table(text, "\t"),
 }
+_TEXT_TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson"))
 _CODE_SUFFIXES = (
     ".py .pyi .js .mjs .cjs .jsx .ts .tsx .go .rs .java .kt .kts .scala .swift .c .h .cc .hh .cpp .hpp .cxx .cs .m .mm "
     ".rb .php .pl .pm .lua .r .jl .dart .ex .exs .erl .hs .ml .mli .fs .clj .el .lisp .vim .zig .nim .proto .graphql "
-    ".sh .bash .zsh .fish .ps1 .bat .sql .toml .yaml .yml .json .jsonl .ini .cfg .conf .env .properties .xml .xsd .css "
-    ".scss .less .vue .svelte .tf .cmake .mk .gradle .dockerfile"
+    ".sh .bash .zsh .fish .ps1 .bat .sql .toml .yaml .yml .json .jsonl .ndjson .ini .cfg .conf .env .properties .xml "
+    ".xsd .css .scss .less .vue .svelte .tf .cmake .mk .gradle .dockerfile"
 )
 _CODE = frozenset(_CODE_SUFFIXES.split())
 _CODE_NAMES = frozenset(("dockerfile", "makefile", "justfile", "rakefile", "gemfile", "jenkinsfile", "cmakelists.txt"))
@@ -101,9 +107,10 @@ def parse(path: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Document:
     suffix = path.suffix.lower()
     if reason := _REASONS.get(suffix):
         raise Unreadable(reason)
-    data = _load(path, limit_bytes)
+    _check(path, TABLE_LIMIT_BYTES if suffix in FORMATS else limit_bytes)
     try:
-        document = _dispatch(path, suffix, data, limit_bytes)
+        document = _table(path) if suffix in FORMATS else None
+        document = document or _dispatch(path, suffix, _load(path, limit_bytes), limit_bytes)
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error
     if not document.text:
@@ -117,22 +124,50 @@ def readable_name(path: Path) -> str:
     return one_line(_NAME_SEPARATORS.sub(" ", path.stem)) or path.name
 
 
-def _load(path: Path, limit_bytes: int) -> bytes:
-    try:
+def _check(path: Path, limit_bytes: int) -> None:
+    """Refuse what is no file, or one that is too large."""
+    with _opening():
         status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise Unreadable("is a folder that cannot be listed")
-        # A pipe or a device would be read for ever.
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("is not a regular file")
-        if status.st_size > limit_bytes:
-            raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")
+    if stat.S_ISDIR(status.st_mode):
+        raise Unreadable("is a folder that cannot be listed")
+    # A pipe or a device would be read for ever.
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable("is not a regular file")
+    if status.st_size > limit_bytes:
+        raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")
+    if not status.st_size:
+        raise Unreadable("is empty")
+
+
+def _load(path: Path, limit_bytes: int) -> bytes:
+    _check(path, limit_bytes)
+    with _opening():
         data = path.read_bytes()
-    except OSError as error:
-        raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
     if not data.strip():
         raise Unreadable("is empty")
     return data
+
+
+@contextmanager
+def _opening() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
+
+
+def _table(path: Path) -> Document | None:
+    """Describe a file of tables; None for a text that only looks like one."""
+    from tenure.sources.table_text import table_document
+
+    try:
+        with _opening():
+            return table_document(path)
+    except Unreadable:
+        # Lines of text are worth reading even where they make no table; what is not text says why it cannot be read.
+        if path.suffix.lower() in _TEXT_TABLES:
+            return None
+        raise
 
 
 def _dispatch(path: Path, suffix: str, data: bytes, limit_bytes: int) -> Document:

@@ -52,7 +52,15 @@ async def test_every_role_answers_by_the_model(name: str) -> None:
 
     assert chat.count(name) == len(chat.asked) == 1
     assert (reply.model.startswith("scripted"), reply.tokens_in, reply.tokens_out) == (True, 100, 10)
-    needless = {"router", "decomposer", "hypothetical_document", "title_writer", "decider", "synthesis_reflector"}
+    needless = {
+        "router",
+        "decomposer",
+        "sql_writer",
+        "hypothetical_document",
+        "title_writer",
+        "decider",
+        "synthesis_reflector",
+    }
     assert ("<passage n=" in chat.asked[0][1]) is (name not in needless)
 
 

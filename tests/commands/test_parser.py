@@ -26,6 +26,7 @@ COMMANDS = {
     "doctor": [],
     "ingest": ["docs"],
     "corpus": ["list"],
+    "sql": ["SELECT 1"],
 }
 
 
@@ -54,6 +55,8 @@ def test_every_command_has_a_handler(command: str) -> None:
         ["start", "Why?", "--max-cycles", "0"],
         ["corpus", "burn"],
         ["ingest"],
+        ["sql"],
+        ["sql", " "],
         ["feedback", "r"],
     ],
 )

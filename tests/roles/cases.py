@@ -11,6 +11,7 @@ from typing import Any
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import SectionDraft
 from tenure.contracts.spiral import Executed, LatentTopic, Reflection
+from tenure.contracts.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.roles import (
     abstract_writer,
     decider,
@@ -25,6 +26,7 @@ from tenure.roles import (
     section_reviewer,
     section_rewriter,
     section_writer,
+    sql_writer,
     synthesis_reflector,
     synthesizer,
     title_writer,
@@ -105,6 +107,16 @@ REFLECTION = Reflection(
     improvement_suggestions=("Say what yeast does",),
 )
 LATENT = (LatentTopic(heading="Sourdough", question="What is sourdough?", passages=3, cycle=1),)
+SALES = TableInfo(
+    name="sales",
+    rows=120,
+    columns=(
+        ColumnInfo(name="town", kind="text", examples=("Rome", "Bath"), complete=True),
+        ColumnInfo(name="sold", kind="number", examples=("3", "12")),
+        ColumnInfo(name="day", kind="date"),
+    ),
+)
+FAILED = (FailedQuery(sql="SELECT city FROM sales", problem="there is no column city"),)
 
 SECTION: dict[str, Any] = {
     "question": QUESTION,
@@ -142,6 +154,10 @@ CASES: dict[str, Case] = {
                 part="How long does that bread ripen?",
                 earlier=("Which bread is made with a sourdough?",),
             ),
+        ),
+        Case(
+            sql_writer.ROLE,
+            sql_writer.SqlWriterInput(question="How much bread was sold by town?", tables=(SALES,), failed=FAILED),
         ),
         Case(
             outliner.ROLE,

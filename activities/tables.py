@@ -1,0 +1,32 @@
+"""Table activities: which tables there are, and SQL over them. Beside the knowledge base, where the files are."""
+
+from typing import TYPE_CHECKING
+
+from temporalio import activity
+
+from activities.errors import translated
+from activities.heartbeat import Beat
+from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+
+if TYPE_CHECKING:
+    from tenure.knowledge.base import KnowledgeBase
+
+
+class TableActivities:
+    """Tables of one knowledge base. Synchronous: they run in the worker's threads."""
+
+    def __init__(self, knowledge: "KnowledgeBase") -> None:
+        """Use `knowledge`."""
+        self._knowledge = knowledge
+
+    @activity.defn
+    def tables(self, request: TablesRequest) -> TablesReply:
+        """Find the tables that a question may be about."""
+        with translated(), Beat():
+            return self._knowledge.tables(request)
+
+    @activity.defn
+    def query(self, request: QueryRequest) -> QueryReply:
+        """Run one SELECT and keep its result."""
+        with translated(), Beat():
+            return self._knowledge.query(request)

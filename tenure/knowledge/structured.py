@@ -1,0 +1,236 @@
+"""Structured retrieval: tables of corpora and databases, asked in SQL, with results that can be cited.
+
+A result is stored like a document: its text is what the query returned, its address is the file and a mark of the
+query. It is there to be cited, and goes with the corpus; no search finds it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from tenure.algorithms.passages import Encoder
+from tenure.algorithms.text import stems
+from tenure.contracts.evidence import PassageRef
+from tenure.contracts.tables import (
+    ColumnInfo,
+    QueryReply,
+    QueryRequest,
+    TableInfo,
+    TablesReply,
+    TablesRequest,
+    database_corpus,
+)
+from tenure.knowledge import calibration, catalogue
+from tenure.knowledge.batches import Batch
+from tenure.knowledge.calibration import unrelated_similarity
+from tenure.knowledge.catalogue import CorpusRecord
+from tenure.knowledge.errors import DatabaseFailed, UnknownDatabase
+from tenure.knowledge.reading import RECIPE, ReadChunk, ReadFile, Recipe, cut
+from tenure.knowledge.schema import chunk_id, digest, source_id
+from tenure.knowledge.store import Store
+from tenure.knowledge.vectors import EmbeddingCache
+from tenure.models.embedding import EmbeddingModel
+from tenure.sources.document import Document
+from tenure.sources.sql_engine import Limits, SqlProblem
+from tenure.sources.sql_process import describe, select
+from tenure.sources.table_text import description, result_document, shown
+from tenure.sources.tables import Column, Database, ResultTable, Table, databases
+
+_FILES = 8
+"""Files whose tables are offered for one question."""
+_TABLES = 12
+"""Tables offered."""
+_COLUMNS = 30
+"""Columns of each."""
+_EXAMPLES = 5
+_ALL = 12
+"""Values of a column up to which all are told."""
+_VALUE = 40
+_SAMPLE = 20
+"""Rows of a database's table that are kept with its description."""
+_PASSAGES = 6
+"""Passages of a result or a description that become evidence."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A database and the corpus that it belongs to."""
+
+    database: Database
+    corpus: str
+    text: str
+    """What is stored of it, to tell which ones a question is about."""
+
+    @property
+    def address(self) -> str:
+        """Where it is, without secrets."""
+        named = self.database
+        return f"database:{named.name}" if named.format == "postgres" else named.location
+
+
+class Structured:
+    """The tables of a knowledge base and of databases; safe to share between threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        model: EmbeddingModel,
+        cache: EmbeddingCache,
+        encode: Encoder,
+        chunk_tokens: int,
+        limits: Limits,
+        addresses: Mapping[str, str],
+    ) -> None:
+        """Read the tables of `store`'s corpora and the databases at `addresses`, by name."""
+        self._store, self._model, self._cache, self._encode = store, model, cache, encode
+        self._recipe = Recipe(chunk_tokens, model.max_tokens, model.count_tokens)
+        self._recipe_name = f"{RECIPE}/{chunk_tokens}/{model.name}"
+        self._limits, self._addresses = limits, addresses
+
+    def tables(self, request: TablesRequest) -> TablesReply:
+        """Return the tables that a question may be about, as SQL is written for them.
+
+        Files that cannot be opened are left out: a question must not fail over a broken one.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+            DatabaseFailed: a database cannot be opened.
+        """
+        found = list(self._described(_nearest(request.question, self._files(request.corpora))))
+        for database in self._databases(request.databases):
+            own = self._opened(database)
+            self._keep_description(database, own)
+            found += own
+        ranked = sorted(found, key=lambda table: -_overlap(request.question, _words(table)))
+        return TablesReply(tables=tuple(map(_info, ranked[:_TABLES])))
+
+    def query(self, request: QueryRequest) -> QueryReply:
+        """Run one SELECT; what is wrong with it is said in the reply, so that it can be written anew.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+        """
+        there = [*self._files(request.corpora), *self._databases(request.databases)]
+        if not there:
+            return QueryReply(problem="there are no tables in " + (", ".join(request.corpora) or "what was named"))
+        try:
+            result = select([one.database for one in _mentioned(request.sql, there)], request.sql, self._limits)
+        except SqlProblem as problem:
+            return QueryReply(problem=str(problem))
+        passages = self._keep(request, result, there) if request.keep else ()
+        return QueryReply(
+            passages=passages,
+            columns=result.columns,
+            rows=result.rows if request.rows else (),
+            count=len(result.rows),
+            truncated=result.truncated,
+        )
+
+    def _files(self, corpora: Sequence[str]) -> list[Opened]:
+        rows = {row["uri"]: row for row in catalogue.tabular(self._store, corpora)} if corpora else {}
+        found = databases(rows)
+        return [Opened(d, rows[d.location]["corpus"], rows[d.location]["text"]) for d in found]
+
+    def _databases(self, names: Sequence[str]) -> list[Opened]:
+        for name in names:
+            if name not in self._addresses:
+                raise UnknownDatabase(name, tuple(self._addresses))
+        return [
+            Opened(Database(name, self._addresses[name], "postgres"), database_corpus(name), name) for name in names
+        ]
+
+    def _described(self, files: Sequence[Opened]) -> tuple[Table, ...]:
+        try:
+            return describe([one.database for one in files], self._limits, sample=0) if files else ()
+        except SqlProblem:
+            return ()
+
+    def _opened(self, opened: Opened) -> tuple[Table, ...]:
+        try:
+            return describe([opened.database], self._limits, sample=_SAMPLE)
+        except SqlProblem as problem:
+            raise DatabaseFailed(opened.database.name, str(problem)) from problem
+
+    def _keep(self, request: QueryRequest, result: ResultTable, there: Sequence[Opened]) -> tuple[PassageRef, ...]:
+        """Store a result as a source of the corpus that its first table stands in."""
+        read = {name.partition(".")[0] for name in result.read}
+        origins = [one for one in there if one.database.name in read] or list(there[:1])
+        addresses = " and ".join(one.address for one in origins)
+        title = request.title.strip() or "Result of a query"
+        document = result_document(title, request.sql.strip(), f"the data of {addresses}", result)
+        uri = f"{origins[0].address}#sql={digest(request.sql)[:16]}"
+        corpus = origins[0].corpus
+        kept_in = catalogue.results_corpus(corpus)
+        chunks = self._store_document(kept_in, uri, document)
+        return self._references(kept_in, uri, chunks, request.question or title, self._unrelated(corpus))
+
+    def _keep_description(self, opened: Opened, tables: Sequence[Table]) -> None:
+        """Describe a database in a corpus of its own, where its tables are found by what they hold."""
+        document = description(f"Tables of {opened.database.name}", tables)
+        self._store_document(opened.corpus, opened.address, document)
+        unrelated = unrelated_similarity(self._store, opened.corpus, self._model.dimensions, self._encode)
+        record = CorpusRecord(opened.corpus, self._model.name, self._model.dimensions, unrelated, "", catalogue.now())
+        catalogue.save_corpus(self._store, record)
+
+    def _store_document(self, corpus: str, uri: str, document: Document) -> tuple[ReadChunk, ...]:
+        """Store a document as a source, and return its first chunks."""
+        chunks = cut(document, self._recipe)
+        batch = Batch(self._store, self._model, corpus, self._recipe_name, self._cache)
+        batch.add(ReadFile(uri, digest(document.text), 0, 0, document, chunks), known=True)
+        batch.write(lambda done: None)
+        return chunks[:_PASSAGES]
+
+    def _references(
+        self, corpus: str, uri: str, chunks: Sequence[ReadChunk], about: str, unrelated: float
+    ) -> tuple[PassageRef, ...]:
+        source = source_id(corpus, uri)
+        similar = self._encode([chunk.embedded for chunk in chunks]) @ self._encode([about])[0]
+        return tuple(
+            PassageRef(
+                chunk=chunk_id(source, chunk.start, chunk.end, chunk.text),
+                source=source,
+                score=1 / (60 + rank),
+                relevance=calibration.relevance(float(near), unrelated),
+            )
+            for rank, (chunk, near) in enumerate(zip(chunks, similar, strict=True), 1)
+        )
+
+    def _unrelated(self, corpus: str) -> float:
+        """Return μ of a corpus; 0 for one that is not there yet."""
+        known = catalogue.corpora(self._store).get(corpus)
+        return known.unrelated if known else 0.0
+
+
+def _nearest(question: str, found: Sequence[Opened]) -> list[Opened]:
+    """Return the files whose description shares most words with a question."""
+    return sorted(found, key=lambda one: -_overlap(question, f"{one.database.name} {one.text[:4000]}"))[:_FILES]
+
+
+def _mentioned(sql: str, found: Sequence[Opened]) -> list[Opened]:
+    """Return the databases whose name, or the name of a table of which, stands in a statement."""
+    lower = sql.lower()
+    named = [one for one in found if one.database.name in lower or one.database.format in ("sqlite", "postgres")]
+    return named or list(found[:_FILES])
+
+
+def _overlap(question: str, text: str) -> float:
+    asked = set(stems(question.replace("_", " ")))
+    return len(asked.intersection(stems(text.replace("_", " ").replace(".", " ")))) / max(len(asked), 1)
+
+
+def _words(table: Table) -> str:
+    return " ".join([table.name, *(column.name for column in table.columns)])
+
+
+def _info(table: Table) -> TableInfo:
+    return TableInfo(
+        name=table.name, columns=tuple(_column(column) for column in table.columns[:_COLUMNS]), rows=table.rows
+    )
+
+
+def _column(column: Column) -> ColumnInfo:
+    values: Collection[object] = [value for value, _ in column.common] or [column.least, column.greatest]
+    texts = tuple(dict.fromkeys(shown(value) for value in values if isinstance(value, str | int | float)))
+    complete = bool(column.common) and len(column.common) == column.distinct and len(texts) <= _ALL
+    complete = complete and all(len(text) <= _VALUE for text in texts)
+    kept = texts if complete else tuple(text[:_VALUE] for text in texts[:_EXAMPLES])
+    return ColumnInfo(name=column.name, kind=column.kind, examples=kept, complete=complete)
