@@ -7,6 +7,11 @@ from pydantic import Field
 from tenure.contracts.base import ChunkId, Contract, SourceId
 from tenure.contracts.filters import Filter
 
+Strategy = Literal["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"]
+"""How a search finds passages: by likeness of vectors; by words; by both, fused by their ranks (`rrf`) or by
+their scores (`hybrid`); by links from what both find best; or by links where the corpus is one that names
+connect, and by scores elsewhere."""
+
 ClaimStatus = Literal["supported", "refuted", "neutral", "missing_citation", "invalid_source", "unverified"]
 
 
@@ -90,6 +95,8 @@ class PassageRef(Contract):
     """Rank in the vector search, from 1; None where it was not among its results."""
     sparse_rank: int | None = None
     """Rank in the full-text search, from 1; None where it was not among its results."""
+    graph_rank: int | None = None
+    """Rank in the walk over the links between passages, from 1; None where it did not come by."""
 
 
 class SearchRequest(Contract):
@@ -107,8 +114,10 @@ class SearchRequest(Contract):
     """At most so many passages of one source; None for no bound."""
     sources: tuple[SourceId, ...] = ()
     """Only in these sources; none for all of the corpora."""
-    mode: Literal["dense", "sparse", "hybrid"] = "hybrid"
-    """Which legs to use."""
+    strategy: Strategy = "adaptive"
+    """How to search."""
+    alpha: float = Field(default=0.5, ge=0, le=1)
+    """Weight of likeness against words, wherever their scores are blended."""
     filters: tuple[Filter, ...] = ()
     """What every passage has to meet besides."""
 

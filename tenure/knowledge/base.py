@@ -95,7 +95,7 @@ class KnowledgeBase:
         started = time.perf_counter()
         reply = search(self._store, self._model, self.encode, request)
         if self._meter:
-            self._meter.searched(request.mode, time.perf_counter() - started)
+            self._meter.searched(request.strategy, time.perf_counter() - started)
         return reply
 
     def tables(self, request: TablesRequest) -> TablesReply:

@@ -14,8 +14,9 @@ import pyarrow as pa
 from tenure.algorithms.dates import iso_date
 from tenure.contracts.base import SourceId
 from tenure.knowledge import catalogue
+from tenure.knowledge.graph import relations
 from tenure.knowledge.reading import ReadChunk, ReadFile
-from tenure.knowledge.schema import SOURCES, SOURCES_SCHEMA, chunk_id, chunks_schema, chunks_table, source_id
+from tenure.knowledge.schema import RELATIONS, SOURCES, SOURCES_SCHEMA, chunk_id, chunks_schema, chunks_table, source_id
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import EmbeddingCache, vector_column
 from tenure.models.embedding import EmbeddingModel
@@ -68,15 +69,16 @@ class Batch:
         self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=""), "id")
         rows = self._chunk_rows(pairs, vector_column(embedded.vectors))
         self._store.merge(chunks_table(self._model.dimensions), rows, "id")
+        self._store.merge(RELATIONS, relations(rows), "id")
         self._drop_stale(replaced, rows["id"].to_pylist())
         self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=self._recipe), "id")
         return Written(rows.num_rows, embedded.computed)
 
     def _drop_stale(self, replaced: list[SourceId], current: list[str]) -> None:
         own = chunks_table(self._model.dimensions)
-        for table in self._store.chunk_tables() if replaced else ():
+        for table in (*self._store.chunk_tables(), RELATIONS) if replaced else ():
             # Vectors of another model's size stand in another table, and none of them is current.
-            unless = f"id IN {quoted(current)}" if table == own else ""
+            unless = f"id IN {quoted(current)}" if table in (own, RELATIONS) else ""
             self._store.delete_in(table, "source_id", replaced, unless)
 
     def _sources(self, files: list[ReadFile], fetched_at: str, recipe: str) -> pa.Table:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from lancedb.index import FTS, Bitmap, BTree, HnswFlat, HnswPq, HnswSq, IndexConfig, IvfFlat, IvfPq, IvfRq, IvfSq
 
 from tenure.contracts.corpus import VectorIndex
-from tenure.knowledge.schema import CACHE, CHUNKS_PREFIX, FILTERABLE, SOURCES
+from tenure.knowledge.schema import CACHE, CHUNKS_PREFIX, ENTITIES, FILTERABLE, RELATIONS, SOURCES
 
 INDEX_ROWS = 20_000
 """Rows from which an approximate vector index beats a scan (DESIGN §6), and scalar indexes are worth their keep."""
@@ -34,6 +34,10 @@ _FULL_TEXT = FTS(language="English", stem=True, remove_stop_words=True, with_pos
 """With the places of words, without which no phrase can be looked for."""
 
 
+_LOOKED_UP_BY: Final = {SOURCES: "id", CACHE: "key", RELATIONS: "id", ENTITIES: "name"}
+"""The one column by which rows of a table are found."""
+
+
 class Wanted(NamedTuple):
     """An index that a table should have."""
 
@@ -54,9 +58,8 @@ class Wanted(NamedTuple):
 
 def wanted(table: str, rows: int, setting: VectorIndex) -> tuple[Wanted, ...]:
     """Return the indexes a table of so many rows should have."""
-    if table in (SOURCES, CACHE):
-        key = "id" if table == SOURCES else "key"
-        return (Wanted(key, BTree()),) if rows >= INDEX_ROWS else ()
+    if table in _LOOKED_UP_BY:
+        return (Wanted(_LOOKED_UP_BY[table], BTree()),) if rows >= INDEX_ROWS else ()
     if not table.startswith(CHUNKS_PREFIX) or not rows:
         return ()
     found = [Wanted("search_text", _FULL_TEXT)]

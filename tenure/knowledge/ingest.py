@@ -15,14 +15,14 @@ from pathlib import Path
 import filelock
 
 from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
-from tenure.knowledge import catalogue
+from tenure.knowledge import catalogue, graph
 from tenure.knowledge.batches import Batch
 from tenure.knowledge.calibration import unrelated_similarity
 from tenure.knowledge.catalogue import CorpusRecord, KnownFile
 from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
 from tenure.knowledge.readers import Readers
 from tenure.knowledge.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
-from tenure.knowledge.schema import SOURCES, chunks_table
+from tenure.knowledge.schema import RELATIONS, SOURCES, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
@@ -146,7 +146,7 @@ class Ingestion:
 
     def _forget(self, gone: list[KnownFile]) -> None:
         ids = [file.source for file in gone]
-        for table in (*self._store.chunk_tables(), SOURCES) if ids else ():
+        for table in (*self._store.chunk_tables(), RELATIONS, SOURCES) if ids else ():
             self._store.delete_in(table, "id" if table == SOURCES else "source_id", ids)
         self._tally.removed += len(ids)
 
@@ -157,6 +157,7 @@ class Ingestion:
         state = f"{self._model.name}/{catalogue.chunk_count(self._store, dimensions, self._corpus)}"
         if self._tally.added or self._tally.changed or self._tally.removed or record.calibrated != state:
             self._store.refresh_indexes(chunks_table(dimensions))
+            graph.refresh_entities(self._store, self._corpus)
             self._store.compact(SOURCES)
             record = replace(
                 record,

@@ -18,7 +18,7 @@ from tenure.sources.document import Document, Unreadable
 from tenure.sources.parse import parse
 
 READY = "ready"
-RECIPE = "2"
+RECIPE = "3"
 """Raise it when parsers or chunker make something else of the same bytes: known files are then read anew."""
 
 

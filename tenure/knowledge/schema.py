@@ -17,6 +17,8 @@ CORPORA = "corpora"
 CACHE = "embedding_cache"
 FINDINGS = "findings"
 TURNS = "turns"
+ENTITIES = "entities"
+RELATIONS = "relations"
 
 
 class Field(NamedTuple):
@@ -131,12 +133,43 @@ TURNS_SCHEMA = pa.schema(
     ]
 )
 
+RELATIONS_SCHEMA = pa.schema(
+    [
+        _key("id"),  # of the chunk
+        pa.field("source_id", pa.string(), nullable=False),
+        pa.field("corpus", pa.string(), nullable=False),
+        pa.field("title", pa.string(), nullable=False),  # what its document's title names
+        pa.field("named", pa.bool_(), nullable=False),  # whether the chunk names it too
+        pa.field("names", pa.list_(pa.string()), nullable=False),
+        pa.field("parts", pa.list_(pa.string()), nullable=False),  # names inside names
+        pa.field("terms", pa.string(), nullable=False),  # stems of its words, each once
+    ]
+)
+
+ENTITIES_SCHEMA = pa.schema(
+    [
+        _key("id"),  # hash of corpus and name
+        pa.field("corpus", pa.string(), nullable=False),
+        pa.field("name", pa.string(), nullable=False),
+        # Chunks whose title names it, that name it, and that name it or a name it is part of: how many, and
+        # which, as long as they are few.
+        pa.field("titled_count", pa.int64(), nullable=False),
+        pa.field("named_count", pa.int64(), nullable=False),
+        pa.field("mentioned_count", pa.int64(), nullable=False),
+        pa.field("titled", pa.list_(pa.string()), nullable=False),
+        pa.field("named", pa.list_(pa.string()), nullable=False),
+        pa.field("mentioned", pa.list_(pa.string()), nullable=False),
+    ]
+)
+
 SCHEMAS = {
     SOURCES: SOURCES_SCHEMA,
     CORPORA: CORPORA_SCHEMA,
     CACHE: CACHE_SCHEMA,
     FINDINGS: FINDINGS_SCHEMA,
     TURNS: TURNS_SCHEMA,
+    ENTITIES: ENTITIES_SCHEMA,
+    RELATIONS: RELATIONS_SCHEMA,
 }
 """Every table but those of chunks, by name."""
 

@@ -1,4 +1,4 @@
-"""Search: a vector leg, a full-text leg, and their fusion by ranks (DESIGN §5).
+"""Search: a vector leg, a full-text leg, their fusion, and a walk over the links from what they find (DESIGN §5, §6).
 
 The query vector is the mean of the question's and the hypothetical answer's embeddings. Every passage
 found carries its normalised relevance to that vector, whichever leg found it. Ties are broken by chunk
@@ -6,26 +6,36 @@ id, so that the same rows give the same answer.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tenure.algorithms.blending import REFERENCE, blend
 from tenure.algorithms.passages import Encoder, Vectors
 from tenure.algorithms.rrf import fuse
+from tenure.algorithms.text import STOP_WORDS
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest, Strategy
 from tenure.knowledge import calibration, catalogue
 from tenure.knowledge.errors import EmbeddingModelMismatch, InvalidSearch
 from tenure.knowledge.filters import condition
+from tenure.knowledge.graph import Graph
 from tenure.knowledge.schema import chunks_table
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import vector_rows
 from tenure.models.embedding import EmbeddingModel
 
-_LEAST_DEPTH = 60
+MAX_QUERY = 20_000
+"""Characters of a query; as many as a run's question may have."""
+ENCYCLOPAEDIC = 0.3
+"""Share of the candidates that name what they are about, from which an adaptive search follows links."""
+_SEEDS = 10
+_BESIDE = 0.02
+"""Weight of the other legs' blended score beside the walk's."""
 _DEPTH_PER_RESULT = 5
 _MAX_DEPTH = 1000
 _COLUMNS = ["id", "source_id", "corpus", "vector"]
@@ -37,6 +47,18 @@ class _Hit:
     source: str
     similarity: float
     corpus: str
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a strategy found, by chunk: its score, and its rank in each leg that found it."""
+
+    hits: dict[str, _Hit]
+    scores: dict[str, float]
+    dense: dict[str, int]
+    sparse: dict[str, int]
+    graph: dict[str, int] = field(default_factory=dict)
 
 
 def search(store: Store, model: EmbeddingModel, encode: Encoder, request: SearchRequest) -> SearchReply:
@@ -48,26 +70,22 @@ def search(store: Store, model: EmbeddingModel, encode: Encoder, request: Search
         EmbeddingModelMismatch: a corpus's vectors come from another model.
     """
     unrelated = _checked(store, model, request)
-    vector = query_vector(encode, request)
-    depth = min(_MAX_DEPTH, max(_LEAST_DEPTH, _DEPTH_PER_RESULT * request.k))
+    depth = min(_MAX_DEPTH, max(REFERENCE, _DEPTH_PER_RESULT * request.k))
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
-    legs = _Legs(store, chunks_table(model.dimensions), request, vector, depth)
-    dense = legs.dense() if request.mode != "sparse" else {}
-    sparse = legs.sparse() if request.mode != "dense" else {}
-    hits = {hit.chunk: hit for hit in (*dense.values(), *sparse.values())}
-    ranks = [{hit.chunk: rank for rank, hit in leg.items()} for leg in (dense, sparse)]
-    scores = fuse(ranks)
-    order = sorted(hits.values(), key=lambda hit: (-scores[hit.chunk], -hit.similarity, hit.chunk))
+    legs = _Legs(store, chunks_table(model.dimensions), request, query_vector(encode, request), depth)
+    found = _STRATEGIES[request.strategy](legs)
+    order = sorted(found.hits.values(), key=lambda hit: (-found.scores[hit.chunk], -hit.similarity, hit.chunk))
     return SearchReply(
         passages=tuple(
             PassageRef(
                 chunk=ChunkId(hit.chunk),
                 source=SourceId(hit.source),
-                score=scores[hit.chunk],
+                score=found.scores[hit.chunk],
                 relevance=calibration.relevance(hit.similarity, unrelated[hit.corpus]),
-                dense_rank=ranks[0].get(hit.chunk),
-                sparse_rank=ranks[1].get(hit.chunk),
+                dense_rank=found.dense.get(hit.chunk),
+                sparse_rank=found.sparse.get(hit.chunk),
+                graph_rank=found.graph.get(hit.chunk),
             )
             for hit in _capped(order, request)
         )
@@ -86,6 +104,10 @@ def _checked(store: Store, model: EmbeddingModel, request: SearchRequest) -> dic
     """Return μ per corpus, once the request is found to be answerable."""
     if not request.query.strip():
         raise InvalidSearch("the query is empty")
+    if len(request.query) > MAX_QUERY:
+        raise InvalidSearch(f"the query has {len(request.query)} characters; ask for less than {MAX_QUERY + 1}")
+    if request.strategy not in _STRATEGIES:
+        raise InvalidSearch(f"no strategy {request.strategy!r}; there are {', '.join(_STRATEGIES)}")
     if request.k <= 0:
         raise InvalidSearch(f"at least one passage must be asked for, not {request.k}")
     if not request.corpora:
@@ -114,15 +136,26 @@ class _Legs:
         sources = f"source_id IN {quoted(self.request.sources)}" if self.request.sources else ""
         return " AND ".join(filter(None, (corpora, sources, condition(self.request.filters))))
 
-    def dense(self) -> dict[int, _Hit]:
-        """Return the nearest chunks by rank."""
+    def dense(self) -> list[_Hit]:
+        """Return the nearest chunks, best first; their scores are their similarities."""
         hits = self._hits(self._own(self.store.nearest(self.table, _COLUMNS, self.vector, self._where, self.depth)))
-        return self._ranked(hits, [hit.similarity for hit in hits])
+        return _sorted(replace(hit, score=hit.similarity) for hit in hits)
 
-    def sparse(self) -> dict[int, _Hit]:
-        """Return the chunks with the best words by rank."""
-        rows = self._own(self.store.matching(self.table, _COLUMNS, self.request.query, self._where, self.depth))
-        return self._ranked(self._hits(rows), rows["_score"].to_pylist())
+    def sparse(self) -> list[_Hit]:
+        """Return the chunks with the best words, best first."""
+        words = _content(self.request.query)
+        rows = self._own(self.store.matching(self.table, _COLUMNS, words, self._where, self.depth))
+        scores = rows["_score"].to_pylist()
+        return _sorted(replace(hit, score=score) for hit, score in zip(self._hits(rows), scores, strict=True))
+
+    def among(self, chunks: Sequence[str]) -> list[_Hit]:
+        """Return those of some chunks that the search may find."""
+        return self._hits(self._own(self.store.rows_in(self.table, _COLUMNS, "id", chunks, self._where)))
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the corpora."""
+        return Graph(self.store, self.request.corpora)
 
     def _hits(self, rows: pa.Table) -> list[_Hit]:
         vectors = vector_rows(rows["vector"], len(self.vector))
@@ -134,9 +167,78 @@ class _Legs:
         """Leave out the chunks of a corpus that came into being this moment."""
         return rows.filter(pc.is_in(rows["corpus"], pa.array(self.request.corpora)))
 
-    def _ranked(self, hits: Sequence[_Hit], scores: Iterable[float]) -> dict[int, _Hit]:
-        order = sorted(zip(hits, scores, strict=True), key=lambda pair: (-pair[1], pair[0].chunk))
-        return {rank: hit for rank, (hit, _) in enumerate(order, 1)}
+
+def _content(query: str) -> str:
+    """Return the words of a query that carry a topic, all of them where there is none or a phrase is asked for."""
+    content = [word for word in query.split() if word.strip(".,;:?!()").lower() not in STOP_WORDS]
+    return " ".join(content) if content and '"' not in query else query
+
+
+def _sorted(hits: Iterable[_Hit]) -> list[_Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk))
+
+
+def _ranks(hits: Iterable[_Hit]) -> dict[str, int]:
+    return {hit.chunk: rank for rank, hit in enumerate(hits, 1)}
+
+
+def _scores(hits: Iterable[_Hit]) -> dict[str, float]:
+    return {hit.chunk: hit.score for hit in hits}
+
+
+def _by_rank(dense: list[_Hit], sparse: list[_Hit]) -> _Found:
+    near, worded = _ranks(dense), _ranks(sparse)
+    return _Found({hit.chunk: hit for hit in (*dense, *sparse)}, fuse([near, worded]), near, worded)
+
+
+def _dense(legs: _Legs) -> _Found:
+    return _by_rank(legs.dense(), [])
+
+
+def _sparse(legs: _Legs) -> _Found:
+    return _by_rank([], legs.sparse())
+
+
+def _rrf(legs: _Legs) -> _Found:
+    return _by_rank(legs.dense(), legs.sparse())
+
+
+def _hybrid(legs: _Legs) -> _Found:
+    dense, sparse = legs.dense(), legs.sparse()
+    scores = blend(_scores(dense), _scores(sparse), legs.request.alpha)
+    return replace(_by_rank(dense, sparse), scores=scores)
+
+
+def _graph(legs: _Legs) -> _Found:
+    return _walked(legs, _hybrid(legs))
+
+
+def _adaptive(legs: _Legs) -> _Found:
+    found = _hybrid(legs)
+    follow = legs.graph.encyclopaedic(list(found.hits)) >= ENCYCLOPAEDIC
+    return _walked(legs, found) if follow else found
+
+
+def _walked(legs: _Legs, found: _Found) -> _Found:
+    """Rank by a walk from the best; whatever the walk does not come by keeps its order, behind."""
+    best = dict(sorted(found.scores.items(), key=lambda item: (-item[1], item[0]))[:_SEEDS])
+    shares = legs.graph.walk(legs.request.query, best)
+    walked = sorted(shares, key=lambda chunk: (-shares[chunk], chunk))[: legs.depth]
+    hits = {hit.chunk: hit for hit in legs.among([chunk for chunk in walked if chunk not in found.hits])} | found.hits
+    walked = [chunk for chunk in walked if chunk in hits]
+    most, highest = max(shares.values(), default=1.0), max(found.scores.values(), default=0.0) or 1.0
+    scores = {chunk: shares.get(chunk, 0.0) / most + _BESIDE * found.scores.get(chunk, 0.0) / highest for chunk in hits}
+    return replace(found, hits=hits, scores=scores, graph={chunk: rank for rank, chunk in enumerate(walked, 1)})
+
+
+_STRATEGIES: Final[Mapping[Strategy, Callable[[_Legs], _Found]]] = {
+    "dense": _dense,
+    "sparse": _sparse,
+    "rrf": _rrf,
+    "hybrid": _hybrid,
+    "graph": _graph,
+    "adaptive": _adaptive,
+}
 
 
 def _capped(hits: Iterable[_Hit], request: SearchRequest) -> Iterator[_Hit]:

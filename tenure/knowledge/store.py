@@ -139,9 +139,12 @@ class Store:
             self._small[name] = (version, rows)
         return rows
 
-    def rows_in(self, name: str, columns: Sequence[str], column: str, values: Sequence[str]) -> pa.Table:
-        """Return the rows whose `column` is one of the values, however many these are."""
-        parts = [self.rows(name, columns, f"{column} IN {quoted(part)}") for part in _parts(values)]
+    def rows_in(
+        self, name: str, columns: Sequence[str], column: str, values: Sequence[str], where: str = ""
+    ) -> pa.Table:
+        """Return the rows whose `column` is one of the values, however many these are, and that meet the condition."""
+        also = f" AND {where}" if where else ""
+        parts = [self.rows(name, columns, f"{column} IN {quoted(part)}{also}") for part in _parts(values)]
         empty = pa.schema([_schema(name).field(column) for column in columns]).empty_table()
         return pa.concat_tables([part.cast(empty.schema) for part in parts]) if parts else empty
 

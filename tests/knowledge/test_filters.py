@@ -42,9 +42,9 @@ def seasons(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> Callabl
         (folder / name).write_text(text, encoding="utf-8")
     ingest(folder)
 
-    def found(*filters: Filter, mode: str = "hybrid") -> set[str]:
+    def found(*filters: Filter, strategy: str = "hybrid") -> set[str]:
         request = SearchRequest.model_validate(
-            {"query": "bees", "corpora": ("c",), "k": 20, "mode": mode, "filters": filters}
+            {"query": "bees", "corpora": ("c",), "k": 20, "strategy": strategy, "filters": filters}
         )
         return {Path(passage.uri).stem for passage in knowledge.passages(knowledge.search(request).passages)}
 
@@ -71,12 +71,12 @@ def seasons(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> Callabl
         ([{"field": "author", "equals": "Ida"}, {"field": "kind", "equals": "code"}], set()),
     ],
 )
-@pytest.mark.parametrize("mode", ["dense", "sparse"])
+@pytest.mark.parametrize("strategy", ["dense", "sparse"])
 def test_a_filter_holds_for_all_that_is_found(
-    seasons: Callable[..., set[str]], filters: list[dict[str, object]], found: set[str], mode: str
+    seasons: Callable[..., set[str]], filters: list[dict[str, object]], found: set[str], strategy: str
 ) -> None:
     """Equality, lists, ranges and dates keep what meets them and nothing else, whichever leg is asked."""
-    assert seasons(*(Filter.model_validate(one) for one in filters), mode=mode) == found
+    assert seasons(*(Filter.model_validate(one) for one in filters), strategy=strategy) == found
 
 
 @pytest.mark.parametrize(

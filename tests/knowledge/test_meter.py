@@ -91,10 +91,10 @@ def test_the_knowledge_base_counts_what_it_does(uri: str, docs: Path, meter: Met
     for corpus in ("one", "two"):
         knowledge.ingest(IngestRequest(corpus=corpus, paths=(str(docs),)), lambda progress: None)
     knowledge.search(SearchRequest(query="bees", corpora=("one",)))
-    knowledge.search(SearchRequest(query="bread", corpora=("two",), mode="sparse"))
+    knowledge.search(SearchRequest(query="bread", corpora=("two",), strategy="sparse"))
     stats = knowledge.stats()
 
-    assert [(query.mode, query.count) for query in stats.queries] == [("hybrid", 1), ("sparse", 1)]
+    assert [(query.mode, query.count) for query in stats.queries] == [("adaptive", 1), ("sparse", 1)]
     assert stats.cache.rate == 0.5
     held = {table.table: table for table in stats.tables}
     chunks = sum(corpus.chunks for corpus in knowledge.corpora())

@@ -1,10 +1,12 @@
 """Search: both legs, their fusion, relevance, bounds, and what it refuses."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from tenure.contracts.corpus import IngestRequest
-from tenure.contracts.evidence import SearchReply, SearchRequest
+from tenure.contracts.evidence import SearchReply, SearchRequest, Strategy
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import EmbeddingModelMismatch, InvalidSearch, UnknownCorpus
 from tenure.knowledge.search import query_vector
@@ -39,7 +41,7 @@ def _titles(knowledge: KnowledgeBase, reply: SearchReply) -> list[str]:
 
 def test_full_text_search_knows_word_stems(filled: KnowledgeBase) -> None:
     """A word is found in another of its forms, which the vectors of this test cannot do."""
-    reply = filled.search(SearchRequest(query="baking a loaf, heated ovens", corpora=("c",), mode="sparse"))
+    reply = filled.search(SearchRequest(query="baking a loaf, heated ovens", corpora=("c",), strategy="sparse"))
 
     assert _titles(filled, reply)[0] == "Sourdough"
     assert reply.passages[0].sparse_rank == 1
@@ -48,21 +50,44 @@ def test_full_text_search_knows_word_stems(filled: KnowledgeBase) -> None:
 
 def test_vector_search_ranks_by_relevance(filled: KnowledgeBase) -> None:
     """Dense results come in the order of their relevance, and carry no full-text rank."""
-    found = filled.search(SearchRequest(query="bees dance on the comb", corpora=("c",), mode="dense")).passages
+    found = filled.search(SearchRequest(query="bees dance on the comb", corpora=("c",), strategy="dense")).passages
 
     assert [ref.relevance for ref in found] == sorted((ref.relevance for ref in found), reverse=True)
     assert list(range(1, len(found) + 1)) == [ref.dense_rank for ref in found]
     assert {None} == {ref.sparse_rank for ref in found}
 
 
-def test_hybrid_search_fuses_both_ranks(filled: KnowledgeBase) -> None:
+def test_rank_fusion_sums_reciprocal_ranks(filled: KnowledgeBase) -> None:
     """A passage's score is the sum of its reciprocal ranks, and the best come first."""
-    found = filled.search(SearchRequest(query="queen in winter", corpora=("c",))).passages
+    found = filled.search(SearchRequest(query="queen in winter", corpora=("c",), strategy="rrf")).passages
 
     for ref in found:
         ranks = [rank for rank in (ref.dense_rank, ref.sparse_rank) if rank is not None]
         assert ref.score == pytest.approx(sum(1 / (60 + rank) for rank in ranks))
     assert [ref.score for ref in found] == sorted((ref.score for ref in found), reverse=True)
+
+
+def test_hybrid_search_weighs_both_legs(filled: KnowledgeBase) -> None:
+    """With all the weight on one leg, its best comes first with a score of 1."""
+    for alpha, rank in ((1.0, "dense_rank"), (0.0, "sparse_rank")):
+        request = SearchRequest(query="queen in winter", corpora=("c",), strategy="hybrid", alpha=alpha)
+        best = filled.search(request).passages[0]
+
+        assert getattr(best, rank) == 1
+        assert best.score == pytest.approx(1)
+
+
+@pytest.mark.parametrize("strategy", get_args(Strategy))
+def test_every_strategy_answers_in_one_form(filled: KnowledgeBase, strategy: Strategy) -> None:
+    """Passages come best first, each once, with a relevance that depends on the question alone."""
+    found = filled.search(SearchRequest(query="bees in winter", corpora=("c",), strategy=strategy)).passages
+    dense = filled.search(SearchRequest(query="bees in winter", corpora=("c",), strategy="dense")).passages
+    relevance = {ref.chunk: ref.relevance for ref in dense}
+
+    assert found
+    assert len({ref.chunk for ref in found}) == len(found)
+    assert [ref.score for ref in found] == sorted((ref.score for ref in found), reverse=True)
+    assert all(ref.relevance == pytest.approx(relevance[ref.chunk], abs=1e-5) for ref in found)
 
 
 def test_a_search_stays_in_its_corpora(filled: KnowledgeBase) -> None:
@@ -122,8 +147,10 @@ def test_an_unknown_corpus_is_named(filled: KnowledgeBase) -> None:
         SearchRequest(query="  ", corpora=("c",)),
         SearchRequest(query="bees", corpora=()),
         SearchRequest.model_construct(query="bees", corpora=("c",), k=0),
+        SearchRequest(query="bees " * 20_000, corpora=("c",)),
+        SearchRequest.model_validate({"query": "bees", "corpora": ("c",)}).model_copy(update={"strategy": "magic"}),
     ],
-    ids=["no query", "no corpus", "no passage"],
+    ids=["no query", "no corpus", "no passage", "endless query", "unknown strategy"],
 )
 def test_an_unanswerable_search_is_refused(filled: KnowledgeBase, request_: SearchRequest) -> None:
     """Nothing to look for, or nowhere to look, is a clear error."""

@@ -149,8 +149,8 @@ def test_a_large_table_is_searched_through_an_index(
     assert {"vector_idx", "search_text_idx", "id_idx", "corpus_idx", *filtered} == set(there)
     assert sum(index.num_unindexed_rows or 0 for index in there.values()) == 0
     for query, name in ((text, "17"), ("zebras graze", "new")):
-        for mode in ("dense", "sparse"):
-            request_ = SearchRequest.model_validate({"query": query, "corpora": ("c",), "mode": mode, "k": 1})
+        for strategy in ("dense", "sparse"):
+            request_ = SearchRequest.model_validate({"query": query, "corpora": ("c",), "strategy": strategy, "k": 1})
             [passage] = knowledge.passages(knowledge.search(request_).passages)
             assert name == Path(passage.uri).stem
 
@@ -217,7 +217,7 @@ def phrases(tmp_path: Path, ingest: Ingest) -> Path:
 )
 def test_phrases_and_stems_are_found(phrases: Path, knowledge: KnowledgeBase, query: str, found: list[str]) -> None:
     """Quoted words alone have to follow each other; words count in any of their forms."""
-    request = SearchRequest(query=query, corpora=("c",), mode="sparse")
+    request = SearchRequest(query=query, corpora=("c",), strategy="sparse")
     passages = knowledge.passages(knowledge.search(request).passages)
 
     assert sorted(Path(passage.uri).stem for passage in passages) == found

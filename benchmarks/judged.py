@@ -1,0 +1,104 @@
+"""Reads judged collections: a BEIR folder, or a HotpotQA or MuSiQue file, one JSON object a line.
+
+Passages of a multi-hop file are pooled over its questions: the passages that come with one question are
+searched for another's as well. A passage's identity there is its title and text.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class UnknownFormat(Exception):
+    """A path holds no judged collection of a known format."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document of a collection."""
+
+    title: str
+    """Its title, possibly empty."""
+    text: str
+    """Its text."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and what is known to answer it."""
+
+    text: str
+    """The question."""
+    grades: dict[str, float]
+    """How relevant documents are, by id; those absent are not."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents, and questions with judgements."""
+
+    name: str
+    """Name of the file or folder."""
+    documents: dict[str, Document]
+    """The documents by id."""
+    questions: tuple[Question, ...]
+    """The questions that have a relevant document, in the order of the file."""
+
+
+def collection(path: Path) -> Collection:
+    """Read a judged collection.
+
+    Raises:
+        UnknownFormat: the path holds none of a known format.
+    """
+    if (path / "corpus.jsonl").is_file():
+        return _beir(path)
+    try:
+        rows = list(_rows(path))
+        return _multi_hop(path.stem, rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UnknownFormat(f"{path} is neither a BEIR folder nor a HotpotQA or MuSiQue file: {error!r}") from error
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        yield from (json.loads(line) for line in lines if line.strip())
+
+
+def _beir(folder: Path) -> Collection:
+    grades: dict[str, dict[str, float]] = {}
+    for file in sorted((folder / "qrels").glob("*.tsv")):
+        for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+            query, document, grade = line.split("\t")
+            if float(grade) > 0:
+                grades.setdefault(query, {})[document] = float(grade)
+    questions = (Question(row["text"], grades.get(str(row["_id"]), {})) for row in _rows(folder / "queries.jsonl"))
+    return Collection(
+        name=folder.name,
+        documents={
+            str(row["_id"]): Document(row.get("title") or "", row["text"]) for row in _rows(folder / "corpus.jsonl")
+        },
+        questions=tuple(question for question in questions if question.grades),
+    )
+
+
+def _multi_hop(name: str, rows: list[dict[str, Any]]) -> Collection:
+    documents: dict[str, Document] = {}
+    questions = []
+    for row in rows:
+        supporting = {title for title, _ in row.get("supporting_facts", ())}
+        grades = {}
+        for paragraph in row["paragraphs"]:
+            document = Document(paragraph["title"], _text(paragraph))
+            key = f"{document.title}\n{document.text}"
+            documents[key] = document
+            if paragraph.get("is_supporting", document.title in supporting):
+                grades[key] = 1.0
+        questions.append(Question(row["question"], grades))
+    return Collection(name, documents, tuple(questions))
+
+
+def _text(paragraph: dict[str, Any]) -> str:
+    return str(paragraph["text"]) if "text" in paragraph else "".join(paragraph["sentences"]).strip()

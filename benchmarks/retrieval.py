@@ -1,0 +1,187 @@
+"""How well search finds: `python -m benchmarks.retrieval PATH… [--strategy NAME]… [--pooled] [--home DIR] [--json]`.
+
+A path is a BEIR folder or a HotpotQA or MuSiQue file. Its documents are ingested as files, cut by the
+product's chunker; a document ranks where its best chunk does. With `--pooled` all paths go into one corpus,
+and each is still reported by itself.
+
+Settings are chosen on the questions of even number and reported on those of odd number, so both halves are
+printed beside the whole. nDCG counts a grade as its gain, as BEIR does.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from benchmarks.judged import Collection, Question, UnknownFormat, collection
+from tenure.contracts.corpus import IngestProgress, IngestRequest
+from tenure.contracts.evidence import SearchRequest, Strategy
+from tenure.knowledge.base import KnowledgeBase
+from tenure.models.minilm import MiniLM
+from tenure.settings import Settings
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+_BASELINES: tuple[Strategy, ...] = ("dense", "sparse")
+_CHUNKS = 100
+"""Chunks asked for, so that ten documents are among them."""
+_HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2), "all": slice(None)}
+
+
+class Figures(NamedTuple):
+    """What a ranking is worth, in percent."""
+
+    ndcg_10: float
+    recall_2: float
+    recall_5: float
+    recall_10: float
+    all_5: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One strategy over one collection."""
+
+    collection: str
+    strategy: Strategy
+    halves: dict[str, Figures]
+    median_ms: float
+
+
+def ndcg(ranking: Sequence[str], grades: dict[str, float], k: int = 10) -> float:
+    """Return the discounted gain of the first k, as a share of the best that is possible."""
+    best = sorted(grades.values(), reverse=True)[:k]
+    gained = sum(grades.get(document, 0.0) / math.log2(place + 2) for place, document in enumerate(ranking[:k]))
+    return gained / sum(grade / math.log2(place + 2) for place, grade in enumerate(best))
+
+
+def recall(ranking: Sequence[str], grades: dict[str, float], k: int) -> float:
+    """Return the share of the relevant documents that are among the first k."""
+    return len(grades.keys() & set(ranking[:k])) / len(grades)
+
+
+def figures(rankings: Sequence[Sequence[str]], questions: Sequence[Question]) -> Figures:
+    """Return the means over questions, in percent."""
+    pairs = [(ranking, question.grades) for ranking, question in zip(rankings, questions, strict=True)]
+
+    def mean(values: Iterator[float]) -> float:
+        return round(100 * statistics.fmean(values), 1)
+
+    return Figures(
+        mean(ndcg(ranking, grades) for ranking, grades in pairs),
+        mean(recall(ranking, grades, 2) for ranking, grades in pairs),
+        mean(recall(ranking, grades, 5) for ranking, grades in pairs),
+        mean(recall(ranking, grades, 10) for ranking, grades in pairs),
+        mean(float(recall(ranking, grades, 5) == 1) for ranking, grades in pairs),
+    )
+
+
+class Bench:
+    """Collections in a knowledge base of their own, under a folder that may be kept for the next time."""
+
+    def __init__(self, home: Path, settings: Settings) -> None:
+        """Work under `home`."""
+        self._home = home
+        model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
+        self._knowledge = KnowledgeBase(str(home / "knowledge"), model, settings.chunk_tokens)
+
+    def ingest(self, corpus: str, collections: Sequence[Collection]) -> None:
+        """Bring collections into one corpus; what is there already is not embedded again."""
+        folder = self._home / "documents" / corpus
+        for one in collections:
+            for key, document in one.documents.items():
+                file = folder / _file_name(key)
+                if not file.exists():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(f"# {' '.join(document.title.split())}\n\n{document.text}\n", encoding="utf-8")
+        self._knowledge.ingest(IngestRequest(corpus=corpus, paths=(str(folder.absolute()),)), _ignore)
+
+    def row(self, corpus: str, one: Collection, strategy: Strategy) -> Row:
+        """Ask all questions of a collection with one strategy."""
+        keys = {_file_name(key): key for key in one.documents}
+        rankings, times = [], []
+        for question in one.questions:
+            request = SearchRequest(query=question.text, corpora=(corpus,), k=_CHUNKS, strategy=strategy)
+            started = time.perf_counter()
+            found = self._knowledge.search(request).passages
+            times.append(1000 * (time.perf_counter() - started))
+            files = dict.fromkeys(Path(passage.uri).name for passage in self._knowledge.passages(found))
+            rankings.append([keys.get(file, file) for file in files])
+        halves = {name: figures(rankings[half], one.questions[half]) for name, half in _HALVES.items()}
+        return Row(one.name, strategy, halves, round(statistics.median(times), 1))
+
+
+def _file_name(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:24] + ".md"
+
+
+def _ignore(_: IngestProgress) -> None:
+    """Nobody watches."""
+
+
+def measure(
+    collections: Sequence[Collection], strategies: Sequence[Strategy], bench: Bench, pooled: bool
+) -> Iterator[Row]:
+    """Yield one row for each collection and strategy."""
+    corpora = {one.name: "-".join(c.name for c in collections) if pooled else one.name for one in collections}
+    for corpus in dict.fromkeys(corpora.values()):
+        bench.ingest(corpus, [one for one in collections if corpora[one.name] == corpus])
+    for one in collections:
+        for strategy in strategies:
+            yield bench.row(corpora[one.name], one, strategy)
+
+
+def _table(row: Row) -> Iterator[str]:
+    for half, values in row.halves.items():
+        numbers = "".join(f"{value:9.1f}" for value in values)
+        milliseconds = f"{row.median_ms:9.1f}" if half == "all" else ""
+        yield f"{row.collection:20} {row.strategy:9} {half:5}{numbers}{milliseconds}"
+
+
+@contextmanager
+def _home(kept: Path | None) -> Iterator[Path]:
+    if kept is not None:
+        yield kept
+    else:
+        with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as home:
+            yield Path(home)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__)
+    parser.add_argument("path", nargs="+", type=Path, help="BEIR folder, HotpotQA or MuSiQue file")
+    parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="beside dense and sparse; default all")
+    parser.add_argument("--pooled", action="store_true", help="search all paths as one corpus")
+    parser.add_argument("--home", type=Path, help="keep documents and vectors here for the next time")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    arguments = parser.parse_args()
+    try:
+        collections = [collection(path) for path in arguments.path]
+    except UnknownFormat as error:
+        parser.error(str(error))
+    strategies = tuple(dict.fromkeys((*_BASELINES, *(arguments.strategy or STRATEGIES))))
+    with _home(arguments.home) as home:
+        rows = measure(collections, strategies, Bench(home, Settings()), arguments.pooled)
+        if arguments.json:
+            print(json.dumps([_document(row) for row in rows]))
+            return
+        print(f"{'collection':20} {'strategy':9} {'half':5}" + "".join(f"{n:>9}" for n in (*Figures._fields, "ms")))
+        for row in rows:
+            print("\n".join(_table(row)), flush=True)
+
+
+def _document(row: Row) -> dict[str, object]:
+    halves = {half: values._asdict() for half, values in row.halves.items()}
+    return {"collection": row.collection, "strategy": row.strategy, **halves, "median_ms": row.median_ms}
+
+
+if __name__ == "__main__":
+    main()

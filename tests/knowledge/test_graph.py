@@ -1,0 +1,107 @@
+"""The graph of a corpus: written with its chunks, kept in step with them, and walked."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.contracts.evidence import SearchRequest, Strategy
+from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.graph import Graph
+from tenure.knowledge.schema import ENTITIES, RELATIONS
+from tenure.knowledge.store import Store
+from tests.knowledge.conftest import Ingest
+
+PAGES = {
+    "journal": ("Journal of Bee Science", "The Journal of Bee Science is a review issued by the Apiary Society."),
+    "society": ("Apiary Society", "The Apiary Society was founded in a tavern. Its first president was Ada Comb."),
+    "guild": ("Weavers Guild", "The Weavers Guild was founded in a barn. Its first president was Tom Loom."),
+    "choir": ("Harbour Choir", "The Harbour Choir sings shanties on Sundays."),
+}
+QUESTION = "Who was the first president of what issues the Journal of Bee Science?"
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    """A small encyclopaedia in which one page leads to another."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for name, (title, text) in PAGES.items():
+        (folder / f"{name}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
+    return folder
+
+
+def _entities(uri: str) -> dict[str, tuple[int, int]]:
+    rows = Store(uri).rows(ENTITIES, ["name", "titled_count", "mentioned_count"]).to_pylist()
+    return {row["name"]: (row["titled_count"], row["mentioned_count"]) for row in rows}
+
+
+def _titles(knowledge: KnowledgeBase, query: str, strategy: Strategy) -> list[str]:
+    found = knowledge.search(SearchRequest(query=query, corpora=("c",), strategy=strategy)).passages
+    return [passage.title for passage in knowledge.passages(found)]
+
+
+def test_a_walk_finds_what_the_question_does_not_name(pages: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
+    """The page that a named page leads to stands before a page that is as like the question."""
+    ingest(pages)
+
+    for strategy in ("graph", "adaptive"):
+        assert _titles(knowledge, QUESTION, strategy)[:2] == ["Journal of Bee Science", "Apiary Society"]
+
+
+def test_a_passage_found_by_links_says_so(pages: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
+    """Passages carry their rank in the walk, and relevance means what it means in any search."""
+    ingest(pages)
+    walked = knowledge.search(SearchRequest(query=QUESTION, corpora=("c",), strategy="graph")).passages
+    dense = knowledge.search(SearchRequest(query=QUESTION, corpora=("c",), strategy="dense")).passages
+
+    assert walked[0].graph_rank == 1
+    assert {ref.graph_rank for ref in dense} == {None}
+    near = {ref.chunk: ref.relevance for ref in dense}
+    assert near == pytest.approx({ref.chunk: ref.relevance for ref in walked}, abs=1e-5)
+
+
+def test_entities_follow_the_files(pages: Path, ingest: Ingest, uri: str) -> None:
+    """A changed file changes what its corpus names; a removed one takes its names with it."""
+    ingest(pages)
+    assert _entities(uri)["apiary society"] == (1, 2)
+
+    (pages / "journal.md").write_text("# Journal of Bee Science\n\nIt is out of print.\n", encoding="utf-8")
+    ingest(pages)
+    assert _entities(uri)["apiary society"] == (1, 1)
+
+    (pages / "society.md").unlink()
+    ingest(pages)
+    assert "apiary society" not in _entities(uri)
+    assert Store(uri).count(RELATIONS) == 3
+
+
+def test_a_dropped_corpus_leaves_no_names(pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase) -> None:
+    """The graph of a corpus goes with it, and that of another stays."""
+    ingest(pages)
+    ingest(pages, corpus="other")
+    before = Store(uri).count(ENTITIES)
+
+    assert knowledge.drop("c")
+    assert Store(uri).count(ENTITIES) == before / 2
+    assert Store(uri).count(RELATIONS) == len(PAGES)
+
+
+def test_corpora_are_walked_together(pages: Path, ingest: Ingest, uri: str) -> None:
+    """A link may lead from one corpus into another when both are searched, and never when one is."""
+    for corpus, page in (("a", "journal"), ("b", "society")):
+        ingest(pages / f"{page}.md", corpus=corpus)
+    [start] = Store(uri).rows(RELATIONS, ["id"], "corpus = 'a'")["id"].to_pylist()
+
+    assert len(Graph(Store(uri), ["a", "b"]).walk(QUESTION, {start: 1.0})) == 2
+    assert len(Graph(Store(uri), ["a"]).walk(QUESTION, {start: 1.0})) == 1
+
+
+def test_a_corpus_without_names_is_searched_all_the_same(
+    docs: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase
+) -> None:
+    """Where nothing is named, the walk stays where it began, and the order is that of the hybrid search."""
+    ingest(docs)
+
+    assert _titles(knowledge, "queen in winter", "graph") == _titles(knowledge, "queen in winter", "hybrid")
+    assert Graph(Store(uri), ["c"]).walk("nothing known", {}) == {}
+    assert Graph(Store(uri), ["c"]).encyclopaedic([]) == 0
