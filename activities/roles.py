@@ -189,7 +189,9 @@ class RoleActivities:
         turn = call.turn
         if self._chat is None or turn is None or call.spent:
             return await self._answer(role, call, evidence, in_flight)
-        history = await asyncio.to_thread(self._knowledge.said, role.name, turn)
+        # Where passages are gone the numbers have moved, and what was said before names others by them.
+        whole = len(evidence.passages) == len(call.evidence)
+        history = await asyncio.to_thread(self._knowledge.said, role.name, turn) if whole else ()
         given = await self._answer(role, call, replace(evidence, history=history), in_flight)
         await asyncio.to_thread(self._keep, role.name, turn, history, given)
         return given

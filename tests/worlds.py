@@ -60,8 +60,8 @@ class MemoryKnowledge:
     searches: list[SearchRequest] = field(default_factory=list)
     accepted: dict[tuple[str, str], int] = field(default_factory=dict)
     """The cycle in which a run accepted a chunk."""
-    turns: dict[tuple[str, str, int], tuple[Message, ...]] = field(default_factory=dict)
-    """What each turn of a conversation has said, by run, role and number."""
+    turns: dict[tuple[str, str, int], tuple[bool, tuple[Message, ...]]] = field(default_factory=dict)
+    """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
 
     def _passages(self) -> list[Passage]:
         found: list[Passage] = []
@@ -124,10 +124,16 @@ class MemoryKnowledge:
 
     def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
         spoken = [self.turns.get((turn.run, role, number)) for number in range(turn.first, turn.number)]
-        return () if None in spoken else tuple(message for part in spoken if part for message in part)
+        history: tuple[Message, ...] = ()
+        for turn_said in spoken:
+            if turn_said is None:
+                return ()
+            anew, messages = turn_said
+            history = messages if anew else (*history, *messages)
+        return history
 
     def keep_turn(self, role: str, turn: Turn, messages: Sequence[Message], *, anew: bool) -> None:
-        self.turns[turn.run, role, turn.number] = tuple(messages)
+        self.turns[turn.run, role, turn.number] = anew, tuple(messages)
 
     def sources(self, ids: Sequence[SourceId]) -> dict[SourceId, Source]:
         return {source: self.documents[source] for source in ids}

@@ -12,12 +12,15 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 from tenure.algorithms.passages import Passage
+from tenure.algorithms.question import shorten
 from tenure.algorithms.text import Sentence, sentences, words
 
 MAX_RUN = 3
 """Sentences of one excerpt at the most."""
 MAX_RUN_WORDS = 75
 """Words from which a run takes no further sentence."""
+MAX_SENTENCE, MAX_TITLE = 1000, 200
+"""Characters of a sentence, and of a title within one; a word can be as long as a data line."""
 
 _CONNECTIVE = re.compile(
     r"^(?:however|therefore|thus|also|moreover|furthermore|in addition|additionally|consequently|hence|similarly|"
@@ -105,6 +108,7 @@ def presentable(sentence: Sentence) -> bool:
     letters = sum(character.isalpha() or character.isspace() for character in text)
     return (
         5 <= count <= 55
+        and len(text) <= MAX_SENTENCE
         and text.endswith(_ENDS)
         and (text[0].isupper() or text[0].isdigit())
         and not _ENUMERATED.match(text)
@@ -144,7 +148,7 @@ def standing(text: str, title: str) -> str:
 def _short(title: str) -> str:
     """Return how a sentence names a document: by its number where the title starts with one, else in quotes."""
     numbered = _NUMBERED.match(title)
-    return numbered.group() if numbered else f"“{title}”"
+    return numbered.group() if numbered else f"“{shorten(title, MAX_TITLE)}”"
 
 
 def excerpts(passages: Sequence[Passage]) -> list[Excerpt]:
@@ -197,11 +201,12 @@ def _end_of_run(block: Sequence[Sentence], first: int) -> int:
 
 
 def _list(number: int, introduction: Sentence, items: Sequence[Sentence]) -> Iterable[Excerpt]:
+    short = all(len(sentence.text) <= MAX_SENTENCE for sentence in (introduction, *items))
     whole = all(4 <= len(words(item.text)) <= 45 and not _FIRST_PERSON.search(item.text) for item in items)
     opens = (
         len(words(introduction.text)) >= 4
         and not points_back(introduction.text)
         and not _POINTING.search(introduction.text)
     )
-    if whole and opens and 2 <= len(items) <= 8:
+    if short and whole and opens and 2 <= len(items) <= 8:
         yield Excerpt(number, "list", (introduction, *items))

@@ -71,10 +71,11 @@ def admitted(
     """
     plan = Admitted(finish=any(action.action == "FINISH" for action in actions))
     for action in actions:
+        if action.action == "DROP_TOPIC":
+            _drop(action, state, plan)
+    for action in actions:
         if action.action == "ADD_TO_OUTLINE":
             _add(action, state, max_topics, plan)
-        elif action.action == "DROP_TOPIC":
-            _drop(action, state, plan)
         elif action.action == "ASK_HUMAN":
             _ask(action, state, plan)
     aims = [aim for aim in state.aims if aim.topic.heading not in plan.dropped]
@@ -87,11 +88,12 @@ def admitted(
 
 
 def _add(action: PlannedAction, state: SpiralState, max_topics: int, plan: Admitted) -> None:
-    heading = shorten(" ".join(action.target_outline_topic.split()), MAX_HEADING)
-    outline = [aim.topic.heading for aim in state.aims] + [topic.heading for topic in plan.added]
+    heading = _heading(action.target_outline_topic)
+    outline = [aim.topic.heading for aim in state.aims if aim.topic.heading not in plan.dropped]
+    outline += [topic.heading for topic in plan.added]
     if not heading:
         plan.refused.append("a topic without a heading was not added")
-    elif any(same(heading, known) for known in (*outline, *state.dropped)):
+    elif any(same(heading, known) for known in (*outline, *state.dropped, *plan.dropped)):
         plan.refused.append(f"“{_brief(heading)}” was not added: the outline has or had it")
     elif len(outline) >= max_topics:
         plan.refused.append(f"“{_brief(heading)}” was not added: the outline has {max_topics} topics and no room")
@@ -101,7 +103,7 @@ def _add(action: PlannedAction, state: SpiralState, max_topics: int, plan: Admit
 
 def _drop(action: PlannedAction, state: SpiralState, plan: Admitted) -> None:
     names = {aim.topic.heading.casefold(): aim.topic.heading for aim in state.aims}
-    heading = names.get(action.target_outline_topic.strip().casefold())
+    heading = names.get(_heading(action.target_outline_topic).casefold())
     left = len(names) - len(plan.dropped)
     if heading is None or heading in plan.dropped:
         plan.refused.append(f"“{_brief(action.target_outline_topic)}” was not dropped: the outline has no such topic")
@@ -167,8 +169,7 @@ def _free(wanted: str, taken: Sequence[str], number: int) -> str:
 def _served(wanted: str, query: str, aims: Sequence[Aim]) -> str:
     """Return the heading a search serves: the one it names, the one it is about, or the least covered."""
     headings = [aim.topic.heading for aim in aims]
-    name = shorten(" ".join(wanted.split()), MAX_HEADING)
-    found = concerned(Feedback(text=query, topic=name or None), headings)
+    found = concerned(Feedback(text=query, topic=_heading(wanted) or None), headings)
     if found and len(found) < len(headings):
         return found[0]
     return min(aims, key=lambda aim: aim.coverage).topic.heading
@@ -249,6 +250,11 @@ def why_replan(plan: Admitted, steps: Sequence[Step]) -> str:
     if needed:
         return f"step {needed[0].id} failed, and more than {NEEDED} others need it"
     return "no step was left of it" if plan.empty else ""
+
+
+def _heading(text: str) -> str:
+    """Return a heading as the outline has it."""
+    return shorten(" ".join(text.split()), MAX_HEADING)
 
 
 def _brief(text: str) -> str:

@@ -5,7 +5,9 @@ state stays small enough to travel whatever the sources hold.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import TypeVar
 
 from tenure.algorithms.acceptance import BESIDE
 from tenure.algorithms.coverage import coverage, most_covering
@@ -41,13 +43,25 @@ AT_ONCE = 12
 MAX_LATENT = 6
 """Latent topics that are remembered."""
 MAX_TEXT = 600
-"""Characters of a critique or a reasoning that are carried on."""
-MAX_NOTES = 60
-"""Decisions and notes that are carried on; the first and the last ones."""
+"""Characters of a critique, a reasoning or an assessment that are carried on."""
+MAX_NOTES, MAX_NOTE = 40, 400
+"""Decisions and notes that are carried on, the first and the last ones, and characters of each."""
+MAX_IMAGINED = 1000
+"""Characters of a topic's imagined passage that are carried on; embedding models hardly read more."""
+MAX_DROPPED = 24
+"""Topics that were given up and are remembered, the last ones."""
+MAX_EXECUTED, MAX_TAKEN = 40_000, 12_000
+"""Characters of executed queries, and of wishes with what was asked for them, that are carried on; the newest."""
+MAX_QUERIES = 8
+"""Queries of one wish that are carried on."""
 WINDOW, MAX_NUMBERED = 10, 72
 """Turns of a conversation, and passages in it, after which it begins anew: no model reads for ever."""
+ENTRY = 80
+"""Characters that an entry of a list takes beside its texts."""
 COVERED = 0.85
 """Coverage from which a topic needs nothing more."""
+
+E = TypeVar("E")
 
 
 def begun(run: RunId, outline: Sequence[Topic]) -> SpiralState:
@@ -58,9 +72,9 @@ def begun(run: RunId, outline: Sequence[Topic]) -> SpiralState:
 
 def imagined(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
     """Return the state with the imagined passages of topics, by heading."""
+    known = {heading: shorten(text, MAX_IMAGINED) for heading, text in hypothetical.items()}
     aims = [
-        aim.model_copy(update={"hypothetical": hypothetical.get(aim.topic.heading, aim.hypothetical)})
-        for aim in state.aims
+        aim.model_copy(update={"hypothetical": known.get(aim.topic.heading, aim.hypothetical)}) for aim in state.aims
     ]
     return state.model_copy(update={"aims": tuple(aims)})
 
@@ -72,7 +86,7 @@ def planned(state: SpiralState, plan: Admitted, critique: str, heard: int) -> Sp
     return state.model_copy(
         update={
             "aims": (*stay, *(Aim(topic=topic) for topic in plan.added)),
-            "dropped": (*state.dropped, *plan.dropped),
+            "dropped": (*state.dropped, *plan.dropped)[-MAX_DROPPED:],
             "latent": tuple(t for t in state.latent if not any(same(t.heading, heading) for heading in added)),
             "critique": shorten(critique, MAX_TEXT),
             "refused": tuple(plan.refused[:8]),
@@ -116,7 +130,7 @@ def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
     return state.model_copy(
         update={
             "aims": aims,
-            "executed": tuple(executed),
+            "executed": _newest(tuple(executed), _characters, MAX_EXECUTED),
             "gains": (*state.gains, round(gain, 4)),
             "fresh": _best((*state.fresh, *found), MAX_FRESH),
             "unprocessed": _best((*state.unprocessed, *found), MAX_UNPROCESSED),
@@ -128,13 +142,31 @@ def _grown(aim: Aim, analysis: Analysis) -> Aim:
     new = [finding.passage for finding in analysis.accepted if finding.topic == aim.topic.heading]
     if not new:
         return aim
-    kept = most_covering({p.chunk: p for p in (*aim.passages, *new)}.values(), KEPT)
+    kept = most_covering(_distinct((*aim.passages, *new)), KEPT)
     return aim.model_copy(update={"passages": kept, "coverage": round(coverage(kept), 4)})
 
 
 def _best(passages: Iterable[PassageRef], most: int) -> tuple[PassageRef, ...]:
-    distinct = {passage.chunk: passage for passage in passages}.values()
-    return tuple(sorted(distinct, key=lambda p: (-p.relevance, p.chunk))[:most])
+    return tuple(_distinct(passages)[:most])
+
+
+def _distinct(passages: Iterable[PassageRef]) -> list[PassageRef]:
+    """Return every passage once, most relevant first; one that was judged twice with the better judgement."""
+    first: dict[str, PassageRef] = {}
+    for passage in sorted(passages, key=lambda p: (-p.relevance, p.chunk)):
+        first.setdefault(passage.chunk, passage)
+    return list(first.values())
+
+
+def _characters(query: Executed) -> int:
+    return len(query.query) + len(query.topic) + ENTRY
+
+
+def _newest(entries: Sequence[E], size: Callable[[E], int], most: int) -> tuple[E, ...]:
+    """Return the last entries, as many as have no more than so many characters together."""
+    sums = accumulate(size(entry) for entry in reversed(entries))
+    kept = sum(1 for total in sums if total <= most)
+    return tuple(entries[len(entries) - kept :])
 
 
 def offered(state: SpiralState, named: Sequence[LatentTopic]) -> SpiralState:
@@ -150,13 +182,13 @@ def offered(state: SpiralState, named: Sequence[LatentTopic]) -> SpiralState:
 def before_synthesis(state: SpiralState) -> tuple[SpiralState, int]:
     """Return the state with the next findings numbered for the synthesizer, and how many it knows already.
 
-    Numbers never change within a conversation. A new one begins with what the synthesis cites.
+    Numbers never change within a conversation. A new one begins with what the synthesis cites, as far as there is room.
     """
     turn = state.turns[SYNTHESIZER]
     known = state.numbered
     if turn.number == turn.first:
         cited = {c.chunk for draft in parts(state.synthesis) for claim in draft.claims for c in claim.citations}
-        known = tuple(passage for passage in known if passage.chunk in cited)
+        known = tuple(passage for passage in known if passage.chunk in cited)[: MAX_NUMBERED - AT_ONCE]
     have = {passage.chunk for passage in known}
     waiting = [passage for passage in state.unprocessed if passage.chunk not in have]
     numbered = (*known, *waiting[:AT_ONCE])
@@ -186,8 +218,11 @@ def taken_up(state: SpiralState, wishes: Sequence[Feedback], steps: Sequence[Ste
     for wish in wishes:
         wanted = set(stems(wish.text))
         queries = tuple(step.query for step in steps if wanted & set(stems(step.query)))
-        taken[wish.text] = (*taken.get(wish.text, ()), *(shorten(query, MAX_HEADING) for query in queries))
-    return state.model_copy(update={"taken": taken})
+        if queries:
+            new = (shorten(query, MAX_HEADING) for query in queries)
+            taken[wish.text] = tuple(dict.fromkeys((*taken.get(wish.text, ()), *new)))[-MAX_QUERIES:]
+    kept = _newest(tuple(taken.items()), lambda item: sum(map(len, (item[0], *item[1]))) + ENTRY, MAX_TAKEN)
+    return state.model_copy(update={"taken": dict(kept)})
 
 
 def why_end(state: SpiralState, effort: Effort) -> str:
@@ -210,7 +245,7 @@ def brief(reflection: Reflection) -> Reflection:
     """Return a reflection at a length that can be carried on."""
 
     def cut(lines: Sequence[str]) -> tuple[str, ...]:
-        return tuple(shorten(line, MAX_TEXT) for line in lines[:5])
+        return tuple(shorten(line, MAX_NOTE) for line in lines[:5])
 
     return Reflection(
         overall_quality=reflection.overall_quality,
@@ -228,7 +263,7 @@ def least_relevance(limits: Limits) -> float:
 
 def told(lines: Sequence[str], line: str) -> tuple[str, ...]:
     """Return a log with one more line; a long one keeps its beginning and its end."""
-    whole = [*lines, line]
+    whole = [*lines, shorten(line, MAX_NOTE)]
     half = MAX_NOTES // 2
     return tuple(whole if len(whole) <= MAX_NOTES else [*whole[:half], *whole[-half:]])
 

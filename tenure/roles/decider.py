@@ -80,7 +80,7 @@ def render(input: DeciderInput, evidence: Evidence) -> list[Message]:
 
 
 def offline(input: DeciderInput, evidence: Evidence) -> DeciderOutput:
-    """Go on while people wait to be heard, or a topic is thinly covered and the gain does not stall."""
+    """Go on while people wait to be heard, or a topic is thinly covered and the budget is not nearly used."""
     if input.feedback:
         return DeciderOutput(
             needs_more_research=True,

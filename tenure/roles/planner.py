@@ -177,14 +177,18 @@ def _wanted(
         yield added.question, added.heading
     for standing in weak:
         yield standing.question, standing.heading
-    if evidence.passages:
-        for name in new_names(input.question, evidence.passages)[: input.max_searches]:
-            nearest = max(weak or input.outline, key=lambda s: len(set(stems(s.question)) & set(stems(input.question))))
-            yield f"{name}: {input.question}", nearest.heading
+    for name in new_names(input.question, evidence.passages)[: input.max_searches]:
+        yield f"{name}: {input.question}", _nearest(input.question, weak or input.outline)
     for standing in weak:
         yield f"{heading(input.question)}: {standing.heading}", standing.heading
     for factor in input.key_factors:
         yield factor, ""
+
+
+def _nearest(question: str, among: Sequence[Standing]) -> str:
+    """Return the heading of the topic that shares most words with the question, of several the least covered."""
+    wanted = set(stems(question))
+    return max(among, key=lambda s: (len(set(stems(s.question)) & wanted), -s.coverage)).heading if among else ""
 
 
 def _worth_adding(input: PlannerInput) -> LatentTopic | None:

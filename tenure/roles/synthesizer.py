@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 from pydantic import Field
 
@@ -112,12 +113,18 @@ def _reflected(reflection: Reflection) -> str:
     )
 
 
+MAX_PART = 12_000
+"""Characters of a part with its quotes; the synthesis travels with the research state from cycle to cycle."""
+
+
 def synthesized(output: SynthesizerOutput, passages: Sequence[Passage]) -> SynthesisDraft:
-    """Return a synthesis with every named passage turned into a verbatim citation."""
+    """Return a synthesis with every named passage turned into a verbatim citation, as far as there is room."""
 
     def draft(sentences: Sequence[WrittenSentence]) -> Draft:
-        claims = tuple(cite(s.text.strip(), s.passages, passages) for s in sentences)
-        return Draft(blocks=(Block(claims=claims),)) if claims else Draft()
+        claims = [cite(s.text.strip(), s.passages, passages) for s in sentences]
+        sizes = accumulate(len(claim.model_dump_json()) for claim in claims)
+        kept = tuple(claim for claim, size in zip(claims, sizes, strict=True) if size <= MAX_PART)
+        return Draft(blocks=(Block(claims=kept),)) if kept else Draft()
 
     return SynthesisDraft(
         situation=draft(output.situation),

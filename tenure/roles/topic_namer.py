@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.outline import facets
-from tenure.algorithms.passages import Passage
 from tenure.algorithms.question import shorten
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
 from tenure.roles.writing import as_list, joined
@@ -71,9 +70,9 @@ def render(input: TopicNamerInput, evidence: Evidence) -> list[Message]:
 def offline(input: TopicNamerInput, evidence: Evidence) -> TopicNamerOutput:
     """Name a group by the heading that most of its passages stand under, if it is near the question."""
     found: list[NamedTopic] = []
-    for number, group in groups(input.sizes, evidence.passages):
+    for number, (first, last) in enumerate(_bounds(input.sizes), 1):
         known = (*input.outline, *(topic.heading for topic in found))
-        best = facets(input.question, group, evidence.vectors, 1, known)
+        best = facets(input.question, evidence.passages[first:last], evidence.vectors, 1, known)
         if best:
             name = best[0].heading
             asked = shorten(f"{name}: {input.question}", 1000)
@@ -81,13 +80,8 @@ def offline(input: TopicNamerInput, evidence: Evidence) -> TopicNamerOutput:
     return TopicNamerOutput(topics=tuple(found))
 
 
-def groups(sizes: Sequence[int], passages: Sequence[Passage]) -> Iterator[tuple[int, Sequence[Passage]]]:
-    """Yield each group's number with its passages, those that are still there."""
-    for number, (first, last) in enumerate(_bounds(sizes), 1):
-        yield number, passages[first:last]
-
-
 def _bounds(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield where each group begins and ends among the passages."""
     first = 0
     for size in sizes:
         yield first, first + size

@@ -50,6 +50,7 @@ def test_an_allowance_covers_its_answers() -> None:
     assert one == Allowance(calls=1, tokens_in=101 + 800 + 2000, tokens_out=1000, priced=True)
     three = allowance(limits, "x" * 300, 2, ANSWERS)
     assert three == Allowance(calls=3, tokens_in=3 * 2901 + 2000, tokens_out=3000, priced=True)
+    assert allowance(limits, "x" * 300, 2, ANSWERS, said=500).tokens_in == three.tokens_in + 3 * 500
     assert reserved(limits, one) == Amounts(tokens=3901, cost_usd=(2901 * 2 + 1000 * 10) / 1e6, calls=1)
     assert reserved(Limits(max_tokens=9), allowance(Limits(max_tokens=9), "", 0, 1)).cost_usd == 0.0
 

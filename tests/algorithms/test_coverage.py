@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.coverage import BEST, REPEATED_SOURCE, WEIGHT, coverage
+from tenure.algorithms.coverage import BEST, REPEATED_SOURCE, WEIGHT, coverage, most_covering
 from tenure.contracts.evidence import PassageRef
 from tests.passages import reference
 
@@ -46,6 +46,23 @@ def test_only_the_best_passages_count() -> None:
 
     assert len(best) == BEST
     assert coverage(best) == coverage([*rest, *best])
+
+
+def test_the_passages_that_count_most_come_first() -> None:
+    """A source's second passage counts half, so that a weaker one of another source comes before it."""
+    found = [reference(0.6, "a"), reference(0.5, "b"), reference(0.8, "a"), reference(-0.2, "c")]
+
+    assert [p.chunk for p in most_covering(found, 3)] == ["a:0.8", "b:0.5", "a:0.6"]
+    assert most_covering(found, 0) == most_covering([], 3) == ()
+
+
+@given(PASSAGES)
+@settings(deadline=None)
+def test_the_passages_that_count_cover_as_much_alone(passages: list[PassageRef]) -> None:
+    """Leaving the others out changes no coverage."""
+    unique = list({passage.chunk: passage for passage in passages}.values())
+
+    assert coverage(most_covering(unique, BEST)) == pytest.approx(coverage(unique))
 
 
 @given(PASSAGES)

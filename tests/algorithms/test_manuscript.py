@@ -2,7 +2,7 @@
 
 from tenure.algorithms import manuscript
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence import Block, Citation, Claim, Draft
+from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import Critique, SectionResult, Topic
 from tenure.contracts.run import Feedback
 from tests.passages import reference
@@ -39,6 +39,17 @@ def test_the_abstract_takes_sentences_but_empties_no_section() -> None:
     kept = manuscript.beside(draft("One.", "Three."), written)
 
     assert [section.draft.text for section in kept] == ["Two.", "Three."]
+
+
+def test_the_synthesis_leaves_out_what_the_report_says() -> None:
+    """Sentences of the abstract, of a section and of an earlier part are not said again."""
+    synthesis = SynthesisDraft(
+        situation=draft("One.", "Two.", "Three."), complication=draft("Three.", "Four."), resolution=draft("Four.")
+    )
+    written = manuscript.sections([BREAD], {"Bread": result(BREAD, "Two.")})
+    kept = manuscript.apart(synthesis, draft("One."), written)
+
+    assert [part.text for part in (kept.situation, kept.complication, kept.resolution)] == ["Three.", "Four.", ""]
 
 
 def test_a_sentence_stands_in_the_first_section_that_has_it() -> None:
