@@ -23,11 +23,13 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
+from activities.maintenance import MaintenanceActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.tables import TableActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
+from schedules import schedule_maintenance
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.meter import Meter
 from tenure.logs import configure
@@ -39,6 +41,7 @@ from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
 from workflows.corpus import CorpusWorkflow
 from workflows.ingest import IngestWorkflow
+from workflows.maintenance import MaintenanceWorkflow
 from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
 from workflows.research import ResearchWorkflow
 from workflows.section import SectionWorkflow
@@ -55,6 +58,7 @@ WORKFLOWS = [
     IngestWorkflow,
     CorpusWorkflow,
     SqlWorkflow,
+    MaintenanceWorkflow,
 ]
 """Every workflow; they run on the queue of workflows and cheap activities."""
 
@@ -81,15 +85,13 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
     """Return every activity, by the queue that serves it."""
     roles = RoleActivities(chat, knowledge)
     reading, tables = KnowledgeActivities(knowledge), TableActivities(knowledge)
+    upkeep = MaintenanceActivities(knowledge)
     return {
         TENURE_QUEUE: [ReportActivities(knowledge).assemble],
         EMBED_QUEUE: [
-            reading.ingest,
-            reading.search,
-            reading.analyze,
-            reading.corpora,
-            tables.tables,
-            tables.query,
+            *(reading.ingest, reading.search, reading.analyze, reading.corpora),
+            *(tables.tables, tables.query),
+            *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
         MODEL_QUEUE: [
             roles.router,
@@ -170,6 +172,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
                 running.enter_context(deciphering)
             for worker in workers(client, settings, queues, threads):
                 await running.enter_async_context(worker)
+            if TENURE_QUEUE in queues:
+                await schedule_maintenance(client, settings)
             structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
             await stop.wait()
             structlog.get_logger().info("worker is stopping")

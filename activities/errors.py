@@ -11,7 +11,14 @@ from typing import NoReturn
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from tenure.knowledge.errors import CommitConflict, CorruptTable, IngestCancelled, KnowledgeError, ReaderFailed
+from tenure.knowledge.errors import (
+    CommitConflict,
+    CorruptTable,
+    IngestCancelled,
+    KnowledgeError,
+    MaintenanceCancelled,
+    ReaderFailed,
+)
 from tenure.models.chat import ModelError, TransportError
 from tenure.models.embedding import EmbeddingError
 
@@ -47,7 +54,7 @@ def translated() -> Iterator[None]:
         raise_for_model(error)
     except EmbeddingError as error:
         raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from error
-    except IngestCancelled as error:
+    except (IngestCancelled, MaintenanceCancelled) as error:
         raise CancelledError(str(error)) from error
     except KnowledgeError as error:
         passing = isinstance(error, PASSING)

@@ -73,6 +73,8 @@ class Settings(BaseSettings):
     """Where the knowledge base is: a folder or an object store address; empty for `knowledge` in the home."""
     vector_index: VectorIndex = "auto"
     """Family of the vector index; `auto` scans small tables and gives large ones `ivf_rq`."""
+    maintenance_hours: float = Field(default=6.0, ge=0, le=8760)
+    """Hours from one maintenance of the knowledge base to the next; 0 for none."""
 
     encryption_keys: SecretStr | None = None
     """Keys that encrypt everything in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""

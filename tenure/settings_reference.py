@@ -27,6 +27,7 @@ GROUPS: Final = {
             "ui_port",
             "lancedb_uri",
             "vector_index",
+            "maintenance_hours",
             "encryption_keys",
             "codec_port",
             "log_level",

@@ -26,7 +26,10 @@ def test_every_queue_serves_its_activities() -> None:
     """All roles are on the model's queue, reading and searching on the other, and none is served twice."""
     assert served() == {
         TENURE_QUEUE: {"assemble"},
-        EMBED_QUEUE: {"ingest", "search", "analyze", "corpora", "tables", "query"},
+        EMBED_QUEUE: {
+            *("ingest", "search", "analyze", "corpora", "tables", "query"),
+            *("compact_tables", "refresh_indexes", "remove_old_versions"),
+        },
         MODEL_QUEUE: set(CASES),
     }
     assert served().keys() == set(ALL_QUEUES)

@@ -21,6 +21,7 @@ from tenure.contracts.budget import Price
 from tenure.contracts.calls import Turn
 from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest, StoreStats
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge.errors import InvalidSearch
@@ -149,6 +150,12 @@ class MemoryKnowledge:
 
     def corpora(self) -> tuple[CorpusStats, ...]:
         return ()
+
+    def maintain(
+        self, step: MaintenanceStep, report: Callable[[MaintenanceProgress], None], cancelled: Callable[[], bool]
+    ) -> StepReport:
+        report(MaintenanceProgress(step=step, table="chunks", total=1))
+        return StepReport(step=step, tables=1, changed=2, left=("table 'x' cannot be read",) if step == "index" else ())
 
     def stats(self) -> StoreStats:
         return StoreStats()

@@ -16,11 +16,13 @@ from tenure.contracts.corpus import (
     VectorIndex,
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge import catalogue, conversations, findings
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.ingest import Ingestion, never
+from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.meter import Meter
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
@@ -153,6 +155,19 @@ class KnowledgeBase:
             queries=self._meter.queries() if self._meter else (),
             cache=self._meter.cache() if self._meter else CacheStats(),
         )
+
+    def maintain(
+        self,
+        step: MaintenanceStep,
+        report: Callable[[MaintenanceProgress], None],
+        cancelled: Callable[[], bool] = never,
+    ) -> StepReport:
+        """Do one step of maintenance to every table.
+
+        Raises:
+            MaintenanceCancelled: `cancelled` said so.
+        """
+        return maintain(self._store, step, report, cancelled)
 
     def drop(self, corpus: str) -> bool:
         """Forget a corpus; tell whether it was there."""

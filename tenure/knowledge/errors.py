@@ -13,7 +13,8 @@
     ├── CorruptTable             a table cannot be read
     ├── CommitConflict           other writers kept winning
     ├── ReaderFailed             the process that parses files does not start
-    └── IngestCancelled          an ingestion was told to stop
+    ├── IngestCancelled          an ingestion was told to stop
+    └── MaintenanceCancelled     a maintenance was told to stop
 """
 
 from collections.abc import Sequence
@@ -123,3 +124,12 @@ class IngestCancelled(KnowledgeError):
         """Say how far it was."""
         super().__init__(f"ingestion of corpus {corpus!r} stopped after {files_done} of {files_total} files")
         self.corpus, self.files_done, self.files_total = corpus, files_done, files_total
+
+
+class MaintenanceCancelled(KnowledgeError):
+    """A maintenance was told to stop; the tables it had come to are done."""
+
+    def __init__(self, step: str, done: int, total: int) -> None:
+        """Say how far it was."""
+        super().__init__(f"the step {step} of the maintenance stopped after {done} of {total} tables")
+        self.step, self.done, self.total = step, done, total

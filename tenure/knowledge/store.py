@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -33,6 +33,8 @@ from tenure.knowledge.schema import CHUNKS_PREFIX, SCHEMAS, chunks_schema, key_o
 KEEP_VERSIONS = timedelta(days=2)
 """Age at which an old version of a table may go. The longest activity may take a day, and whatever it opened stays."""
 _ALL_VERSIONS = timedelta(days=36_500)
+_CLOCKS = timedelta(minutes=1)
+"""By how much the clocks of two machines may differ."""
 _ATTEMPTS = 40
 _IN_LIST = 500
 _CANDIDATES = 200
@@ -211,16 +213,22 @@ class Store:
                 self.compact(name)
         return len(built)
 
-    def compact(self, name: str) -> None:
-        """Join small files, and take new rows into the indexes; versions stay."""
+    def compact(self, name: str) -> int:
+        """Join small files, and take new rows into the indexes; return by how many files there are less."""
+        before = self.figures(name).files
         self._optimize(name, _ALL_VERSIONS)
+        return max(0, before - self.figures(name).files)
 
     def clean(self, name: str, older_than: timedelta = KEEP_VERSIONS) -> int:
-        """Remove old versions that bear no tag, and files of no other version; return how many went."""
+        """Remove old versions, but for those from the oldest tagged one on; return how many went."""
         table = self.table(name)
-        before = len(table.list_versions())
-        self._optimize(name, older_than)
-        return max(0, before - len(table.list_versions()))
+        with self._readable(name):
+            versions = table.list_versions()
+            tagged = {tag["version"] for tag in table.tags.list().values()}
+        ages = [datetime.now(UTC) - one["timestamp"].astimezone(UTC) for one in versions if one["version"] in tagged]
+        # The database removes nothing at all where a tagged version would have to go.
+        self._optimize(name, max([older_than, *(age + _CLOCKS for age in ages)]))
+        return max(0, len(versions) - len(table.list_versions()))
 
     def _optimize(self, name: str, older_than: timedelta) -> None:
         table = self.table(name)

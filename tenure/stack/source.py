@@ -13,7 +13,16 @@ import tenure
 ROOT = Path(tenure.__file__).parents[1]
 """Folder of the installed source."""
 
-PARTS = ("tenure", "workflows", "activities", "worker.py", "connection.py", "encryption.py", "codec_server.py")
+PARTS = (
+    "tenure",
+    "workflows",
+    "activities",
+    "worker.py",
+    "connection.py",
+    "encryption.py",
+    "codec_server.py",
+    "schedules.py",
+)
 """What a worker loads."""
 
 
