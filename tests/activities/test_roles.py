@@ -1,7 +1,7 @@
 """Role activities: one per role, with evidence by reference and citations by construction."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,12 +12,16 @@ from temporalio.testing import ActivityEnvironment
 from activities.errors import KNOWLEDGE_REFUSED, MODEL_REJECTED
 from activities.roles import RoleActivities
 from tenure.algorithms.passages import Passage
-from tenure.contracts.calls import RoleReply, role_call
+from tenure.contracts.base import RunId
+from tenure.contracts.calls import RoleReply, Turn, role_call
 from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
 from tenure.knowledge.errors import CorruptTable, KnowledgeError, UnknownChunk
-from tenure.models.chat import RequestRejected
+from tenure.models.chat import Ask, Completion, ContextOverflow, InFlight, RequestRejected
+from tenure.roles.base import Message
+from tenure.roles.planner import PlannerInput
 from tenure.roles.router import RouterInput, RouterOutput
 from tenure.roles.section_writer import SectionWriterInput
+from tenure.roles.synthesizer import SynthesizerInput
 from tests.roles.cases import CASES
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
 
@@ -148,3 +152,122 @@ async def test_passages_that_are_gone_are_left_out() -> None:
 
     assert gone not in {citation.chunk for claim in left.output.claims for citation in claim.citations}
     assert all(claim.status == "supported" for claim in left.output.claims)
+
+
+RUN = RunId("run-1")
+PLANNER = PlannerInput.model_validate(CASES["planner"].input.model_dump())
+
+
+@dataclass
+class Listening(ScriptedChat):
+    """A scripted model that keeps whole prompts, and cannot read one with more messages than it has room for."""
+
+    room: int = 99
+    prompts: list[tuple[Message, ...]] = field(default_factory=list)
+
+    async def complete(self, ask: Ask, call: InFlight) -> Completion:
+        self.prompts.append(ask.messages)
+        if len(ask.messages) > self.room:
+            raise ContextOverflow("too long")
+        return await super().complete(ask, call)
+
+
+async def talk(
+    chat: ScriptedChat | None, knowledge: MemoryKnowledge, number: int, *, first: int = 0, **others: Any
+) -> RoleReply[Any]:
+    """Take a turn of the planner's conversation."""
+    roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
+    call = role_call(PLANNER, FOUND, turn=Turn(run=RUN, number=number, first=first), **others)
+    return await ActivityEnvironment().run(roles.planner, call)
+
+
+def answered(reply: RoleReply[Any]) -> Message:
+    return Message(role="assistant", content=reply.output.model_dump_json())
+
+
+async def test_a_prompt_begins_with_the_words_of_the_turn_before() -> None:
+    """What was asked and answered is said again to the letter, so that a server has it in its cache."""
+    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
+    replies = [await talk(chat, knowledge, number) for number in range(3)]
+
+    first, second, third = chat.prompts
+    assert [message.role for message in first] == ["system", "user"]
+    assert second[:3] == (*first, answered(replies[0])) and len(second) == 4
+    assert third[:5] == (*second, answered(replies[1])) and len(third) == 6
+    assert PLANNER.question in first[1].content and PLANNER.question not in second[3].content
+
+
+async def test_a_conversation_that_begins_anew_says_everything() -> None:
+    """The first turn of a new conversation is asked without what was said before it."""
+    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
+    for number in range(2):
+        await talk(chat, knowledge, number)
+    reply = await talk(chat, knowledge, 2, first=2)
+    await talk(chat, knowledge, 3, first=2)
+
+    assert chat.prompts[2] == chat.prompts[0]
+    assert chat.prompts[3][:3] == (*chat.prompts[2], answered(reply))
+
+
+async def test_a_history_the_model_cannot_read_goes_first() -> None:
+    """The turn is asked again without it, keeps its passages, and is a new beginning for the turns after it."""
+    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
+    await talk(chat, knowledge, 0)
+    chat.room = 3
+    reply = await talk(chat, knowledge, 1)
+    chat.room = 99
+    await talk(chat, knowledge, 2)
+
+    first, refused, again, after = chat.prompts
+    assert len(refused) == 4
+    assert again == first
+    assert after[:3] == (*again, answered(reply)) and len(after) == 4
+
+
+async def test_a_turn_that_no_model_answered_is_a_gap() -> None:
+    """A twin keeps nothing, and the conversation begins anew after it."""
+    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
+    await talk(chat, knowledge, 0)
+    twin = await talk(chat, knowledge, 1, spent=True)
+    await talk(None, knowledge, 1)
+    await talk(chat, knowledge, 2)
+
+    assert (twin.model, twin.degraded) == ("offline", "the budget was used up")
+    assert set(knowledge.turns) == {(RUN, "planner", 0), (RUN, "planner", 2)}
+    assert [len(prompt) for prompt in chat.prompts] == [2, 2]
+
+
+async def test_a_conversation_begins_anew_where_passages_are_gone() -> None:
+    """Numbers of passages have moved then, and what was said before names others by them."""
+    chat = Listening(story())
+    whole, gone = MemoryKnowledge(dict(KITCHEN)), Replaced(FOUND[0].chunk)
+    await talk(chat, whole, 0)
+    gone.turns = whole.turns
+    await talk(chat, gone, 1)
+
+    assert [len(prompt) for prompt in chat.prompts] == [2, 2]
+    assert gone.turns[RUN, "planner", 1][0]
+
+
+async def test_the_synthesizer_is_shown_new_passages_under_numbers_that_go_on() -> None:
+    """Its conversation has the others, and citations of all of them are verbatim."""
+    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
+    roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
+    replies = [
+        await ActivityEnvironment().run(
+            roles.synthesizer,
+            role_call(
+                SynthesizerInput(question="How is bread made?", known=known),
+                FOUND[:shown],
+                turn=Turn(run=RUN, number=number),
+            ),
+        )
+        for number, (known, shown) in enumerate([(0, 2), (2, 3)])
+    ]
+
+    first, second = chat.prompts
+    assert second[:2] == first
+    assert first[1].content.count("<passage n=") == 2
+    assert second[3].content.startswith('<passage n="3"') and second[3].content.count("<passage n=") == 1
+    cited = [c for reply in replies for claim in reply.output.situation.claims for c in claim.citations]
+    assert cited and all(KITCHEN[c.source].text[c.start : c.end] == c.quote for c in cited)
