@@ -1,24 +1,30 @@
 """The graph of a corpus: what its passages name, written at ingestion and walked by a search (DESIGN §6).
 
 `relations` has a row for each chunk: what the chunk names. `entities` turns it around: a row for each name
-that links chunks, with those chunks. Nothing is held in memory; a walk reads the rows around its start.
+that links chunks, with those chunks. A small graph is kept in memory until somebody writes to it; of a large
+one, a walk reads the rows around its start.
 """
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tenure.algorithms import entities as naming
 from tenure.algorithms.links import MOST, Entity, Related, answering, links, restart
 from tenure.algorithms.pagerank import personalised_pagerank
 from tenure.algorithms.text import stems
-from tenure.knowledge.schema import ENTITIES, ENTITIES_SCHEMA, RELATIONS, RELATIONS_SCHEMA, digest
+from tenure.knowledge.indexes import INDEX_ROWS
+from tenure.knowledge.schema import ENTITIES, ENTITIES_SCHEMA, RELATIONS, RELATIONS_SCHEMA, SCHEMAS, digest
 from tenure.knowledge.store import Store, quoted
 
 _HOPS = 2
-_WIDEST = 150
-"""Passages whose links are followed in one hop."""
+_WIDEST = 30
+"""Passages of which the second links are followed; more of them change no figure of the benchmark."""
+_NAMING = 2_000
+"""Characters of a query in which names are looked for."""
 _LISTS = ("titled", "named", "mentioned")
 
 _Words = frozenset[str]
@@ -103,7 +109,8 @@ class Graph:
     def __init__(self, store: Store, corpora: Sequence[str]) -> None:
         """Look at these corpora only."""
         self._store = store
-        self._where = f"corpus IN {quoted(tuple(dict.fromkeys(corpora)))}"
+        self._corpora = tuple(dict.fromkeys(corpora))
+        self._small = store.count(RELATIONS) <= INDEX_ROWS
 
     def encyclopaedic(self, chunks: Sequence[str]) -> float:
         """Return the share of chunks that name what their document's title names.
@@ -111,12 +118,12 @@ class Graph:
         In an encyclopaedia, a news archive or a company's files most do, and names lead from one document to
         another. In a manual or a collection of papers hardly any does, and names lead astray.
         """
-        rows = self._store.rows_in(RELATIONS, ["named"], "id", chunks)
+        rows = self._rows(RELATIONS, ["named"], "id", chunks)
         return sum(rows["named"].to_pylist()) / len(chunks) if chunks else 0.0
 
     def walk(self, query: str, best: Mapping[str, float]) -> dict[str, float]:
         """Return how much of a walk from the best chunks, and from what the query names, is spent at which chunk."""
-        start = restart(best, self._named(naming.spans(query)))
+        start = restart(best, self._named(naming.spans(query[:_NAMING])))
         if not start:
             return {}
         asked = frozenset(stems(query))
@@ -125,8 +132,7 @@ class Graph:
         frontier = list(start)
         for _ in range(_HOPS):
             weights |= self._links(frontier, asked, words)
-            reached = {target: None for origin in frontier for target in weights.get(origin, ())}
-            frontier = [chunk for chunk in reached if chunk not in weights][:_WIDEST]
+            frontier = _nearest(weights)
         return personalised_pagerank(weights, start)
 
     def _links(self, chunks: Sequence[str], asked: _Words, words: dict[str, _Words]) -> dict[str, dict[str, float]]:
@@ -143,8 +149,16 @@ class Graph:
             for chunk, targets in found.items()
         }
 
+    def _rows(self, table: str, columns: Sequence[str], key: str, values: Sequence[str]) -> pa.Table:
+        """Return the rows of the corpora whose key is one of the values."""
+        if not self._small:
+            return self._store.rows_in(table, columns, key, values, f"corpus IN {quoted(self._corpora)}")
+        rows = self._store.all_rows(table, SCHEMAS[table].names)
+        own = pc.is_in(rows["corpus"], pa.array(self._corpora, pa.string()))
+        return rows.filter(pc.and_(own, pc.is_in(rows[key], pa.array(values, pa.string())))).select(columns)
+
     def _related(self, chunks: Sequence[str]) -> dict[str, Related]:
-        rows = self._store.rows_in(RELATIONS, ["id", "title", "names", "parts"], "id", chunks)
+        rows = self._rows(RELATIONS, ["id", "title", "names", "parts"], "id", chunks)
         return {
             row["id"]: Related(row["title"], frozenset(row["names"]), frozenset(row["parts"]))
             for row in sorted(rows.to_pylist(), key=lambda row: str(row["id"]))
@@ -152,7 +166,7 @@ class Graph:
 
     def _learn_words(self, chunks: set[str], asked: _Words, words: dict[str, _Words]) -> None:
         """Note which of the question's words each chunk has."""
-        rows = self._store.rows_in(RELATIONS, ["id", "terms"], "id", sorted(chunks - words.keys()))
+        rows = self._rows(RELATIONS, ["id", "terms"], "id", sorted(chunks - words.keys()))
         for chunk, terms in zip(rows["id"].to_pylist(), rows["terms"].to_pylist(), strict=True):
             words[chunk] = asked.intersection(terms.split())
 
@@ -161,10 +175,20 @@ class Graph:
         columns = ["name", *(f"{kind}_count" for kind in _LISTS), *_LISTS]
         wanted = list(dict.fromkeys(name for name in names if name))
         found: dict[str, Entity] = {}
-        rows = self._store.rows_in(ENTITIES, columns, "name", wanted, self._where)
+        rows = self._rows(ENTITIES, columns, "name", wanted)
         for name, *counts_and_lists in zip(*(rows[column].to_pylist() for column in columns), strict=True):
             found[name] = _joined(found.get(name, Entity()), counts_and_lists)
         return found
+
+
+def _nearest(weights: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the chunks that links lead to and whose own are not known yet, those with the heaviest links."""
+    closest: dict[str, float] = {}
+    for targets in weights.values():
+        for target, weight in targets.items():
+            if target not in weights:
+                closest[target] = max(closest.get(target, 0.0), weight)
+    return heapq.nsmallest(_WIDEST, closest, key=lambda chunk: (-closest[chunk], chunk))
 
 
 def _joined(entity: Entity, row: Sequence[object]) -> Entity:

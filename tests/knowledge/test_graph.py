@@ -105,3 +105,16 @@ def test_a_corpus_without_names_is_searched_all_the_same(
     assert _titles(knowledge, "queen in winter", "graph") == _titles(knowledge, "queen in winter", "hybrid")
     assert Graph(Store(uri), ["c"]).walk("nothing known", {}) == {}
     assert Graph(Store(uri), ["c"]).encyclopaedic([]) == 0
+
+
+def test_a_large_graph_is_read_around_the_walk(
+    pages: Path, ingest: Ingest, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graph that is too large to be kept in memory leads the same ways."""
+    ingest(pages)
+    start = {chunk: 1.0 for chunk in Store(uri).rows(RELATIONS, ["id"])["id"].to_pylist()[:1]}
+    small = Graph(Store(uri), ["c"]).walk(QUESTION, start)
+    monkeypatch.setattr("tenure.knowledge.graph.INDEX_ROWS", 0)
+
+    assert Graph(Store(uri), ["c"]).walk(QUESTION, start) == pytest.approx(small)
+    assert Graph(Store(uri), ["c"]).encyclopaedic(list(small)) == 1
