@@ -1,0 +1,69 @@
+"""A real PostgreSQL server for tests, where the machine has one; it needs neither a network nor a root user."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+USER = "reader"
+
+
+def binaries() -> Path | None:
+    """Return the folder of the server's programs, None where it is not installed."""
+    found = shutil.which("initdb")
+    folders = (
+        [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    )
+    return next((folder for folder in folders if (folder / "pg_ctl").exists() and _psql()), None)
+
+
+def _psql() -> str:
+    return shutil.which("psql") or ""
+
+
+@contextmanager
+def postgres(*statements: str) -> Iterator[str]:
+    """Run a server with a database made by statements; yield its address."""
+    programs = binaries()
+    assert programs is not None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data, port = folder / "data", _free_port()
+        as_user = _unprivileged(folder)
+        _run(*as_user, str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", USER, "--no-sync")
+        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        control = [*as_user, str(programs / "pg_ctl"), "-D", str(data), "-w"]
+        _run(*control, "-l", str(folder / "log"), "-o", options, "start")
+        try:
+            for statement in statements:
+                _run(
+                    str(programs / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", USER, "postgres", "-c", statement
+                )
+            yield f"postgresql://{USER}:swordfish@127.0.0.1:{port}/postgres"
+        finally:
+            _run(*control, "-m", "immediate", "stop")
+
+
+def _unprivileged(folder: Path) -> list[str]:
+    """Return what goes before a command for a user that the server accepts: it refuses to run as root."""
+    if os.geteuid() != 0:
+        return []
+    user = pwd.getpwnam("postgres")
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    return ["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--clear-groups"]
+
+
+def _run(*command: str) -> None:
+    # The server keeps what it is given open, so that a pipe would be waited for until it ends.
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

@@ -1,0 +1,90 @@
+"""PostgreSQL through the SQL engine, against a real server where the machine has one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tenure.sources.sql_engine import Engine, Limits, SqlProblem, TimedOut
+from tenure.sources.sql_guard import SqlRefused
+from tenure.sources.tables import Database
+from tests.sources.postgres_server import binaries, postgres
+from tests.sources.table_files import ROWS, inserted
+
+pytestmark = pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed on this machine")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a database with the sales, in two schemas."""
+    table = "CREATE TABLE sales (region TEXT, product TEXT, revenue NUMERIC(8, 2), day DATE)"
+    other = "CREATE SCHEMA old; CREATE TABLE old.towns (name TEXT); INSERT INTO old.towns VALUES ('Rome')"
+    view = "CREATE VIEW rich AS SELECT * FROM sales WHERE revenue > 100"
+    with postgres(table, *map(inserted, ROWS), other, view) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def engine(address: str) -> Iterator[Engine]:
+    """An engine over that database."""
+    engine = Engine((Database("shop", address, "postgres"),), Limits(seconds=10.0))
+    yield engine
+    engine.close()
+
+
+def test_tables_and_views_of_all_schemas_are_there(engine: Engine) -> None:
+    """Those of the public schema have plain names, others the schema before it; the system's own are left out."""
+    assert sorted(engine.names) == ["shop.old_towns", "shop.rich", "shop.sales"]
+
+
+def test_a_query_is_answered(engine: Engine) -> None:
+    """Rows come back as from any file of tables."""
+    result = engine.select("SELECT region, sum(revenue) AS total FROM shop.sales GROUP BY region ORDER BY region")
+
+    assert result.rows == (("North", 150.5), ("South", 200), ("West", None))
+    assert engine.select("SELECT name FROM old_towns").rows == (("Rome",),)
+
+
+def test_a_table_is_described(engine: Engine) -> None:
+    """Counts, figures and first rows are told as for a file."""
+    table = next(table for table in engine.describe() if table.name == "shop.sales")
+
+    assert table.rows == 4
+    assert [column.kind for column in table.columns] == ["text", "text", "number", "date"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM postgres_query('_shop', 'SELECT pg_read_file(''/etc/passwd'')')",
+        "CALL postgres_execute('_shop', 'DROP TABLE sales')",
+        "SELECT pg_read_file('/etc/passwd')",
+        "SELECT pg_sleep(60)",
+        "SELECT * FROM _shop.public.sales",
+        "INSERT INTO shop.sales VALUES ('x', 'y', 1, '2026-01-01')",
+        "SELECT * FROM postgres_scan('host=127.0.0.1', 'public', 'sales')",
+        "SELECT * FROM duckdb_databases()",
+    ],
+)
+def test_no_statement_reaches_the_server_itself(engine: Engine, sql: str) -> None:
+    """Functions of the server, statements handed to it and the address of it are out of reach."""
+    with pytest.raises((SqlRefused, SqlProblem)) as refused:
+        engine.select(sql)
+
+    assert "swordfish" not in str(refused.value)
+    assert engine.select("SELECT count(*) FROM shop.sales").rows == ((4,),)
+
+
+def test_the_database_is_attached_for_reading_only(engine: Engine) -> None:
+    """Behind the guard the connection itself takes no change."""
+    with pytest.raises(SqlProblem, match="read-only"), engine._timed():
+        engine._rows("DELETE FROM _shop.public.sales")
+
+
+def test_a_long_query_is_interrupted(address: str) -> None:
+    """A product that never ends stops at the limit of time."""
+    engine = Engine((Database("shop", address, "postgres"),), Limits(seconds=3.0))
+    try:
+        with pytest.raises(TimedOut):
+            engine.select("SELECT count(*) FROM sales, range(10000000000) a, range(1000) b WHERE a.range % 7 = b.range")
+    finally:
+        engine.close()

@@ -1,0 +1,76 @@
+"""Tables in a run: asked once, mended when a query fails, and known to every section."""
+
+from dataclasses import dataclass, field
+
+from tenure.contracts.evidence import PassageRef
+from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
+from tests.conftest import Serving
+from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
+
+RESULT = Source(
+    uri="kitchen/sales.csv#sql=1", title="Sold", text="Sold by town: the bread sold in Rome is twelve loaves."
+)
+SALES = TableInfo(name="sales", columns=(ColumnInfo(name="sold", kind="number"),))
+GOOD, BAD = {"sql": "SELECT sold FROM sales", "shows": "Sold"}, {"sql": "SELECT salt FROM sales", "shows": "Salt"}
+
+
+@dataclass
+class Tabular(MemoryKnowledge):
+    """A knowledge base with one table, in which only one query works; its result is no document of a corpus."""
+
+    queries: list[QueryRequest] = field(default_factory=list)
+
+    def tables(self, request: TablesRequest) -> TablesReply:
+        return TablesReply(tables=(SALES,))
+
+    def query(self, request: QueryRequest) -> QueryReply:
+        self.queries.append(request)
+        if request.sql != GOOD["sql"]:
+            return QueryReply(problem="there is no column salt")
+        (passage,) = (p for p in self._passages() if p.source == "result")
+        ref = PassageRef(chunk=passage.chunk, source=passage.source, score=1.0, relevance=0.9)
+        return QueryReply(passages=(ref,), columns=("sold",), count=1)
+
+
+def world() -> Tabular:
+    return Tabular({**KITCHEN, "result": RESULT})
+
+
+def asked() -> RunRequest:
+    bounds = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1)
+    return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
+
+
+async def test_a_failed_query_is_written_anew(serving: Serving) -> None:
+    """The role sees what failed and why; the result of the next query reaches every section."""
+    chat = ScriptedChat(story(sql_writer=in_turn({"queries": [BAD]}, {"queries": [GOOD]})))
+    knowledge = world()
+    async with serving(chat, knowledge) as stage:
+        result = await (await stage.start(asked())).result()
+
+    first, again = [prompt for role, prompt in chat.asked if role == "sql_writer"]
+    assert "there is no column salt" in again and "there is no column salt" not in first
+    assert [query.sql for query in knowledge.queries] == [BAD["sql"], GOOD["sql"]]
+    assert result.status == "done"
+    writing = [prompt for role, prompt in chat.asked if role == "section_writer"]
+    assert writing and all(RESULT.text in prompt for prompt in writing)
+
+
+async def test_queries_that_keep_failing_are_given_up(serving: Serving) -> None:
+    """After two more tries the run goes on without the tables."""
+    chat = ScriptedChat(story(sql_writer=says({"queries": [BAD]})))
+    knowledge = world()
+    async with serving(chat, knowledge) as stage:
+        result = await (await stage.start(asked())).result()
+
+    assert (len(knowledge.queries), result.status) == (3, "done")
+
+
+async def test_without_tables_nobody_is_asked(serving: Serving) -> None:
+    """A run over texts alone pays for no query."""
+    chat = ScriptedChat(story())
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        await (await stage.start(asked())).result()
+
+    assert chat.count("sql_writer") == 0
