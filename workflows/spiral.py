@@ -283,7 +283,7 @@ class SpiralWorkflow(Steered):
             summary=f"cycle {state.cycle}: {len(candidates)} passages",
         )
         self.state = research_state.learned(state, analysis)
-        if analysis.latent and len(state.aims) < self.request.limits.max_sections and not self.finishing:
+        if analysis.latent and not self.finishing:
             await self._offer(analysis.latent)
         await self._tell(research_state.in_words(self.state))
 
@@ -446,9 +446,8 @@ class SpiralWorkflow(Steered):
             aims=state.aims,
             synthesis=state.synthesis,
             gains=state.gains,
-            latent=state.latent,
             decisions=state.decisions,
-            notes=(*state.notes, *(f"Asked of people: {question}" for question in state.asked)),
+            notes=(*state.notes, *research_state.left_open(state)),
             taken=state.taken,
             failure=self.failure,
             degraded=(*state.degraded, *self.calls.degraded),

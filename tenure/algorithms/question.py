@@ -25,6 +25,9 @@ _POLITE = re.compile(
     r"summari[sz]e|research|investigate|find out|analy[sz]e|discuss)\b[,:]?\s+",
     re.IGNORECASE,
 )
+_PARTICIPLE = r"(?:\w+ed|lost|done|made|known|left|meant|said|told|kept|held|given|taken|written|shown|found|won|paid)"
+_SUBJECTLESS = re.compile(rf"^what\s+(?:is|are|was|were|has\s+been)\s+{_PARTICIPLE}\W*$", re.IGNORECASE)
+_WHAT_HAPPENS = re.compile(rf"^what\s+(?:is|are|was|were)\s+{_PARTICIPLE}\b", re.IGNORECASE)
 _WHAT_IS = re.compile(r"^what(?:'s|\s+(?:is|are|was|were))\s+(?:the\s+|an?\s+)?(?P<x>.+)$", re.IGNORECASE)
 _HOW_TO = re.compile(r"^how\s+(?:do|can|should|could|would)\s+(?:i|you|we|one|people)\s+(?P<x>.+)$", re.IGNORECASE)
 _CRITERIA = re.compile(
@@ -52,8 +55,16 @@ def parts(question: str) -> tuple[str, ...]:
 
 
 def pieces(question: str) -> tuple[str, ...]:
-    """Return a question cut at its joints, each piece with a capital in front; fragments are left out."""
-    cut = [piece.strip(" ,.") for piece in _BOUNDARY.split(question)]
+    """Return a question cut at its joints, each piece with a capital in front; fragments are left out.
+
+    A piece without a subject of its own ("… and what was tried?") stays with the one before it.
+    """
+    cut: list[str] = []
+    for piece in (piece.strip(" ,.") for piece in _BOUNDARY.split(question)):
+        if cut and _SUBJECTLESS.match(piece):
+            cut[-1] = f"{cut[-1]}, and {piece[0].lower()}{piece[1:]}"
+        else:
+            cut.append(piece)
     return tuple(piece[0].upper() + piece[1:] for piece in cut if len(piece.split()) >= 3)
 
 
@@ -85,11 +96,12 @@ def compared(question: str) -> tuple[str, str] | None:
 def heading(question: str) -> str:
     """Return a question as a heading: "What is X?" becomes "X", "How do I x?" becomes "How to x"."""
     bare = _bare(question)
-    if found := _WHAT_IS.match(bare):
+    found = None if _WHAT_HAPPENS.match(bare) else _WHAT_IS.match(bare)
+    if found:
         bare = found["x"]
     elif found := _HOW_TO.match(bare):
         bare = f"How to {found['x']}"
-    elif re.match(rf"^(?:{_OPENERS})\b", bare, re.IGNORECASE):
+    elif re.match(rf"^(?:{_OPENERS})\b", bare, re.IGNORECASE) and not _WHAT_HAPPENS.match(bare):
         bare = f"{bare}?"
     return shorten(bare[0].upper() + bare[1:] if bare else question.strip(), MAX_HEADING)
 

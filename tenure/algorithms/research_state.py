@@ -58,7 +58,7 @@ WINDOW, MAX_NUMBERED = 10, 72
 """Turns of a conversation, and passages in it, after which it begins anew: no model reads for ever."""
 ENTRY = 80
 """Characters that an entry of a list takes beside its texts."""
-COVERED = 0.85
+COVERED = 0.97
 """Coverage from which a topic needs nothing more."""
 
 E = TypeVar("E")
@@ -228,10 +228,10 @@ def taken_up(state: SpiralState, wishes: Sequence[Feedback], steps: Sequence[Ste
 def why_end(state: SpiralState, effort: Effort) -> str:
     """Return why the research ends after this cycle, whatever anybody decides; empty where it may go on."""
     cycles = f"{state.cycle} cycle{'' if state.cycle == 1 else 's'}"
-    if state.aims and all(aim.coverage >= COVERED for aim in state.aims):
-        return f"Ended after {cycles}: every topic is covered."
     if diminishing(state.gains):
         return f"Ended after {cycles}: the last ones brought little that was new."
+    if state.aims and all(aim.coverage >= COVERED for aim in state.aims):
+        return f"Ended after {cycles}: every topic is covered."
     return f"Ended after {cycles}: the limit of cycles is reached." if state.cycle >= effort.cycles else ""
 
 
@@ -259,6 +259,13 @@ def brief(reflection: Reflection) -> Reflection:
 def least_relevance(limits: Limits) -> float:
     """Return τ_r: what a passage beside the best one needs to count as evidence for a topic."""
     return BESIDE * limits.min_relevance
+
+
+def left_open(state: SpiralState) -> tuple[str, ...]:
+    """Return what a reader should know that the report does not take up: questions to people, topics left aside."""
+    aside = ", ".join(f"“{topic.heading}”" for topic in state.latent)
+    offered = (f"The sources also have much on these topics, which the report leaves aside: {aside}.",) if aside else ()
+    return (*(f"Asked of people: {question}" for question in state.asked), *offered)
 
 
 def told(lines: Sequence[str], line: str) -> tuple[str, ...]:

@@ -326,8 +326,6 @@ class SpiralResult(Contract):
     """Situation, Complication, Resolution."""
     gains: tuple[float, ...] = ()
     """Information gain of every cycle."""
-    latent: tuple[LatentTopic, ...] = ()
-    """Topics that were offered and not taken up."""
     decisions: tuple[str, ...] = ()
     """Why it went on or ended, in order."""
     notes: tuple[str, ...] = ()

@@ -16,9 +16,7 @@ from tenure.knowledge.schema import FINDINGS, FINDINGS_SCHEMA, chunks_table, dig
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import vector_rows
 
-OFF_OUTLINE = 0.8
-"""A passage is off the outline when its relevance to every topic is below this share of that to the question."""
-CLOSENESS = 0.55
+CLOSENESS = 0.6
 """Cosine to its centre from which a passage belongs to a latent topic."""
 LEAST_GROUP, MOST_GROUPS, SHOWN = 3, 3, 5
 """Passages that make a latent topic, latent topics of one cycle, and passages of each that are shown to be named."""
@@ -53,11 +51,11 @@ def analyze(store: Store, dimensions: int, encode: Encoder, request: AnalysisReq
     ]
     accepted = [index for index, verdict in enumerate(judged) if verdict.verdict == "accepted"]
     _keep(store, request, findings, vectors[accepted])
-    whole = _relevance(vectors, encode([request.question]), means)[:, 0]
+    named = _relevance(vectors, encode([request.question, *headings]), means)
     return Analysis(
         accepted=tuple(sorted(findings, key=lambda f: (-f.passage.relevance, f.passage.chunk))),
         rejected=_rejections(candidates, judged),
-        latent=_latent([c.passage for c in candidates], vectors, relevance, whole, request.min_relevance),
+        latent=_latent([c.passage for c in candidates], vectors, named, request.min_relevance),
     )
 
 
@@ -131,13 +129,17 @@ def _rejections(candidates: Sequence[Candidate], judged: Sequence[Judged]) -> tu
 
 
 def _latent(
-    passages: Sequence[PassageRef],
-    vectors: Vectors,
-    relevance: NDArray[np.float32],
-    whole: NDArray[np.float32],
-    min_relevance: float,
+    passages: Sequence[PassageRef], vectors: Vectors, named: NDArray[np.float32], min_relevance: float
 ) -> tuple[tuple[PassageRef, ...], ...]:
-    """Return groups of passages that are about the question, but hardly about any topic of the outline."""
-    off = np.flatnonzero((whole >= min_relevance) & (relevance.max(axis=1) < OFF_OUTLINE * whole))
+    """Return groups of passages that are nearer to the question than to any heading of the outline.
+
+    Args:
+        passages: n passages.
+        vectors: their unit vectors, shape (n, d).
+        named: their relevance to the question, and to each of the m headings, shape (n, 1 + m).
+        min_relevance: to the question.
+    """
+    whole = named[:, 0]
+    off = np.flatnonzero((whole >= min_relevance) & (named[:, 1:].max(axis=1) < whole))
     grouped = clusters(vectors[off], CLOSENESS, LEAST_GROUP, MOST_GROUPS)
     return tuple(tuple(passages[off[i]] for i in group[:SHOWN]) for group in grouped)

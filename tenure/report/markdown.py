@@ -79,14 +79,16 @@ def _body(result: Result) -> Iterator[str]:
 
 
 def _synthesis(synthesis: Synthesis) -> Iterator[str]:
-    yield "## Synthesis"
-    for name, text in (
-        ("Situation", synthesis.situation),
-        ("Complication", synthesis.complication),
-        ("Resolution", synthesis.resolution),
-    ):
-        if text:
-            yield f"**{name}.** {text}"
+    """Set what follows from it all; a single part by itself says nothing."""
+    named = {
+        "Situation": synthesis.situation,
+        "Complication": synthesis.complication,
+        "Resolution": synthesis.resolution,
+    }
+    written = [f"**{name}.** {text}" for name, text in named.items() if text]
+    if len(written) > 1:
+        yield "## Synthesis"
+        yield from written
 
 
 def _nothing_found(result: Result) -> str:

@@ -34,7 +34,7 @@ class DeciderInput(RoleInput):
     """Cycles at the most."""
     outline: tuple[Standing, ...]
     """How the topics stand."""
-    gains: tuple[float, ...]
+    gains: tuple[float, ...] = Field(min_length=1)
     """Information gain of the last cycles, the newest last."""
     trend: Trend
     """How it develops."""
@@ -79,6 +79,10 @@ def render(input: DeciderInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
+WORTH_IT = 0.12
+"""Gain from which the twin lets the research go on although every topic is covered."""
+
+
 def offline(input: DeciderInput, evidence: Evidence) -> DeciderOutput:
     """Go on while people wait to be heard, or a topic is thinly covered and the budget is not nearly used."""
     if input.feedback:
@@ -87,11 +91,17 @@ def offline(input: DeciderInput, evidence: Evidence) -> DeciderOutput:
             reasoning="People asked for something that no cycle has looked for yet.",
             key_factors=tuple(shorten(said, 200) for said in input.feedback[:5]),
         )
-    weak = sorted((s for s in input.outline if s.coverage < ENOUGH), key=lambda s: s.coverage)
-    if not weak:
-        return _enough("Every topic is well covered.")
     if input.scarce:
         return _enough("Most of the budget is used, and the report has to be written.")
+    weak = sorted((s for s in input.outline if s.coverage < ENOUGH), key=lambda s: s.coverage)
+    if not weak and input.gains[-1] < WORTH_IT:
+        return _enough("Every topic is well covered, and the last cycle brought little that was new.")
+    if not weak:
+        return DeciderOutput(
+            needs_more_research=True,
+            reasoning="Every topic is well covered, but the sources still bring much that is new.",
+            key_factors=input.latent[:5],
+        )
     named = ", ".join(f"“{s.heading}” ({s.coverage:.2f})" for s in weak[:3])
     return DeciderOutput(
         needs_more_research=True,

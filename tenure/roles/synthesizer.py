@@ -146,8 +146,8 @@ _FOLLOWS = re.compile(
 )
 SENTENCES = 3
 """Excerpts of a part of the twin's synthesis."""
-LEAST = 0.3
-"""Cosine to the question below which an excerpt is not in the twin's synthesis."""
+LEAST, NEAR_BEST = 0.4, 0.75
+"""Cosine to the question that an excerpt of the twin's synthesis needs, and share of the best one's."""
 
 
 def offline(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
@@ -174,8 +174,10 @@ def offline(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
 
 
 def _chosen(near: Vectors, vectors: Vectors, among: Sequence[int]) -> list[int]:
-    picked = mmr(near[list(among)], vectors[list(among)], SENTENCES, floor=LEAST) if among else []
-    return [among[i] for i in picked]
+    if not among:
+        return []
+    floor = max(LEAST, NEAR_BEST * float(near.max()))
+    return [among[i] for i in mmr(near[list(among)], vectors[list(among)], SENTENCES, floor=floor)]
 
 
 def _sentences(excerpt: Excerpt, passages: Sequence[Passage]) -> list[WrittenSentence]:
