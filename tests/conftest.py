@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from temporalio.client import Client, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
@@ -24,6 +25,10 @@ from worker import WORKFLOWS, activity_methods, runner
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
 from workflows.queues import ALL_QUEUES, TENURE_QUEUE
+
+# Generated cases take as long as they take: a busy machine is no bug.
+settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tenure")
 
 SERVER_OPTIONS = [
     "--dynamic-config-value",

@@ -259,10 +259,10 @@ def covered(*shares: float, **others: object) -> SpiralState:
 @pytest.mark.parametrize(
     ("state", "why"),
     [
-        (covered(0.9, 0.5), ""),
-        (covered(0.9, 0.85), "Ended after 2 cycles: every topic is covered."),
+        (covered(0.98, 0.96), ""),
+        (covered(0.98, 0.97), "Ended after 2 cycles: every topic is covered."),
         (covered(cycle=1), ""),
-        (covered(0.9, cycle=1), "Ended after 1 cycle: every topic is covered."),
+        (covered(0.98, cycle=1), "Ended after 1 cycle: every topic is covered."),
         (covered(0.1, gains=(0.5, 0.01, 0.02)), "Ended after 2 cycles: the last ones brought little that was new."),
         (covered(0.1, cycle=3), "Ended after 3 cycles: the limit of cycles is reached."),
     ],

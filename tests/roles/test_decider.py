@@ -41,11 +41,15 @@ def test_thin_topics_are_a_reason_to_go_on() -> None:
     )
 
 
-def test_where_every_topic_is_covered_it_is_enough() -> None:
-    """Nothing weak is nothing to look for."""
-    assert decided(outline=(FULL,)) == DeciderOutput(
-        needs_more_research=False, reasoning="Every topic is well covered.", key_factors=()
+def test_where_every_topic_is_covered_the_gain_decides() -> None:
+    """It is enough once a cycle brings little; before that, what the outline leaves aside is looked for."""
+    assert decided(outline=(FULL,), gains=(0.4, 0.05)) == DeciderOutput(
+        needs_more_research=False,
+        reasoning="Every topic is well covered, and the last cycle brought little that was new.",
+        key_factors=(),
     )
+    more = decided(outline=(FULL,), latent=("Rye",))
+    assert (more.needs_more_research, more.key_factors) == (True, ("Rye",))
 
 
 def test_a_budget_that_is_nearly_used_is_enough() -> None:
