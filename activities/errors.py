@@ -18,6 +18,7 @@ from tenure.knowledge.errors import (
     KnowledgeError,
     MaintenanceCancelled,
     ReaderFailed,
+    StoreUnreachable,
 )
 from tenure.models.chat import ModelError, TransportError
 from tenure.models.embedding import EmbeddingError
@@ -36,7 +37,7 @@ SHORT = 1.0
 BELIEVED = 5
 """Attempts of a call that may follow each other at once, where the server says so."""
 
-PASSING = (CommitConflict, CorruptTable, ReaderFailed)
+PASSING = (CommitConflict, CorruptTable, StoreUnreachable, ReaderFailed)
 """What may be over a moment later: other writers, half-written tables, a machine without memory for a process."""
 
 

@@ -237,7 +237,7 @@ def search(folder: str, family: VectorIndex, questions: Questions) -> Searched:
     def ask(mode: str) -> Callable[[int], list[str]]:
         def one(number: int) -> list[str]:
             request = SearchRequest.model_validate(
-                {"query": questions.texts[number], "corpora": (_CORPUS,), "k": _NEAREST, "mode": mode}
+                {"query": questions.texts[number], "corpora": (_CORPUS,), "k": _NEAREST, "strategy": mode}
             )
             return [passage.chunk for passage in knowledge.search(request).passages]
 

@@ -10,6 +10,7 @@
     ├── InvalidSearch            a search that cannot be answered as asked
     │   └── InvalidFilter        a filter on an unknown field, or with a value of the wrong kind
     ├── EmbeddingModelMismatch   stored vectors come from another model
+    ├── StoreUnreachable         the folder or object store does not let us look into it
     ├── CorruptTable             a table cannot be read
     ├── CommitConflict           other writers kept winning
     ├── ReaderFailed             the process that parses files does not start
@@ -85,6 +86,18 @@ class EmbeddingModelMismatch(KnowledgeError):
             "embedding model again, or ingest all of the corpus's folders anew, or drop the corpus"
         )
         self.corpus, self.stored, self.current = corpus, stored, current
+
+
+class StoreUnreachable(KnowledgeError):
+    """The folder or object store does not let us look into it."""
+
+    def __init__(self, uri: str, reason: str) -> None:
+        """Say where it was looked for, and what the database said."""
+        super().__init__(
+            f"the knowledge base at {uri} cannot be reached: check TENURE_LANCEDB_URI, the bucket and the keys "
+            f"({' '.join(reason.split())[:300]})"
+        )
+        self.uri, self.reason = uri, reason
 
 
 class CorruptTable(KnowledgeError):

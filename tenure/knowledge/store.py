@@ -9,7 +9,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ from lancedb.table import LanceTable, Table
 from tenure.algorithms.passages import Vectors
 from tenure.contracts.corpus import VectorIndex
 from tenure.knowledge import indexes
-from tenure.knowledge.errors import CommitConflict, CorruptTable
+from tenure.knowledge.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.schema import CHUNKS_PREFIX, SCHEMAS, chunks_schema, key_of
 
 KEEP_VERSIONS = timedelta(days=2)
@@ -71,6 +71,22 @@ def quoted(values: Sequence[str]) -> str:
     return "(" + ", ".join(map(literal, values)) + ")"
 
 
+def storage_options(uri: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return how to reach the object store of an address, as far as the database does not find out by itself.
+
+    It reads keys, tokens and profiles from the usual `AWS_*` variables, but not the region and the address
+    under the names that most tools use for them.
+    """
+    if not uri.startswith("s3://"):
+        return {}
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
+    options = {"region": region, "endpoint": endpoint}
+    if endpoint and endpoint.startswith("http://"):
+        options["allow_http"] = "true"
+    return {name: value for name, value in options.items() if value}
+
+
 class Store:
     """The tables of one knowledge base; safe to share between threads, and between processes by its address."""
 
@@ -82,7 +98,8 @@ class Store:
         self._tables: dict[str, Table] = {}
         self._small: dict[str, tuple[int, pa.Table]] = {}
         # Interval 0: every read sees what other processes committed before it.
-        self._db = lancedb.connect(uri, read_consistency_interval=timedelta(0))
+        options = storage_options(uri, os.environ)
+        self._db = lancedb.connect(uri, read_consistency_interval=timedelta(0), storage_options=options or None)
 
     @property
     def folder(self) -> Path | None:
@@ -90,8 +107,15 @@ class Store:
         return None if "://" in self.uri else Path(self.uri)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all tables."""
-        return tuple(self._db.list_tables().tables)
+        """Return the names of all tables.
+
+        Raises:
+            StoreUnreachable: the folder or object store cannot be looked into.
+        """
+        try:
+            return tuple(self._db.list_tables().tables)
+        except (RuntimeError, OSError, ValueError) as error:
+            raise StoreUnreachable(self.uri, str(error)) from error
 
     def chunk_tables(self) -> tuple[str, ...]:
         """Return the names of the tables of chunks, whatever their vectors' size."""

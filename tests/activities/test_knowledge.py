@@ -27,6 +27,7 @@ from tenure.knowledge.errors import (
     InvalidSearch,
     KnowledgeError,
     ReaderFailed,
+    StoreUnreachable,
     UnknownCorpus,
 )
 from tests.worlds import KITCHEN, MemoryKnowledge
@@ -38,7 +39,12 @@ STATS = tuple(
     for name in ("kitchen", "cellar")
 )
 STORE = StoreStats(cache=CacheStats(hits=3, misses=1))
-PASSING = [CommitConflict("chunks", 5), CorruptTable("chunks", "here", "torn"), ReaderFailed("out of memory")]
+PASSING = [
+    CommitConflict("chunks", 5),
+    CorruptTable("chunks", "here", "torn"),
+    ReaderFailed("out of memory"),
+    StoreUnreachable("s3://b", "no bucket"),
+]
 LASTING = [UnknownCorpus("kitchen", ()), InvalidSearch("empty query")]
 
 

@@ -1,0 +1,109 @@
+"""A knowledge base in an S3-compatible object store, over real HTTP."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.evidence import SearchRequest
+from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.errors import StoreUnreachable
+from tenure.knowledge.schema import CACHE, CACHE_SCHEMA
+from tenure.knowledge.store import Store, storage_options
+from tests.knowledge.word_vectors import WordVectors
+
+_WRITER = """
+import sys
+import pyarrow as pa
+from tenure.knowledge.schema import CACHE, CACHE_SCHEMA
+from tenure.knowledge.store import Store
+
+store, name = Store(sys.argv[1]), sys.argv[2]
+for n in range(3):
+    rows = [{"key": key, "model": name, "vector": [1.0]} for key in (f"{name} {n}", f"common {n}")]
+    store.merge(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
+"""
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Run an object store with one bucket, named by the variables that every S3 client reads."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.knowledge.object_store", "bucket"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline())
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT", "AWS_ALLOW_HTTP"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        yield "s3://bucket/knowledge"
+        server.kill()
+
+
+@pytest.mark.timeout(180)  # every table is many requests, and the store answers one at a time
+def test_documents_are_read_and_found_in_an_object_store(bucket: str, docs: Path) -> None:
+    """Ingestion, search, change, statistics, maintenance and removal need no folder."""
+    knowledge = KnowledgeBase(bucket, WordVectors())
+    request = IngestRequest(corpus="c", paths=(str(docs),))
+    first = knowledge.ingest(request, lambda progress: None)
+    (docs / "bees.md").write_text("# Wasps\n\nWasps build nests of paper.\n", encoding="utf-8")
+    second = knowledge.ingest(request, lambda progress: None)
+    for step in ("compact", "index", "clean"):
+        assert knowledge.maintain(step, lambda progress: None).left == ()
+    again = KnowledgeBase(bucket, WordVectors())
+    (found,) = again.passages(again.search(SearchRequest(query="nests of paper", corpora=("c",), k=1)).passages)
+
+    assert (first.added, second.changed, second.unchanged) == (3, 1, 2)
+    assert "Wasps" in found.text
+    assert {table.table: table.rows for table in again.stats().tables}["sources"] == 3
+    assert again.drop("c")
+    assert again.corpora() == ()
+
+
+@pytest.mark.timeout(180)
+def test_writers_on_several_machines_lose_nothing(bucket: str) -> None:
+    """Processes that share nothing but the object store merge into one table without losing or doubling a row."""
+    Store(bucket).table(CACHE)
+    names = ("one", "two", "three")
+    running = [subprocess.Popen([sys.executable, "-c", _WRITER, bucket, name]) for name in names]
+
+    assert [process.wait() for process in running] == [0, 0, 0]
+    rows = Store(bucket).rows(CACHE, ["key"])["key"].to_pylist()
+    assert sorted(f"{name} {n}" for name in (*names, "common") for n in range(3)) == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    ("environment", "options"),
+    [
+        ({}, {}),
+        ({"AWS_REGION": "us-west-2", "AWS_DEFAULT_REGION": "eu-west-1"}, {"region": "us-west-2"}),
+        ({"AWS_DEFAULT_REGION": "eu-west-1"}, {"region": "eu-west-1"}),
+        (
+            {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"},
+            {"endpoint": "http://127.0.0.1:9", "allow_http": "true"},
+        ),
+        (
+            {"AWS_ENDPOINT_URL": "https://a.example", "AWS_ENDPOINT_URL_S3": "https://b.example"},
+            {"endpoint": "https://b.example"},
+        ),
+    ],
+)
+def test_the_usual_variables_name_the_object_store(environment: dict[str, str], options: dict[str, str]) -> None:
+    """Region and address are taken from the variables other S3 clients read; plain HTTP only where it is named."""
+    assert storage_options("s3://bucket/knowledge", environment) == options
+    assert storage_options("folder", environment) == {}
+
+
+def test_an_object_store_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, bucket: str) -> None:
+    """A missing bucket is one clear line with the address."""
+    with pytest.raises(StoreUnreachable, match="s3://nowhere/knowledge") as caught:
+        Store("s3://nowhere/knowledge").merge(
+            CACHE, pa.Table.from_pylist([{"key": "k", "model": "m", "vector": [1.0]}], schema=CACHE_SCHEMA), "key"
+        )
+    assert "\n" not in str(caught.value)
