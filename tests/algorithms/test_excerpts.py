@@ -181,3 +181,13 @@ def test_excerpts_are_made_of_the_passages_own_sentences(pieces: list[str], join
         assert excerpt.order == excerpt.sentences[0].start
     opened = [(excerpt.passage, excerpt.order) for excerpt in made]
     assert len(opened) == len(set(opened))
+
+
+def test_a_word_as_long_as_a_data_line_makes_its_sentence_unfit() -> None:
+    """Neither such a sentence nor a list with one can be shown; those beside them can."""
+    data = "x" * 3_000
+    listed = f"A dough of bread needs:\n\n- flour that is {data} and fresh\n- salt that is not too old"
+
+    assert found(f"The baker lets {data} rise for two hours.\n\n{PLAIN}") == [("run", PLAIN)]
+    assert [kind for kind, _ in found(listed)] == []
+    assert [kind for kind, _ in found(listed.replace(data, "white"))] == ["list"]
