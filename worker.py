@@ -31,6 +31,7 @@ from codec_server import codec_server
 from connection import CannotReach, connect
 from schedules import schedule_maintenance
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.errors import StoreUnreachable
 from tenure.knowledge.meter import Meter
 from tenure.logs import configure
 from tenure.models.chat import ChatModel
@@ -69,7 +70,7 @@ GRACE = timedelta(seconds=10)
 """How long activities may still run when the worker is asked to stop."""
 
 UNREACHABLE = 4
-"""Exit code where the Temporal server does not answer."""
+"""Exit code where the Temporal server or the knowledge base does not answer."""
 
 _THREADS = 8
 
@@ -206,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = Settings()
         configure(settings.log_level)
         asyncio.run(serve(settings, chosen.queues))
-    except CannotReach as error:
+    except (CannotReach, StoreUnreachable) as error:
         print(f"error: {error}", file=sys.stderr)
         return UNREACHABLE
     except (ValidationError, SettingsError) as error:

@@ -91,7 +91,11 @@ class Store:
     """The tables of one knowledge base; safe to share between threads, and between processes by its address."""
 
     def __init__(self, uri: str, vector_index: VectorIndex = "auto") -> None:
-        """Connect to the folder or object store at `uri`; a folder is made where there is none."""
+        """Connect to the folder or object store at `uri`; a folder is made where there is none.
+
+        Raises:
+            StoreUnreachable: it cannot be looked into.
+        """
         self.uri = uri
         self._vector_index = vector_index
         self._lock = threading.Lock()
@@ -99,7 +103,8 @@ class Store:
         self._small: dict[str, tuple[int, pa.Table]] = {}
         # Interval 0: every read sees what other processes committed before it.
         options = storage_options(uri, os.environ)
-        self._db = lancedb.connect(uri, read_consistency_interval=timedelta(0), storage_options=options or None)
+        with self._reachable():
+            self._db = lancedb.connect(uri, read_consistency_interval=timedelta(0), storage_options=options or None)
 
     @property
     def folder(self) -> Path | None:
@@ -112,10 +117,8 @@ class Store:
         Raises:
             StoreUnreachable: the folder or object store cannot be looked into.
         """
-        try:
+        with self._reachable():
             return tuple(self._db.list_tables().tables)
-        except (RuntimeError, OSError, ValueError) as error:
-            raise StoreUnreachable(self.uri, str(error)) from error
 
     def chunk_tables(self) -> tuple[str, ...]:
         """Return the names of the tables of chunks, whatever their vectors' size."""
@@ -271,6 +274,13 @@ class Store:
                 versions=len(table.list_versions()),
                 indexes=tuple(table.list_indices()),
             )
+
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        try:
+            yield
+        except (RuntimeError, OSError, ValueError) as error:
+            raise StoreUnreachable(self.uri, str(error)) from error
 
     @contextmanager
     def _readable(self, name: str) -> Iterator[None]:
