@@ -135,7 +135,8 @@ async def _run(arguments: Namespace, place: Place, request: RunRequest, chosen: 
 
 async def _check_corpora(client: Client, request: RunRequest) -> None:
     """Make sure that every corpus the run will not make itself is there."""
-    wanted = set(request.corpora) - {one.corpus for one in request.ingest}
+    made = {one.corpus for one in request.ingest} | set(map(database_corpus, request.databases))
+    wanted = set(request.corpora) - made
     if not wanted:
         return
     known = [stats.corpus for stats in (await ask_corpora(client, "list")).corpora]

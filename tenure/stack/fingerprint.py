@@ -48,8 +48,13 @@ def _text(value: object) -> str | None:
     if isinstance(value, Path):
         return str(value.absolute())
     if isinstance(value, dict):
-        return json.dumps(value, default=RoleSettings.model_dump)
+        return json.dumps(value, default=_inner)
     return None if value is None else str(value)
+
+
+def _inner(value: SecretStr | RoleSettings) -> object:
+    """Write what stands inside a setting that is a JSON object."""
+    return value.get_secret_value() if isinstance(value, SecretStr) else value.model_dump()
 
 
 def _key(home: Path) -> bytes:

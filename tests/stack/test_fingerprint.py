@@ -1,0 +1,32 @@
+"""What a worker is started with."""
+
+import json
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from tenure.settings import RoleSettings, Settings
+from tenure.stack.fingerprint import fingerprint, worker_environment
+
+SHOP = "postgresql://reader:swordfish@127.0.0.1/shop"
+
+
+def settings(home: Path, **values: object) -> Settings:
+    return Settings(_env_file=None, home=home).model_copy(update=values)
+
+
+def test_settings_that_are_objects_reach_the_worker(tmp_path: Path) -> None:
+    """Databases and roles are written as JSON, with their addresses, as a worker reads them."""
+    told = worker_environment(
+        settings(tmp_path, databases={"shop": SecretStr(SHOP)}, roles={"router": RoleSettings(model="m")})
+    )
+
+    assert json.loads(told["TENURE_DATABASES"] or "") == {"shop": SHOP}
+    assert json.loads(told["TENURE_ROLES"] or "")["router"]["model"] == "m"
+
+
+def test_a_database_more_makes_another_worker(tmp_path: Path) -> None:
+    """A worker that does not know a database is replaced by one that does."""
+    with_shop = settings(tmp_path, databases={"shop": SecretStr(SHOP)})
+
+    assert fingerprint(settings(tmp_path), "a") != fingerprint(with_shop, "a") == fingerprint(with_shop, "a")
