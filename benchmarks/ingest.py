@@ -1,14 +1,20 @@
-"""How fast documents become searchable: `python -m benchmarks.ingest PATH… [--json]`.
+"""How fast documents become searchable: `python -m benchmarks.ingest PATH… [--workers N]… [--json]`.
 
 Ingests into a knowledge base that is thrown away afterwards, then ingests again with nothing changed, then
 searches. The embedding model is converted beforehand, as it is on any machine but on its very first run.
+
+With `--workers`, so many processes share the files among them and write into one knowledge base at the same
+time, each a corpus of its own and with its share of the cores; a figure for each number of processes.
 """
 
 import argparse
 import json
+import multiprocessing
+import os
 import statistics
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest
@@ -16,6 +22,7 @@ from tenure.contracts.evidence import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm import MiniLM
 from tenure.settings import Settings
+from tenure.sources.discover import discover
 
 _QUERIES = (
     "How are errors reported to the caller?",
@@ -45,6 +52,35 @@ def measure(paths: list[str], home: Path, settings: Settings) -> dict[str, float
     }
 
 
+def shared(paths: list[str], workers: int, settings: Settings) -> float:
+    """Return the chunks a second that so many processes write together, from the start of the first to the last end."""
+    files = [str(path) for path in discover([Path(path).absolute() for path in paths])]
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    context = multiprocessing.get_context("spawn")
+    with (
+        tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as home,
+        ProcessPoolExecutor(workers, mp_context=context) as pool,
+    ):
+        models = str(settings.home.absolute() / "models")
+        done = [
+            pool.submit(_part, home, models, threads, settings.chunk_tokens, n, files[n::workers])
+            for n in range(workers)
+        ]
+        parts = [part.result() for part in done]
+    return sum(chunks for chunks, _, _ in parts) / (max(end for _, _, end in parts) - min(at for _, at, _ in parts))
+
+
+def _part(
+    home: str, models: str, threads: int, chunk_tokens: int, number: int, files: list[str]
+) -> tuple[int, float, float]:
+    model = MiniLM(Path(models), threads=threads)
+    model.embed(["warm up"])
+    knowledge = KnowledgeBase(str(Path(home) / "knowledge"), model, chunk_tokens)
+    started = time.time()
+    report = _ingest(knowledge, IngestRequest(corpus=f"part-{number}", paths=tuple(files)))
+    return report.chunks, started, time.time()
+
+
 def _ingest(knowledge: KnowledgeBase, request: IngestRequest) -> IngestReport:
     def ignore(_: IngestProgress) -> None:
         """Printing would be measured too."""
@@ -67,10 +103,14 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ingest", description=__doc__)
     parser.add_argument("path", nargs="+", help="file or folder to ingest")
+    parser.add_argument("--workers", type=int, action="append", default=[], help="processes; may be repeated")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as home:
         figures = measure(arguments.path, Path(home), Settings())
+    for workers in arguments.workers:
+        name = f"chunks_per_second_of_{workers}"
+        figures[name] = round(shared(arguments.path, workers, Settings()), 1)
     if arguments.json:
         print(json.dumps(figures))
     else:
