@@ -84,13 +84,16 @@ def figures(rankings: Sequence[Sequence[str]], questions: Sequence[Question]) ->
 
 
 class Bench:
-    """Collections in a knowledge base of their own, under a folder that may be kept for the next time."""
+    """Collections under a folder that may be kept for the next time, each corpus in a knowledge base of its own.
+
+    Frequencies of words are those of a whole table, so a corpus beside another is searched a little differently.
+    """
 
     def __init__(self, home: Path, settings: Settings) -> None:
         """Work under `home`."""
         self._home = home
-        model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
-        self._knowledge = KnowledgeBase(str(home / "knowledge"), model, settings.chunk_tokens)
+        self._model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
+        self._chunk_tokens = settings.chunk_tokens
 
     def ingest(self, corpus: str, collections: Sequence[Collection]) -> None:
         """Bring collections into one corpus; what is there already is not embedded again."""
@@ -101,21 +104,26 @@ class Bench:
                 if not file.exists():
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(f"# {' '.join(document.title.split())}\n\n{document.text}\n", encoding="utf-8")
-        self._knowledge.ingest(IngestRequest(corpus=corpus, paths=(str(folder.absolute()),)), _ignore)
+        request = IngestRequest(corpus=corpus, paths=(str(folder.absolute()),))
+        self._knowledge(corpus).ingest(request, _ignore)
 
     def row(self, corpus: str, one: Collection, strategy: Strategy) -> Row:
         """Ask all questions of a collection with one strategy."""
+        knowledge = self._knowledge(corpus)
         keys = {_file_name(key): key for key in one.documents}
         rankings, times = [], []
         for question in one.questions:
             request = SearchRequest(query=question.text, corpora=(corpus,), k=_CHUNKS, strategy=strategy)
             started = time.perf_counter()
-            found = self._knowledge.search(request).passages
+            found = knowledge.search(request).passages
             times.append(1000 * (time.perf_counter() - started))
-            files = dict.fromkeys(Path(passage.uri).name for passage in self._knowledge.passages(found))
+            files = dict.fromkeys(Path(passage.uri).name for passage in knowledge.passages(found))
             rankings.append([keys.get(file, file) for file in files])
         halves = {name: figures(rankings[half], one.questions[half]) for name, half in _HALVES.items()}
         return Row(one.name, strategy, halves, round(statistics.median(times), 1))
+
+    def _knowledge(self, corpus: str) -> KnowledgeBase:
+        return KnowledgeBase(str(self._home / corpus), self._model, self._chunk_tokens)
 
 
 def _file_name(key: str) -> str:
