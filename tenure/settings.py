@@ -146,6 +146,8 @@ class Settings(BaseSettings):
     """Seconds that a run may take, pauses included, before it writes up what there is."""
     grace_seconds: float = Field(default=60.0, ge=0)
     """Seconds that calls under way and the writing up may take beyond that, before the offline twins take over."""
+    long_history: int = Field(default=4_000, ge=1)
+    """Events of a workflow after which research goes on in a new history (continue-as-new)."""
     chunk_tokens: int = Field(default=200, ge=32, le=250)
     """Target length of a chunk in tokens of the embedding model; the embedded model reads at most 256."""
 

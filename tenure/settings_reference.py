@@ -49,7 +49,7 @@ GROUPS: Final = {
             *("effort", "max_cycles", "subagents", "max_sections", "max_reflexions", "max_revisions"),
             *("passages_per_section", "max_per_source", "min_relevance", "min_novelty", "parallel_sections"),
             *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),
-            *("max_seconds", "grace_seconds"),
+            *("max_seconds", "grace_seconds", "long_history"),
         ),
     ),
     "Tables and databases": (

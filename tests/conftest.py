@@ -1,9 +1,13 @@
 """What tests share: one real Temporal server for a test process, and workers that serve a small world."""
 
+import asyncio
+import contextlib
+import functools
+import inspect
 import shutil
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -13,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from temporalio.client import Client, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -38,6 +43,32 @@ SERVER_OPTIONS = [
 ]
 
 
+# How long before the runner's own limit a test is cancelled, in seconds.
+LEAVE_TO_CLEAN_UP = 15
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cancel a test that takes too long, so that it takes down what it started.
+
+    The runner's own limit only leaves the test where it stands: its workers would go on serving the queues, and
+    every later test of the process would be answered by a world that is not its own.
+    """
+    for item in items:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+            marker = item.get_closest_marker("timeout")
+            limit = float(marker.args[0] if marker else item.config.getini("timeout"))
+            item.obj = _cancelled_after(limit - LEAVE_TO_CLEAN_UP, item.obj)
+
+
+def _cancelled_after(seconds: float, test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    @functools.wraps(test)
+    async def bounded(*args: Any, **kwargs: Any) -> None:
+        async with asyncio.timeout(seconds):
+            await test(*args, **kwargs)
+
+    return bounded
+
+
 def temporal_binary() -> str:
     """Return the server's path: beside the interpreter first, since an environment need not be activated."""
     beside = Path(sys.executable).parent / "temporal"
@@ -59,10 +90,14 @@ async def server() -> AsyncIterator[WorkflowEnvironment]:
         yield environment
 
 
-@pytest.fixture(params=[1000, 0], ids=["cached", "replayed"])
-def cached_workflows(request: pytest.FixtureRequest) -> int:
-    """Run the test twice: with the workflow cache, and with every task replayed from history."""
-    return int(request.param)
+@pytest.fixture
+def cached_workflows() -> int:
+    """Return how many workflows a worker keeps in memory."""
+    return 1000
+
+
+replayed_too = pytest.mark.parametrize("cached_workflows", [1000, 0], ids=["cached", "replayed"])
+"""Runs the test twice: with the workflow cache, and with every task replayed from history, which takes longer."""
 
 
 Serving = Callable[[ChatModel | None, MemoryKnowledge], AbstractAsyncContextManager["Stage"]]
@@ -73,12 +108,21 @@ class Stage:
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        self._started: list[WorkflowHandle[Any, Result]] = []
 
     async def start(self, request: RunRequest) -> WorkflowHandle[Any, Result]:
         """Start a run with an id of its own."""
-        return await self.client.start_workflow(
+        handle = await self.client.start_workflow(
             AgentWorkflow.run, request, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
         )
+        self._started.append(handle)
+        return handle
+
+    async def terminate(self) -> None:
+        """End the runs a failed test leaves open, which the workers of the next test would take up."""
+        for handle in self._started:
+            with contextlib.suppress(RPCError):  # it has ended by itself
+                await handle.terminate("its test failed")
 
 
 @pytest.fixture
@@ -105,8 +149,12 @@ def serving(server: WorkflowEnvironment, cached_workflows: int) -> Serving:
             ]
             for worker in started:
                 await worker.__aenter__()
+            stage = Stage(namespace_client)
             try:
-                yield Stage(namespace_client)
+                yield stage
+            except BaseException:
+                await stage.terminate()
+                raise
             finally:
                 for worker in reversed(started):
                     await worker.__aexit__(None, None, None)

@@ -19,6 +19,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
+from tenure.contracts.roles import ROLE_NAMES
 from tenure.contracts.run import Limits, RunRequest
 from tests.model_server import ModelServer
 from workflows.agent import AgentWorkflow
@@ -112,8 +113,7 @@ def around(model: ModelServer, client: Client, folder: Path, **settings: str) ->
 
 def of_roles(completed: Counter[str]) -> Counter[str]:
     """Return the calls of roles among the activities."""
-    others = {"ingest", "search", "assemble", "analyze"}
-    return Counter({name: count for name, count in completed.items() if name not in others})
+    return Counter({name: count for name, count in completed.items() if name in ROLE_NAMES})
 
 
 @pytest.mark.timeout(300)

@@ -29,6 +29,8 @@ pytestmark = pytest.mark.timeout(180)
 
 ROOT = Path(__file__).resolve().parents[1]
 ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing"}
+ELSEWHERE = {"sql_writer", "query_refiner", "topic_namer", "synthesis_reflector", "decider"}
+"""Roles that this question has no work for: databases, later cycles of research."""
 QUESTION = "How do lighthouses guide ships?"
 
 MARKDOWN = """\
@@ -193,12 +195,12 @@ def test_coding_is_said_to_be_unavailable(offline: Home, shelf: Path) -> None:
 
 
 def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer, shelf: Path) -> None:
-    """All roles ask with their schema, the text is the server's, and the tokens are the ones it billed."""
+    """Roles ask with their schema, the text is the server's, and the tokens are the ones it billed."""
     before = len(model.billed)
     result = Result.model_validate(modelled.json("start", QUESTION, "--docs", str(shelf)))
     billed = [bill for bill in model.billed[before:] if bill.schema_name]
 
-    assert {bill.schema_name for bill in billed} == ROLES == set(result.usage.by_role)
+    assert {bill.schema_name for bill in billed} == ROLES - ELSEWHERE == set(result.usage.by_role)
     assert result.degraded == ()
     assert (result.usage.calls, result.usage.tokens_in, result.usage.tokens_out) == (
         len(billed),

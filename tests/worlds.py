@@ -253,10 +253,10 @@ def search(query: str, topic: str = "Bread", **others: Any) -> dict[str, Any]:
     return {"action": "SEARCH", "query": query, "target_outline_topic": topic, **others}
 
 
-def synthesis(situation: str = "", complication: str = "", resolution: str = "") -> dict[str, Any]:
-    """A synthesizer's answer, each sentence resting on the first passage."""
+def synthesis(situation: str = "", complication: str = "", resolution: str = "", passage: int = 1) -> dict[str, Any]:
+    """A synthesizer's answer, each sentence resting on one passage."""
     said = {"situation": situation, "complication": complication, "resolution": resolution}
-    return {part: [{"text": line, "passages": [1]}] if line else [] for part, line in said.items()}
+    return {part: [{"text": line, "passages": [passage]}] if line else [] for part, line in said.items()}
 
 
 FINISH: dict[str, Any] = plans({"action": "FINISH"})

@@ -259,32 +259,31 @@ class AgentWorkflow(Steered):
         return asked.get(self.request.mode, routed.mode)
 
     async def _research(self) -> ReportDraft:
-        run = self.progress_now.id
-        stance, known = self.stance, len(self.wishes)
-        child = await workflow.start_child_workflow(
-            ResearchWorkflow.run,
-            ResearchRequest(
-                run=run,
-                question=self.request.question,
-                corpora=self.request.corpora,
-                limits=self.request.limits,
-                complexity=self.complexity or "moderate",
-                query_type=self.query_type,
-                evidence=self.evidence,
-                results=self.results,
-                feedback=tuple(self.wishes),
-                stance=stance,
-            ),
-            id=f"{run}/research",
-            static_summary=self.request.question[:200],
+        request = ResearchRequest(
+            run=self.progress_now.id,
+            question=self.request.question,
+            corpora=self.request.corpora,
+            limits=self.request.limits,
+            complexity=self.complexity or "moderate",
+            query_type=self.query_type,
+            evidence=self.evidence,
+            results=self.results,
+            feedback=tuple(self.wishes),
+            stance=self.stance,
         )
-        await self.adopt("research", child, stance)
+        child = await self.begin(
+            "research",
+            ResearchWorkflow.run,
+            request,
+            f"{request.run}/research",
+            request.question,
+            len(request.feedback),
+        )
         try:
             if self.cancelled:
                 await send(child, "cancel")
-            for wish in self.wishes[known:]:
-                await send(child, "feedback", wish)
-            return await child
+            draft: ReportDraft = await child
+            return draft
         finally:
             del self.children["research"]
 

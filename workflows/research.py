@@ -197,28 +197,22 @@ class ResearchWorkflow(Steered):
 
     async def _gather(self) -> None:
         """Let the spiral gather what the report needs; it may change the outline."""
-        request, known = self.request, len(self.wishes)
         await self._tell("research")
-        child = await workflow.start_child_workflow(
-            SpiralWorkflow.run,
-            SpiralRequest(
-                run=request.run,
-                question=request.question,
-                corpora=request.corpora,
-                limits=request.limits,
-                effort=effort(request.complexity, request.limits),
-                outline=tuple(self.topics),
-                evidence=request.evidence,
-                feedback=tuple(self.wishes),
-                stance=self.stance,
-            ),
-            id=f"{request.run}/spiral",
-            static_summary=request.question[:200],
+        request = SpiralRequest(
+            run=self.request.run,
+            question=self.request.question,
+            corpora=self.request.corpora,
+            limits=self.request.limits,
+            effort=effort(self.request.complexity, self.request.limits),
+            outline=tuple(self.topics),
+            evidence=self.request.evidence,
+            feedback=tuple(self.wishes),
+            stance=self.stance,
         )
-        await self.adopt(SPIRAL, child, self.stance)
+        child = await self.begin(
+            SPIRAL, SpiralWorkflow.run, request, f"{request.run}/spiral", request.question, len(request.feedback)
+        )
         try:
-            for wish in self.wishes[known:]:
-                await send(child, "feedback", wish)
             self.gathered = await child
         finally:
             del self.children[SPIRAL]
@@ -263,13 +257,8 @@ class ResearchWorkflow(Steered):
             self.offered.update((c.critique, topic.heading) for c in request.critiques if c.origin == "person")
             number = self.topics.index(topic) + 1
             try:
-                child = await workflow.start_child_workflow(
-                    SectionWorkflow.run,
-                    request,
-                    id=f"{self.request.run}/section-{number}" + (f"-r{self.revisions}" if self.revisions > 1 else ""),
-                    static_summary=topic.heading[:200],
-                )
-                await self.adopt(topic.heading, child, request.stance)
+                child_id = f"{request.run}/section-{number}" + (f"-r{self.revisions}" if self.revisions > 1 else "")
+                child = await self.begin(topic.heading, SectionWorkflow.run, request, child_id, topic.heading)
                 result = await child
             except ChildWorkflowError as error:
                 result = await self._failed(topic, error)

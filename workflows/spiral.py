@@ -130,12 +130,20 @@ class SpiralWorkflow(Steered):
         plan = await self._plan()
         candidates = await self._act(plan)
         if self._wants_another(plan):
-            candidates += await self._act(await self._plan())
-        if plan.finish and not candidates:
+            plan = await self._plan()
+            candidates += await self._act(plan)
+        if (plan.finish or plan.empty) and not candidates:
             self.ended = f"Ended in cycle {self.state.cycle}: the planner sees nothing more to look for."
+        if self.state.cycle == 1:
+            candidates += self._at_hand()
         await self._analyze(candidates)
         await self._synthesize()
         await self._decide()
+
+    def _at_hand(self) -> list[Candidate]:
+        """Return what was found for the question as a whole; judging finds the topic each belongs to."""
+        topic, question = self.state.aims[0].topic.heading, self.request.question
+        return [Candidate(topic=topic, query=question, passage=passage) for passage in self.request.evidence]
 
     async def _plan(self) -> Admitted:
         """Let the planner criticise and propose; return what of it is carried out."""
@@ -224,10 +232,8 @@ class SpiralWorkflow(Steered):
         how = strategy(step, self.request.effort.hops)
         child_id = f"{workflow.info().workflow_id}/{self.state.cycle}-{number}"
         try:
-            child = await workflow.start_child_workflow(
-                SubagentWorkflow.run, self._task_request(step), id=child_id, static_summary=step.query[:200]
-            )
-            await self.adopt(child_id, child, self.stance)
+            request = self._task_request(step)
+            child = await self.begin(child_id, SubagentWorkflow.run, request, child_id, step.query)
             result = await child
         except ChildWorkflowError as error:
             if is_cancelled_exception(error):

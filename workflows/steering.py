@@ -7,7 +7,7 @@ order, still ends up where the run is.
 """
 
 import asyncio
-from typing import Any
+from typing import Any, Protocol
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError
@@ -15,6 +15,14 @@ from temporalio.exceptions import FailureError
 with workflow.unsafe.imports_passed_through():
     from tenure.contracts.budget import Grant
     from tenure.contracts.run import Feedback, Stance
+
+
+class Steerable(Protocol):
+    """What a steered workflow is started with."""
+
+    @property
+    def stance(self) -> Stance:
+        """Where the run is."""
 
 
 class Steered:
@@ -91,11 +99,27 @@ class Steered:
         """Keep what was said; workflows with children also pass it on."""
         self.wishes.append(feedback)
 
-    async def adopt(self, name: str, child: workflow.ChildWorkflowHandle[Any, Any], told: Stance) -> None:
-        """Count a child that has just started among those that hear; `told` is the stance it was started with."""
+    async def begin(
+        self, name: str, run: Any, request: Steerable, child_id: str, summary: str, known: int | None = None
+    ) -> workflow.ChildWorkflowHandle[Any, Any]:
+        """Start a child, count it among those that hear, and tell it what it missed while it was started.
+
+        Args:
+            name: name it is known by until the caller forgets it.
+            run: its run method.
+            request: what it is started with, which holds the stance it knows.
+            child_id: its workflow id.
+            summary: what the web UI shows of it.
+            known: number of wishes the request holds; None where a later request brings those it misses.
+        """
+        child = await workflow.start_child_workflow(run, request, id=child_id, static_summary=summary[:200])
         self.children[name] = child
-        if told != self.stance:
+        missed = [] if known is None else self.wishes[known:]
+        if request.stance != self.stance:
             await self.tell()
+        for wish in missed:
+            await send(child, "feedback", wish)
+        return child
 
     async def tell(self) -> None:
         """Tell the children where the run is; one telling at a time, so that the last one is the newest."""

@@ -7,6 +7,9 @@ from tenure.contracts.evidence import PassageRef
 BESIDE = 0.65
 """Share of the least relevance that a passage needs beside one that has it in full."""
 
+LINKED = 8
+"""Rank in the walk over links up to which a passage may support others, however little it resembles the question."""
+
 
 def evidence(passages: Sequence[PassageRef], min_relevance: float) -> tuple[PassageRef, ...]:
     """Return the passages that count as evidence, in their order.
@@ -16,4 +19,13 @@ def evidence(passages: Sequence[PassageRef], min_relevance: float) -> tuple[Pass
     """
     if max((passage.relevance for passage in passages), default=-1.0) < min_relevance:
         return ()
-    return tuple(passage for passage in passages if passage.relevance >= BESIDE * min_relevance)
+    return tuple(passage for passage in passages if supports(passage, BESIDE * min_relevance))
+
+
+def supports(passage: PassageRef, least: float) -> bool:
+    """Tell whether a passage may stand beside a relevant one: it is relevant enough, or links lead to it.
+
+    What a question is about and what answers it need not have a word in common: the second page of a chain
+    is known by the first one.
+    """
+    return passage.relevance >= least or (passage.graph_rank is not None and passage.graph_rank <= LINKED)

@@ -33,6 +33,7 @@ def judge(
     vectors: Vectors,
     relevance: NDArray[np.float32],
     wanted: Sequence[int],
+    vouched: Sequence[bool],
     known: Vectors,
     min_relevance: float,
     min_novelty: float,
@@ -43,6 +44,7 @@ def judge(
         vectors: unit vectors of n candidates, shape (n, d).
         relevance: normalised relevance of each to each of m topics, shape (n, m).
         wanted: position of the topic each was looked for.
+        vouched: whether the search that found it holds it to be relevant, to its own query or by a link.
         known: unit vectors of what the run accepted before, shape (k, d); k may be 0.
         min_relevance: τ_r.
         min_novelty: τ_n.
@@ -53,9 +55,9 @@ def judge(
     verdicts: dict[int, Judged] = {}
     for index in sorted(range(len(vectors)), key=lambda i: (-float(fit[i]), i)):
         novelty = min(1.0, max(0.0, 1.0 - float(nearest[index])))
-        verdict: Verdict = (
-            "irrelevant" if fit[index] < min_relevance else "known" if novelty < min_novelty else "accepted"
-        )
+        verdict: Verdict = "known" if novelty < min_novelty else "accepted"
+        if fit[index] < min_relevance and not vouched[index]:
+            verdict = "irrelevant"
         verdicts[index] = Judged(verdict, topics[index], float(fit[index]), novelty)
         if verdict == "accepted":
             nearest = np.maximum(nearest, vectors @ vectors[index])

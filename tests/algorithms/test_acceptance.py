@@ -1,6 +1,8 @@
 """Which passages are evidence."""
 
-from tenure.algorithms.acceptance import BESIDE, evidence
+import pytest
+
+from tenure.algorithms.acceptance import BESIDE, LINKED, evidence
 from tests.passages import reference
 
 STRONG, WEAK, NOISE = reference(0.5, "a"), reference(0.4 * (1 + BESIDE) / 2, "b"), reference(0.01, "c")
@@ -19,3 +21,13 @@ def test_without_a_strong_passage_there_is_no_evidence() -> None:
 def test_no_passages_are_no_evidence() -> None:
     """A search that found nothing brings nothing."""
     assert evidence([], 0.0) == ()
+
+
+@pytest.mark.parametrize(("rank", "kept"), [(1, True), (LINKED, True), (LINKED + 1, False), (None, False)])
+def test_links_vouch_for_what_they_lead_to(rank: int | None, kept: bool) -> None:
+    """Beside a relevant passage one counts that links lead to, however little it resembles the question."""
+    best = reference(0.6)
+    linked = reference(0.0, "b", "1").model_copy(update={"graph_rank": rank})
+
+    assert (linked in evidence([best, linked], 0.3)) is kept
+    assert evidence([linked], 0.3) == ()

@@ -27,7 +27,7 @@ def verdicts(judged: list[Judged]) -> list[str]:
 
 def test_the_first_findings_are_new() -> None:
     """Where nothing was known, what is relevant and unlike the others is accepted in full."""
-    judged = judge(plane(0, 90), table((0.6,), (0.4,)), [0, 0], NOTHING, 0.3, 0.1)
+    judged = judge(plane(0, 90), table((0.6,), (0.4,)), [0, 0], [False] * 2, NOTHING, 0.3, 0.1)
 
     assert verdicts(judged) == ["accepted", "accepted"]
     assert [v.novelty for v in judged] == pytest.approx([1.0, 1.0])
@@ -36,7 +36,7 @@ def test_the_first_findings_are_new() -> None:
 
 def test_what_is_like_an_earlier_finding_is_known() -> None:
     """Novelty is 1 − the highest cosine to what was accepted before: 1 − cos 60° is enough, 1 − cos 10° is not."""
-    judged = judge(plane(60, 10), table((0.5,), (0.5,)), [0, 0], plane(0, 180), 0.3, 0.1)
+    judged = judge(plane(60, 10), table((0.5,), (0.5,)), [0, 0], [False] * 2, plane(0, 180), 0.3, 0.1)
 
     assert verdicts(judged) == ["accepted", "known"]
     assert [v.novelty for v in judged] == pytest.approx([0.5, 1 - np.cos(np.radians(10))], abs=1e-5)
@@ -44,7 +44,7 @@ def test_what_is_like_an_earlier_finding_is_known() -> None:
 
 def test_of_two_that_say_the_same_the_more_relevant_one_counts() -> None:
     """Candidates are judged from the most relevant on, whatever their order, and told in their order."""
-    judged = judge(plane(0, 0), table((0.4,), (0.9,)), [0, 0], NOTHING, 0.3, 0.1)
+    judged = judge(plane(0, 0), table((0.4,), (0.9,)), [0, 0], [False] * 2, NOTHING, 0.3, 0.1)
 
     assert verdicts(judged) == ["known", "accepted"]
     assert [v.novelty for v in judged] == pytest.approx([0.0, 1.0], abs=1e-6)
@@ -52,19 +52,24 @@ def test_of_two_that_say_the_same_the_more_relevant_one_counts() -> None:
 
 def test_equally_relevant_ones_are_judged_in_their_order() -> None:
     """A tie goes to the first, so that the same candidates are judged the same again."""
-    assert verdicts(judge(plane(0, 0), table((0.5,), (0.5,)), [0, 0], NOTHING, 0.3, 0.1)) == ["accepted", "known"]
+    assert verdicts(judge(plane(0, 0), table((0.5,), (0.5,)), [0, 0], [False] * 2, NOTHING, 0.3, 0.1)) == [
+        "accepted",
+        "known",
+    ]
 
 
 def test_what_is_rejected_makes_nothing_known() -> None:
     """An irrelevant candidate does not stand in the way of a relevant one that resembles it."""
-    judged = judge(plane(0, 0), table((0.29, 0.1), (0.1, 0.31)), [0, 1], NOTHING, 0.3, 0.1)
+    judged = judge(plane(0, 0), table((0.29, 0.1), (0.1, 0.31)), [0, 1], [False] * 2, NOTHING, 0.3, 0.1)
 
     assert verdicts(judged) == ["irrelevant", "accepted"]
 
 
 def test_a_candidate_stays_with_the_topic_it_was_looked_for() -> None:
     """Only a topic that is clearly nearer takes it over, and then its relevance to that one decides."""
-    judged = judge(plane(0, 90, 180), table((0.4, 0.5), (0.39, 0.5), (-0.2, -0.1)), [0, 0, 0], NOTHING, 0.3, 0.1)
+    judged = judge(
+        plane(0, 90, 180), table((0.4, 0.5), (0.39, 0.5), (-0.2, -0.1)), [0, 0, 0], [False] * 3, NOTHING, 0.3, 0.1
+    )
 
     assert [v.topic for v in judged] == [0, 1, 1]
     assert [v.relevance for v in judged] == pytest.approx([0.4, 0.5, -0.1])
@@ -73,10 +78,17 @@ def test_a_candidate_stays_with_the_topic_it_was_looked_for() -> None:
 
 def test_nothing_to_judge_is_judged() -> None:
     """No candidates are no verdicts."""
-    assert judge(NOTHING, np.zeros((0, 1), dtype=np.float32), [], plane(0), 0.3, 0.1) == []
+    assert judge(NOTHING, np.zeros((0, 1), dtype=np.float32), [], [], plane(0), 0.3, 0.1) == []
 
 
 ANGLES = st.lists(st.integers(0, 359), max_size=12)
+
+
+def test_what_its_search_vouches_for_is_relevant() -> None:
+    """The second page of a chain resembles the question little; that a search led to it is enough."""
+    judged = judge(plane(0, 90), table((0.1,), (0.1,)), [0, 0], [True, False], NOTHING, 0.3, 0.1)
+
+    assert verdicts(judged) == ["accepted", "irrelevant"]
 
 
 @given(ANGLES, ANGLES, st.floats(0, 1), st.floats(0, 1))
@@ -88,7 +100,13 @@ def test_whatever_is_accepted_is_relevant_and_new(
     vectors = plane(*found) if found else NOTHING
     relevance = vectors @ plane(0, 90).T
     judged = judge(
-        vectors, relevance, [0] * len(found), plane(*known) if known else NOTHING, min_relevance, min_novelty
+        vectors,
+        relevance,
+        [0] * len(found),
+        [False] * len(found),
+        plane(*known) if known else NOTHING,
+        min_relevance,
+        min_novelty,
     )
 
     assert len(judged) == len(found)

@@ -251,6 +251,20 @@ def test_what_is_asked_because_of_a_wish_is_remembered() -> None:
     assert again.taken == {"More on rye.": ("Which flour does rye need?", "Rye from where?")}
 
 
+def test_what_the_report_leaves_aside_is_told() -> None:
+    """Questions to people and topics that nobody took up stand in the run's log; nothing else does."""
+    latent = (LatentTopic(heading="Rye", question="What is rye?", passages=3, cycle=1),)
+    state = research_state.begun(RunId("r"), []).model_copy(
+        update={"asked": ("Which oven? Assumed: any",), "latent": latent}
+    )
+
+    assert research_state.left_open(research_state.begun(RunId("r"), [])) == ()
+    assert research_state.left_open(state) == (
+        "Asked of people: Which oven? Assumed: any",
+        "The sources also have much on these topics, which the report leaves aside: “Rye”.",
+    )
+
+
 def covered(*shares: float, **others: object) -> SpiralState:
     aims = tuple(Aim(topic=topic, coverage=share) for topic, share in zip((BREAD, CHEESE), shares, strict=False))
     return BEGUN.model_copy(update={"aims": aims, "cycle": 2, **others})

@@ -99,7 +99,7 @@ def test_a_torn_table_keeps_no_other_waiting(ingest: Ingest, uri: str, docs: Pat
         manifest.write_bytes(b"torn")
     report = maintain(Store(uri), "compact", ignore, never)
 
-    assert report.tables == 3
+    assert report.tables == 5
     assert [SOURCES in line for line in report.left] == [True]
 
 
@@ -114,8 +114,10 @@ def test_a_maintenance_tells_where_it_is_and_stops_when_told(uri: str, ingest: I
         ("chunks_256", 0),
         ("corpora", 1),
         ("embedding_cache", 2),
-        ("sources", 3),
-        ("", 4),
+        ("entities", 3),
+        ("relations", 4),
+        ("sources", 5),
+        ("", 6),
     ]
-    with pytest.raises(MaintenanceCancelled, match="after 1 of 4 tables"):
+    with pytest.raises(MaintenanceCancelled, match="after 1 of 6 tables"):
         maintain(store, "index", seen.append, lambda: seen[-1].done == 1 and seen[-1].table != "")

@@ -15,12 +15,6 @@ from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, 
 PRICE = Price(input=1.0, output=10.0)
 
 
-@pytest.fixture
-def cached_workflows() -> int:
-    """Keep workflows in the cache: replays of long runs take their time, and one test is there for them."""
-    return 1000
-
-
 def asked(**limits: Any) -> RunRequest:
     """Ask about the kitchen, within limits."""
     return RunRequest(
