@@ -19,13 +19,14 @@ def evidence(passages: Sequence[PassageRef], min_relevance: float) -> tuple[Pass
     """
     if max((passage.relevance for passage in passages), default=-1.0) < min_relevance:
         return ()
-    return tuple(passage for passage in passages if supports(passage, BESIDE * min_relevance))
+    least = BESIDE * min_relevance
+    return tuple(passage for passage in passages if passage.relevance >= least or linked(passage))
 
 
-def supports(passage: PassageRef, least: float) -> bool:
-    """Tell whether a passage may stand beside a relevant one: it is relevant enough, or links lead to it.
+def linked(passage: PassageRef) -> bool:
+    """Tell whether links lead to a passage, so that it may stand beside a relevant one whatever it resembles.
 
     What a question is about and what answers it need not have a word in common: the second page of a chain
     is known by the first one.
     """
-    return passage.relevance >= least or (passage.graph_rank is not None and passage.graph_rank <= LINKED)
+    return passage.graph_rank is not None and passage.graph_rank <= LINKED

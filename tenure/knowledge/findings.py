@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tenure.algorithms.acceptance import supports
+from tenure.algorithms.acceptance import linked
 from tenure.algorithms.judging import Judged, clusters, judge
 from tenure.algorithms.passages import Encoder, Vectors
 from tenure.contracts.evidence import PassageRef
@@ -39,7 +39,7 @@ def analyze(store: Store, dimensions: int, encode: Encoder, request: AnalysisReq
     headings = [aim.topic.heading for aim in request.aims]
     wanted = [_position(headings, candidate.topic) for candidate in candidates]
     known = _known(store, dimensions, request)
-    vouched = [supports(candidate.passage, request.min_relevance) for candidate in candidates]
+    vouched = [linked(candidate.passage) for candidate in candidates]
     judged = judge(vectors, relevance, wanted, vouched, known, request.min_relevance, request.min_novelty)
     findings = [
         Finding(
