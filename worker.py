@@ -37,6 +37,7 @@ from tenure.logs import configure
 from tenure.models.chat import ChatModel
 from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
+from tenure.models.rerank_endpoint import rerank_model
 from tenure.settings import Settings, fault
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
@@ -103,6 +104,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
             roles.hypothetical_document,
             roles.planner,
             roles.query_refiner,
+            roles.reranker,
             roles.topic_namer,
             roles.synthesizer,
             roles.synthesis_reflector,
@@ -129,6 +131,7 @@ def workers(
         meter=Meter(settings.home.absolute() / "searches.db"),
         sql=Limits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
         databases={name: address.get_secret_value() for name, address in settings.databases.items()},
+        rerank=rerank_model(settings),
     )
     methods = activity_methods(chat_model(settings), knowledge)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}

@@ -31,6 +31,7 @@ from tenure.roles import (
     query_refiner,
     question_rewriter,
     report_reflector,
+    reranker,
     router,
     section_reviewer,
     section_rewriter,
@@ -107,6 +108,11 @@ class RoleActivities:
     ) -> RoleReply[query_refiner.QueryRefinerOutput]:
         """Say what to search for next, given what was found."""
         return await self._decide(query_refiner.ROLE, call)
+
+    @activity.defn
+    async def reranker(self, call: RoleCall[reranker.RerankerInput]) -> RoleReply[reranker.RerankerOutput]:
+        """Put what a search has found into order."""
+        return await self._decide(reranker.ROLE, call)
 
     @activity.defn
     async def topic_namer(self, call: RoleCall[topic_namer.TopicNamerInput]) -> RoleReply[topic_namer.TopicNamerOutput]:

@@ -90,6 +90,8 @@ def _limits(arguments: Namespace, settings: Settings) -> Limits:
     values = {name: getattr(settings, name) for name in Limits.model_fields if name not in derived}
     given = {name: getattr(arguments, name, None) for name in values}
     chosen = values | {name: value for name, value in given.items() if value is not None}
+    chosen["rerank"] = settings.second_stage
+    chosen["rerank_listwise"] = settings.rerank_listwise and settings.uses_model
     if settings.max_output:
         chosen["call_output"] = settings.max_output
     return Limits.model_validate(chosen | {"dearest": _dearest(settings, limited=bool(chosen["max_cost_usd"]))})

@@ -23,6 +23,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from tenure.contracts.calls import LONGEST_ANSWER
 from tenure.contracts.corpus import VectorIndex
+from tenure.contracts.rerank import Recency, Rerank
 from tenure.contracts.roles import RoleName
 from tenure.contracts.run import Complexity
 
@@ -112,6 +113,13 @@ class Settings(BaseSettings):
     embedding_threads: int = Field(default=0, ge=0, le=256)
     """Threads of the embedded embedding model; 0 for one per core."""
 
+    rerank_model: str = ""
+    """Model of a rerank server that scores what a search has found; empty for none."""
+    rerank_base_url: str | None = None
+    """Address of the rerank server, up to its `/rerank`; needed with `rerank_model`."""
+    rerank_api_key: SecretStr | None = None
+    """Key of the rerank server, where it wants one."""
+
     max_sections: int = Field(default=6, ge=1, le=12)
     """Sections of a report at the most."""
     max_reflexions: int = Field(default=2, ge=0, le=10)
@@ -124,6 +132,10 @@ class Settings(BaseSettings):
     """Passages of one source among them."""
     min_relevance: float = Field(default=0.3, ge=0, le=1)
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
+    rerank: Rerank = Rerank()
+    """Second stage of every search: its steps and their weights."""
+    rerank_listwise: bool = False
+    """Whether the chat model, where there is one, puts what each search has found into order."""
     parallel_sections: int = Field(default=4, ge=1, le=12)
     """Sections written at the same time."""
     effort: Complexity | None = None
@@ -171,10 +183,27 @@ class Settings(BaseSettings):
             named_keys(keys.get_secret_value())
         return keys
 
+    @field_validator("rerank", mode="before")
+    @classmethod
+    def _known_steps(cls, rerank: object) -> object:
+        """Refuse a step that there is not; what travels between versions is read more leniently."""
+        for given, model in ((rerank, Rerank), (rerank.get("recency") if isinstance(rerank, dict) else None, Recency)):
+            unknown = sorted(given.keys() - model.model_fields.keys()) if isinstance(given, dict) else []
+            if unknown:
+                raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(model.model_fields)}")
+        return rerank
+
     @property
     def knowledge_uri(self) -> str:
         """Address of the knowledge base, the home's own folder where none is set."""
         return self.lancedb_uri or str(self.home.absolute() / "knowledge")
+
+    @property
+    def second_stage(self) -> Rerank:
+        """The second stage of every search; a rerank endpoint that is given no weight has all that is left."""
+        if not self.rerank_model or "endpoint" in self.rerank.model_fields_set:
+            return self.rerank
+        return self.rerank.model_copy(update={"endpoint": 1 - self.rerank.late_interaction})
 
     @property
     def prices_file(self) -> Path:

@@ -12,6 +12,7 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from tenure.contracts.rerank import Rerank
 from tenure.settings import Settings, variable
 
 PUBLISHED: Final = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
@@ -40,6 +41,7 @@ GROUPS: Final = {
             *("openai_api_key", "openai_base_url", "model", "fast_model", "temperature", "reasoning_effort"),
             *("max_output", "roles", "prices", "model_api", "model_timeout", "model_calls_per_second"),
             *("model_concurrency", "embedding_model", "embedding_threads"),
+            *("rerank_model", "rerank_base_url", "rerank_api_key"),
         ),
     ),
     "Limits of a run": (
@@ -48,6 +50,7 @@ GROUPS: Final = {
         (
             *("effort", "max_cycles", "subagents", "max_sections", "max_reflexions", "max_revisions"),
             *("passages_per_section", "max_per_source", "min_relevance", "min_novelty", "parallel_sections"),
+            *("rerank", "rerank_listwise"),
             *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),
             *("max_seconds", "grace_seconds", "long_history"),
         ),
@@ -126,7 +129,8 @@ _KINDS: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
     ((int,), "whole number"),
     ((float,), "number"),
     ((Path,), "path"),
-    ((dict,), "JSON object"),
+    ((dict, Rerank), "JSON object"),
+    ((bool,), "`true` or `false`"),
     ((SecretStr,), "secret text"),
     ((str,), "text"),
 )
@@ -147,7 +151,7 @@ def _bounds(field: FieldInfo) -> Iterator[str]:
 
 def _default(value: object) -> str:
     """Set a default; an empty one stays empty."""
-    return "" if value in (None, "", {}) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+    return "" if value in (None, "", {}, Rerank()) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.settings": {"tenure.contracts"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings"},
-    "tenure.settings_reference": {"tenure.settings"},
+    "tenure.settings_reference": {"tenure.settings", "tenure.contracts"},
     "tenure.algorithms": {"tenure.contracts"},
     "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
     "tenure.models": {*PURE, "tenure.settings", "tenure.prices"},

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.timeout(180)
 
 ROOT = Path(__file__).resolve().parents[1]
 ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing"}
-ELSEWHERE = {"sql_writer", "query_refiner", "topic_namer", "synthesis_reflector", "decider"}
-"""Roles that this question has no work for: databases, later cycles of research."""
+ELSEWHERE = {"sql_writer", "query_refiner", "reranker", "topic_namer", "synthesis_reflector", "decider"}
+"""Roles that this question has no work for: databases, orders by the model, later cycles of research."""
 QUESTION = "How do lighthouses guide ships?"
 
 MARKDOWN = """\

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
+from tenure.contracts.rerank import Recency, Rerank
 from tenure.contracts.run import Limits
 from tenure.settings import RoleSettings, Settings, fault
 
@@ -99,11 +100,36 @@ def test_every_setting_says_what_it_means() -> None:
 
 def test_the_limits_of_a_run_are_settings_with_the_same_default() -> None:
     """What bounds a run can be set, and a run started without settings has the same bounds."""
-    settings, reserved_by = Settings(), {"call_output", "dearest"}  # which follow from prices and routes
+    settings, limits, reserved_by = (
+        Settings(),
+        Limits(),
+        {"call_output", "dearest"},
+    )  # which follow from prices and routes
+    names = [name for name in Limits.model_fields if name not in reserved_by]
 
-    assert {name: getattr(settings, name) for name in Limits.model_fields if name not in reserved_by} == (
-        Limits().model_dump(exclude=reserved_by)
+    assert {name: getattr(settings, name) for name in names} == {name: getattr(limits, name) for name in names}
+
+
+def test_the_second_stage_is_set_by_variable_or_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step can be set alone, also within the preference for new documents."""
+    monkeypatch.setenv("TENURE_RERANK", '{"authority": {"docs.python.org": 2}, "diversity": 0.5}')
+    monkeypatch.setenv("TENURE_RERANK__DIVERSITY", "0.3")
+    monkeypatch.setenv("TENURE_RERANK__RECENCY__HALF_LIFE_DAYS", "90")
+
+    assert Settings().rerank == Rerank(
+        authority={"docs.python.org": 2.0}, diversity=0.3, recency=Recency(half_life_days=90)
     )
+
+
+def test_a_rerank_model_is_asked_without_more_ado() -> None:
+    """It has the weight that late interaction leaves, unless it is given one, be it none."""
+
+    def weight(**rerank: float) -> float:
+        return Settings(rerank_model="m", rerank=Rerank.model_validate(rerank)).second_stage.endpoint
+
+    assert [weight(), weight(late_interaction=0.4)] == pytest.approx([1.0, 0.6])
+    assert (weight(endpoint=0.2), weight(endpoint=0.0)) == (0.2, 0.0)
+    assert Settings().second_stage == Rerank()
 
 
 def test_single_roles_are_set_by_variable_or_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +164,9 @@ def test_single_roles_are_set_by_variable_or_as_json(monkeypatch: pytest.MonkeyP
         ),
         ("TENURE_REASONING_EFFORT", "hard", "TENURE_REASONING_EFFORT is not valid: input should be 'none', 'minimal',"),
         ("TENURE_ROLES", "{", "TENURE_ROLES is not valid: it is not JSON"),
+        ("TENURE_RERANK__DIVERSITY", "2", "TENURE_RERANK__DIVERSITY is not valid: input should be less than 1"),
+        ("TENURE_RERANK__MIXTURE", "1", "TENURE_RERANK is not valid: value error, there is no 'mixture'; there are"),
+        ("TENURE_RERANK__RECENCY__DAYS", "9", "TENURE_RERANK is not valid: value error, there is no 'days'; there are"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(name: str, value: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -289,6 +289,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "outliner": says(outline),
         "planner": says(FINISH),
         "query_refiner": says({"complete": True, "query": ""}),
+        "reranker": says({"order": []}),
         "topic_namer": says({"topics": []}),
         "synthesizer": says(synthesis("Bread rises.", "But slowly.", "So wait.")),
         "synthesis_reflector": says(GOOD),

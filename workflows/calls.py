@@ -29,15 +29,18 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms import budget
     from tenure.algorithms.acceptance import evidence
     from tenure.algorithms.ledger import counted, searched
+    from tenure.algorithms.reranking import listed
     from tenure.contracts.budget import Allowance, Amounts
     from tenure.contracts.calls import LONGEST_ANSWER, RoleCall, RoleReply, Turn, role_call
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+    from tenure.contracts.rerank import Rerank
     from tenure.contracts.research import ReportDraft
     from tenure.contracts.result import Result
     from tenure.contracts.run import Degraded, Limits, Usage
     from tenure.contracts.spiral import Analysis, AnalysisRequest
     from tenure.contracts.tables import FailedQuery, QueryReply, QueryRequest, TablesReply, TablesRequest
+    from tenure.roles.reranker import RerankerInput
     from tenure.roles.sql_writer import SqlWriterInput, WrittenQuery
 
 # Annotations with generic models are quoted: pydantic would make a class of each for every workflow that starts.
@@ -178,7 +181,8 @@ class Calls:
     async def search(self, request: SearchRequest, min_relevance: float, *, summary: str) -> tuple[PassageRef, ...]:
         """Search the knowledge base and keep what is evidence.
 
-        A search that finds nothing relevant finds nothing; so does one that the budget does not cover.
+        A search that finds nothing relevant finds nothing; so does one that the budget does not cover. Its second
+        stage is the run's, unless it asks for one of its own.
         """
         await self._steered.ready()
         one = Amounts(searches=1)
@@ -186,7 +190,7 @@ class Calls:
             return ()
         reply: SearchReply = await workflow.execute_activity_method(
             KnowledgeActivities.search,
-            request,
+            request if request.rerank.asked else request.model_copy(update={"rerank": self._second_stage()}),
             task_queue=EMBED_QUEUE,
             start_to_close_timeout=timedelta(minutes=5),
             schedule_to_close_timeout=timedelta(hours=1),
@@ -195,7 +199,22 @@ class Calls:
             summary=summary[:200],
         )
         self.usage = searched(self.usage)
-        return evidence(reply.passages, min_relevance)
+        return await self._listwise(request.query, evidence(reply.passages, min_relevance))
+
+    def _second_stage(self) -> Rerank:
+        """Return the run's second stage; ages of documents are counted from the day of the search."""
+        wanted = self._limits.rerank
+        if wanted.recency is None or wanted.recency.as_of is not None:
+            return wanted
+        today = wanted.recency.model_copy(update={"as_of": workflow.now().date()})
+        return wanted.model_copy(update={"recency": today})
+
+    async def _listwise(self, query: str, found: tuple[PassageRef, ...]) -> tuple[PassageRef, ...]:
+        """Have the chat model put passages into order, where a person wants that."""
+        if not self._limits.rerank_listwise or len(found) < 2:
+            return found
+        said = await self.role(RoleActivities.reranker, RerankerInput(query=query), found, summary=query)
+        return tuple(found[place] for place in listed(len(found), said.order))
 
     async def analyze(self, request: AnalysisRequest, *, summary: str) -> Analysis:
         """Judge what a cycle of research has found."""

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
 from tenure.contracts.filters import Filter
+from tenure.contracts.rerank import Rerank
 
 Strategy = Literal["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"]
 """How a search finds passages: by likeness of vectors; by words; by both, fused by their ranks (`rrf`) or by
@@ -88,7 +89,7 @@ class PassageRef(Contract):
     source: SourceId
     """The source it stands in."""
     score: float
-    """Fused rank score; comparable within one search only."""
+    """Score of the first stage; comparable within one search only."""
     relevance: float
     """Normalised relevance r = (sim − μ)/(1 − μ) to the query vector (DESIGN §4), at most 1."""
     dense_rank: int | None = None
@@ -97,6 +98,10 @@ class PassageRef(Contract):
     """Rank in the full-text search, from 1; None where it was not among its results."""
     graph_rank: int | None = None
     """Rank in the walk over the links between passages, from 1; None where it did not come by."""
+    first_rank: int | None = None
+    """Rank in the first stage, from 1; None where there was no other."""
+    rerank_score: float | None = None
+    """Score of the second stage, before diversity; None where it did not look at the passage."""
 
 
 class SearchRequest(Contract):
@@ -120,6 +125,8 @@ class SearchRequest(Contract):
     """Weight of likeness against words, wherever their scores are blended."""
     filters: tuple[Filter, ...] = ()
     """What every passage has to meet besides."""
+    rerank: Rerank = Rerank()
+    """What is done with the best of what was found; nothing where nothing is asked for."""
 
 
 class SearchReply(Contract):

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Price, Resource
 from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.rerank import Rerank
 
 Mode = Literal["auto", "research", "code"]
 TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
@@ -49,6 +50,10 @@ class Limits(Contract):
     """Passages of one source in a section's context."""
     min_relevance: float = Field(default=0.3, ge=0, le=1)
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
+    rerank: Rerank = Rerank()
+    """The second stage of every search that asks for none of its own."""
+    rerank_listwise: bool = False
+    """Whether the chat model puts what a search has found into order."""
     parallel_sections: int = Field(default=4, ge=1, le=12)
     """Sections written at the same time."""
     effort: Complexity | None = None

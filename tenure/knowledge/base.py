@@ -24,11 +24,13 @@ from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.meter import Meter
+from tenure.knowledge.reranking import SecondStage
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
 from tenure.knowledge.structured import Structured
 from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
 from tenure.models.embedding import EmbeddingModel
+from tenure.models.rerank_endpoint import RerankModel
 from tenure.roles.base import Message
 from tenure.sources.sql_engine import Limits
 
@@ -46,6 +48,7 @@ class KnowledgeBase:
         meter: Meter | None = None,
         sql: Limits | None = None,
         databases: Mapping[str, str] | None = None,
+        rerank: RerankModel | None = None,
     ) -> None:
         """Connect to a folder or object store; it is made where there is none.
 
@@ -57,6 +60,7 @@ class KnowledgeBase:
             meter: what counts searches; without one nothing is counted.
             sql: what a query over tables may use.
             databases: addresses of PostgreSQL databases that may be asked, by name.
+            rerank: what scores candidates, where a search asks for it.
         """
         self._store = Store(uri, vector_index)
         self._model = embedding
@@ -64,6 +68,7 @@ class KnowledgeBase:
         self._cache = EmbeddingCache(self._store, embedding, meter)
         self._chunk_tokens = chunk_tokens
         self._sentences = SentenceVectors(embedding)
+        self._second = SecondStage(embedding, rerank)
         self._structured = Structured(
             self._store, embedding, self._cache, self.encode, chunk_tokens, sql or Limits(), databases or {}
         )
@@ -93,9 +98,10 @@ class KnowledgeBase:
             InvalidSearch: nothing to look for, or nowhere to look.
             UnknownCorpus: a corpus was never ingested.
             EmbeddingModelMismatch: a corpus's vectors come from another model.
+            ModelError: the embedding server or the rerank endpoint did not answer.
         """
         started = time.perf_counter()
-        reply = search(self._store, self._model, self.encode, request)
+        reply = search(self._store, self._model, self.encode, self._second, request)
         if self._meter:
             self._meter.searched(request.strategy, time.perf_counter() - started)
         return reply

@@ -1,5 +1,7 @@
 """Search: a vector leg, a full-text leg, their fusion, and a walk over the links from what they find (DESIGN §5, §6).
 
+That is the first stage. Where a search asks for it, a second one looks at the best candidates again.
+
 The query vector is the mean of the question's and the hypothetical answer's embeddings. Every passage
 found carries its normalised relevance to that vector, whichever leg found it. Ties are broken by chunk
 id, so that the same rows give the same answer.
@@ -25,6 +27,7 @@ from tenure.knowledge import calibration, catalogue
 from tenure.knowledge.errors import EmbeddingModelMismatch, InvalidSearch
 from tenure.knowledge.filters import condition
 from tenure.knowledge.graph import Graph
+from tenure.knowledge.reranking import SecondStage
 from tenure.knowledge.schema import chunks_table
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import vector_rows
@@ -62,7 +65,9 @@ class _Found:
     graph: dict[str, int] = field(default_factory=dict)
 
 
-def search(store: Store, model: EmbeddingModel, encode: Encoder, request: SearchRequest) -> SearchReply:
+def search(
+    store: Store, model: EmbeddingModel, encode: Encoder, second: SecondStage, request: SearchRequest
+) -> SearchReply:
     """Answer a search.
 
     Raises:
@@ -71,12 +76,16 @@ def search(store: Store, model: EmbeddingModel, encode: Encoder, request: Search
         EmbeddingModelMismatch: a corpus's vectors come from another model.
     """
     unrelated = _checked(store, model, request)
+    second.check(request.rerank)
     depth = min(_MAX_DEPTH, max(REFERENCE, _DEPTH_PER_RESULT * request.k))
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
     legs = _Legs(store, chunks_table(model.dimensions), request, query_vector(encode, request), depth)
     found = _STRATEGIES[request.strategy](legs)
     order = sorted(found.hits.values(), key=lambda hit: (-found.scores[hit.chunk], -hit.similarity, hit.chunk))
+    first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
+    again = second.order(store, legs.table, request.query, request.rerank, first) if request.rerank.asked else {}
+    ranks = _ranks(order) if again else {}
     return SearchReply(
         passages=tuple(
             PassageRef(
@@ -87,8 +96,10 @@ def search(store: Store, model: EmbeddingModel, encode: Encoder, request: Search
                 dense_rank=found.dense.get(hit.chunk),
                 sparse_rank=found.sparse.get(hit.chunk),
                 graph_rank=found.graph.get(hit.chunk),
+                first_rank=ranks.get(hit.chunk),
+                rerank_score=again.get(hit.chunk),
             )
-            for hit in _capped(order, request)
+            for hit in _capped(_behind(again, order), request)
         )
     )
 
@@ -187,6 +198,12 @@ def _sorted(hits: Iterable[_Hit]) -> list[_Hit]:
 
 def _ranks(hits: Iterable[_Hit]) -> dict[str, int]:
     return {hit.chunk: rank for rank, hit in enumerate(hits, 1)}
+
+
+def _behind(again: Mapping[str, float], hits: Sequence[_Hit]) -> list[_Hit]:
+    """Put those that the second stage has looked at first, in its order."""
+    hit_of = {hit.chunk: hit for hit in hits}
+    return [hit_of[chunk] for chunk in dict.fromkeys([*again, *hit_of])]
 
 
 def _scores(hits: Iterable[_Hit]) -> dict[str, float]:

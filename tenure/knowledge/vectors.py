@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tenure.algorithms.passages import Vectors
 from tenure.knowledge.meter import Meter
 from tenure.knowledge.schema import CACHE, CACHE_SCHEMA, digest
 from tenure.knowledge.store import Store
-from tenure.models.embedding import EmbeddingModel
+from tenure.models.embedding import EmbeddingModel, TokenEmbedding
 
 _SLICE = 48
 """Texts between two reports of progress; about a second on two cores."""
@@ -117,3 +118,39 @@ class SentenceVectors:
             self._kept.update(computed)
             while len(self._kept) > self._capacity:
                 self._kept.popitem(last=False)
+
+
+class TokenVectors:
+    """Vectors of tokens, kept in memory while they are used: the searches of a run meet the same passages often."""
+
+    def __init__(self, model: TokenEmbedding, capacity: int = 100_000) -> None:
+        """Keep the vectors of at most `capacity` tokens, at two bytes a dimension."""
+        self._model, self._capacity = model, capacity
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
+        self._size = 0
+
+    def encode(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return one array per text, in order, with a row for each of its tokens."""
+        found = self._known(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        made = {
+            text: rows.astype(np.float16) for text, rows in zip(missing, self._model.embed_tokens(missing), strict=True)
+        }
+        self._keep(made)
+        return [(found | made)[text].astype(np.float32) for text in texts]
+
+    def _known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
+        with self._lock:
+            found = {text: self._kept[text] for text in texts if text in self._kept}
+            for text in found:
+                self._kept.move_to_end(text)
+        return found
+
+    def _keep(self, made: dict[str, NDArray[np.float16]]) -> None:
+        with self._lock:
+            for text, rows in made.items():
+                self._size += len(rows) - len(self._kept.get(text, ()))
+                self._kept[text] = rows
+            while self._size > self._capacity:
+                self._size -= len(self._kept.popitem(last=False)[1])

@@ -11,7 +11,7 @@ Errors of this layer::
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tenure.algorithms.passages import Vectors
 from tenure.settings import Settings
@@ -67,6 +67,15 @@ class EmbeddingModel(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """Return how many tokens the whole text takes, special tokens not counted."""
+        ...
+
+
+@runtime_checkable
+class TokenEmbedding(Protocol):
+    """What an embedding model has besides where it shows the vector of each token."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return one array per text, in order, with a unit row for each token that stands for something."""
         ...
 
 

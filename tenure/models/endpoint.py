@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import openai
@@ -22,16 +22,28 @@ _NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit|funds)", re.IGNO
 _KEY_SHAPE = re.compile(r"\b(sk|gsk|xai|pk)-[\w*.-]{6,}")
 
 
+class Names(NamedTuple):
+    """The settings of a server."""
+
+    key: str
+    address: str
+
+
+OPENAI: Final = Names("OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+
 class Endpoint:
     """The server behind an address, for messages that may be kept for ever.
 
     Args:
         where: host and port; no path, user or key.
         key: the key in use, which no message repeats; empty for none.
+        names: what the key and the address are called, where a person sets them.
     """
 
-    def __init__(self, where: str, key: str) -> None:
+    def __init__(self, where: str, key: str, names: Names = OPENAI) -> None:
         self.where = where
+        self.names = names
         self._key = key
 
     def shown(self, said: object) -> str:
@@ -63,13 +75,14 @@ class Endpoint:
 
     def rejected(self, status: int, said: str, model: str, setting: str) -> RequestRejected:
         """Return the error of a refusal that lasts, with what to check."""
+        key, address = self.names
         match status:
             case 401:
-                advice = "OPENAI_API_KEY is not accepted" if self._key else "a key is needed: set OPENAI_API_KEY"
+                advice = f"{key} is not accepted" if self._key else f"a key is needed: set {key}"
             case 403:
                 advice = f"the key may not use {model}; check its permissions or {setting}"
             case 404:
-                advice = f"no model {model} there; check {setting} and OPENAI_BASE_URL ({USUAL_PATH})"
+                advice = f"no model {model} there; check {setting} and {address} ({USUAL_PATH})"
             case 402 | 429:
                 advice = f"the account of the key has no credit left; check its plan and billing: {self.shown(said)}"
             case _:
@@ -78,7 +91,7 @@ class Endpoint:
         return RequestRejected(f"{self.where}: {advice}", status=status)
 
 
-def checked_key(key: str | None) -> str:
+def checked_key(key: str | None, name: str = OPENAI.key) -> str:
     """Return a key as a header carries it, empty for none.
 
     Raises:
@@ -86,18 +99,18 @@ def checked_key(key: str | None) -> str:
     """
     stripped = (key or "").strip()
     if not (stripped.isascii() and stripped.isprintable()):
-        raise ValueError("OPENAI_API_KEY holds characters that no HTTP header can carry; set it again")
+        raise ValueError(f"{name} holds characters that no HTTP header can carry; set it again")
     return stripped
 
 
-def checked_address(base_url: str | None) -> str | None:
+def checked_address(base_url: str | None, name: str = OPENAI.address) -> str | None:
     """Return an address, None for the library's default.
 
     Raises:
         ValueError: it has no scheme.
     """
     if base_url and urlsplit(base_url).scheme not in ("http", "https"):
-        raise ValueError("OPENAI_BASE_URL must start with http:// or https://")
+        raise ValueError(f"{name} must start with http:// or https://")
     return base_url or None
 
 

@@ -66,27 +66,30 @@ class MiniLM:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text, in order; equal texts get equal rows."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, states in self._states(texts):
+            vectors[row] = _unit(states.mean(axis=0))
+        return vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return one array per text, in order, with a unit row for each of its tokens that stands for something."""
+        found = dict(self._states(texts))
+        # The first and the last token frame every text and say nothing of their own.
+        return [_unit(found[row][1:-1]) for row in range(len(texts))]
+
+    def _states(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
+        """Yield each text's place and the last hidden states of its tokens."""
         if not texts:
-            return vectors
+            return
         model = self._model()
         ids = [self._cut(encoding.ids) for encoding in model.tokenizer.encode_batch(list(texts))]
         batches = list(_batches(ids))
-        results = model.lanes.map(lambda rows: self._forward(model, ids, rows), batches)
-        for rows, pooled in zip(batches, results, strict=True):
-            vectors[rows] = pooled
-        return vectors
+        results = model.lanes.map(lambda rows: model.encoder.forward_batch([ids[row] for row in rows]), batches)
+        for rows, output in zip(batches, results, strict=True):
+            states = np.asarray(output.last_hidden_state, dtype=np.float32)
+            yield from ((row, text[: len(ids[row])]) for row, text in zip(rows, states, strict=True))
 
     def _cut(self, ids: list[int]) -> list[int]:
         return ids if len(ids) <= self.max_tokens + 2 else [*ids[: self.max_tokens + 1], ids[-1]]
-
-    def _forward(self, model: _Loaded, ids: list[list[int]], rows: list[int]) -> Vectors:
-        lengths = np.array([len(ids[row]) for row in rows])
-        output = model.encoder.forward_batch([ids[row] for row in rows])
-        states = np.asarray(output.last_hidden_state, dtype=np.float32)
-        present = np.arange(states.shape[1]) < lengths[:, None]
-        pooled = np.einsum("bld,bl->bd", states, present.astype(np.float32)) / lengths[:, None]
-        unit: Vectors = (pooled / np.linalg.norm(pooled, axis=1, keepdims=True)).astype(np.float32)
-        return unit
 
     def _tokens(self) -> "Tokenizer":
         with self._lock:
@@ -115,6 +118,11 @@ class MiniLM:
                 lanes = ThreadPoolExecutor(self._threads, thread_name_prefix="minilm")
                 self._loaded = _Loaded(self._tokens_unlocked(), encoder, lanes)
             return self._loaded
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def _cores() -> int:

@@ -11,7 +11,7 @@ import os
 import secrets
 from pathlib import Path
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from tenure.contracts.run import Limits
 from tenure.prices import load_prices
@@ -47,6 +47,8 @@ def _text(value: object) -> str | None:
         return value.get_secret_value()
     if isinstance(value, Path):
         return str(value.absolute())
+    if isinstance(value, BaseModel):
+        return value.model_dump_json(exclude_unset=True)
     if isinstance(value, dict):
         return json.dumps(value, default=_inner)
     return None if value is None else str(value)

@@ -1,13 +1,14 @@
 """Knowledge activities on a small knowledge base in memory."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import ActivityEnvironment
 
-from activities.errors import KNOWLEDGE_REFUSED, PATH_MISSING
+from activities.errors import KNOWLEDGE_REFUSED, MODEL_UNAVAILABLE, PATH_MISSING
 from activities.knowledge import KnowledgeActivities
 from tenure.contracts.corpus import (
     CacheStats,
@@ -30,6 +31,7 @@ from tenure.knowledge.errors import (
     StoreUnreachable,
     UnknownCorpus,
 )
+from tenure.models.chat import TransportError
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
@@ -117,6 +119,16 @@ def test_a_refusal_says_whether_it_may_pass(error: KnowledgeError, method: str, 
 
     assert (caught.value.type, caught.value.message) == (KNOWLEDGE_REFUSED, str(error))
     assert caught.value.non_retryable is (error in LASTING)
+
+
+def test_a_search_whose_rerank_endpoint_is_down_is_made_again() -> None:
+    """Servers behind a search are waited out like those behind a role, with the delay they ask for."""
+    error = TransportError("ranker:80 answered 503: busy", status=503, retry_after=3)
+    with pytest.raises(ApplicationError, match="ranker:80") as caught:
+        ActivityEnvironment().run(on(Refusing(error)).search, SEARCH)
+
+    assert (caught.value.type, caught.value.non_retryable) == (MODEL_UNAVAILABLE, False)
+    assert caught.value.next_retry_delay == timedelta(seconds=3)
 
 
 def test_an_ingestion_that_was_told_to_stop_did_not_fail() -> None:

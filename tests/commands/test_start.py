@@ -1,6 +1,7 @@
 """What `start` makes of its arguments, before anything is started."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from commands.errors import UsageError
 from commands.parser import build_parser
 from commands.start import build_request, details
 from tenure.contracts.budget import Price
+from tenure.contracts.rerank import Rerank
 from tenure.contracts.run import RunRequest
 from tenure.settings import Settings
 
@@ -62,6 +64,16 @@ def test_flags_stand_over_settings() -> None:
     limits = request("Why?", "--max-sections", "2", settings=settings).limits
 
     assert (limits.max_sections, limits.max_revisions, limits.min_relevance) == (2, 4, 0.5)
+
+
+def test_the_second_stage_travels_with_the_run() -> None:
+    """Its steps are sent along with the question, and so is the wish for the model's order, if there is a model."""
+    wished: dict[str, Any] = {"rerank": Rerank(diversity=0.2), "rerank_listwise": True, "rerank_model": "m"}
+    offline = request("Why?", settings=Settings(**wished, _env_file=None)).limits
+    online = request("Why?", settings=Settings(**wished, openai_base_url="http://127.0.0.1:9", _env_file=None)).limits
+
+    assert offline.rerank == Rerank(diversity=0.2, endpoint=1.0)
+    assert (offline.rerank_listwise, online.rerank_listwise) == (False, True)
 
 
 def test_overlong_question_is_a_usage_error() -> None:

@@ -1,4 +1,4 @@
-"""Embeddings that depend on a text's words alone, so that texts with words in common are close."""
+"""Embeddings and rerank scores that depend on a text's words alone: texts with words in common are close."""
 
 import base64
 import re
@@ -33,11 +33,23 @@ def embedded(request: Json, size: int) -> list[Json]:
     ]
 
 
+def reranked(request: Json) -> list[Json]:
+    """Return what a rerank model says: the share of the query's words that a document has, best first."""
+    wanted = set(_words(request["query"]))
+    scores = [len(wanted & set(_words(text))) / max(1, len(wanted)) for text in request["documents"]]
+    best = sorted(range(len(scores)), key=lambda at: -scores[at])[: request.get("top_n")]
+    return [{"index": at, "relevance_score": scores[at]} for at in best]
+
+
 def embedding(text: str, size: int) -> NDArray[np.float32]:
     """Return a unit vector of a text: the sum of a fixed random direction for each of its words."""
-    words = re.findall(r"\w+", text.lower()) or [""]
+    words = _words(text) or [""]
     total = sum(np.random.default_rng(zlib.crc32(word.encode())).standard_normal(size) for word in words)
     return cast(NDArray[np.float32], (total / np.linalg.norm(total)).astype("<f4"))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def _packed(vector: NDArray[np.float32]) -> str:

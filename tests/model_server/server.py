@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.model_server.background import Made, Responses, response
-from tests.model_server.embeddings import embedded, text_tokens
+from tests.model_server.embeddings import embedded, reranked, text_tokens
 from tests.model_server.faults import Fault, Weather
 from tests.model_server.ledger import Billed, PromptCache
 from tests.model_server.request import Request, capped, format_of, message_tokens, messages, schema_of, tokens
@@ -310,6 +310,8 @@ class ModelServer:
             return self._streamed(request, fault, completion, self._entered(entry, completion))
         if request.route.endswith("/embeddings"):
             return self._embeddings(request, fault)
+        if request.route.endswith("/rerank"):
+            return self._reranked(request, fault)
         if request.route.endswith("/models"):
             return _sent(self._models(), fault)
         if "/responses" in request.route and self.responses_api:
@@ -331,6 +333,12 @@ class ModelServer:
         if fault.change:
             fault.change(made)
         return _sent(made, fault, self._entered(entry, made))
+
+    def _reranked(self, request: Request, fault: Fault) -> Reply:
+        made: Json = {"model": request.json["model"], "results": reranked(request.json)}
+        if fault.change:
+            fault.change(made)
+        return _sent(made, fault)
 
     def _of_responses(self, request: Request, fault: Fault) -> Reply:
         if request.route.endswith("/responses"):

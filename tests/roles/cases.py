@@ -22,6 +22,7 @@ from tenure.roles import (
     query_refiner,
     question_rewriter,
     report_reflector,
+    reranker,
     router,
     section_reviewer,
     section_rewriter,
@@ -198,6 +199,7 @@ CASES: dict[str, Case] = {
                 question=QUESTION, task="How does blue cheese ripen?", made=("How does blue cheese ripen?",)
             ),
         ),
+        Case(reranker.ROLE, reranker.RerankerInput(query="How does blue cheese ripen?")),
         Case(
             topic_namer.ROLE,
             topic_namer.TopicNamerInput(question=QUESTION, outline=("Ripening of cheese",), sizes=(2, 1)),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from tenure.contracts.rerank import Rerank
 from tenure.settings import RoleSettings, Settings
 from tenure.stack.fingerprint import fingerprint, worker_environment
 
@@ -17,12 +18,12 @@ def settings(home: Path, **values: object) -> Settings:
 
 def test_settings_that_are_objects_reach_the_worker(tmp_path: Path) -> None:
     """Databases and roles are written as JSON, with their addresses, as a worker reads them."""
-    told = worker_environment(
-        settings(tmp_path, databases={"shop": SecretStr(SHOP)}, roles={"router": RoleSettings(model="m")})
-    )
+    roles, rerank = {"router": RoleSettings(model="m")}, Rerank(diversity=0.2)
+    told = worker_environment(settings(tmp_path, databases={"shop": SecretStr(SHOP)}, roles=roles, rerank=rerank))
 
     assert json.loads(told["TENURE_DATABASES"] or "") == {"shop": SHOP}
     assert json.loads(told["TENURE_ROLES"] or "")["router"]["model"] == "m"
+    assert json.loads(told["TENURE_RERANK"] or "") == {"diversity": 0.2}
 
 
 def test_a_database_more_makes_another_worker(tmp_path: Path) -> None:

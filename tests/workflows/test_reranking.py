@@ -1,0 +1,77 @@
+"""The second stage in a run: every search has the run's, and the model may put what was found into order."""
+
+from typing import Any
+
+from tenure.contracts.evidence import SearchRequest
+from tenure.contracts.rerank import Recency, Rerank
+from tenure.contracts.run import Limits, RunRequest
+from tests.conftest import Serving, replayed_too
+from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
+
+
+def asked(**limits: Any) -> RunRequest:
+    """Ask about the kitchen."""
+    bounds = Limits(min_relevance=0.0, max_reflexions=0, max_revisions=1, **limits)
+    return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
+
+
+@replayed_too
+async def test_the_model_puts_what_was_found_into_order(serving: Serving) -> None:
+    """Asked after each search, it decides which passage a writer sees first; the rest keeps its order behind."""
+    shown: dict[str, list[str]] = {}
+
+    async def last_first(prompt: str) -> dict[str, Any]:
+        count = prompt.count("<passage n=")
+        shown.setdefault("first", []).append(prompt.split("<passage n=")[-1].split("\n")[1])
+        return {"order": [count, 99]}
+
+    chat, knowledge = ScriptedChat(story(reranker=last_first)), MemoryKnowledge(KITCHEN)
+    async with serving(chat, knowledge) as stage:
+        result = await (await stage.start(asked(rerank_listwise=True))).result()
+
+    written = next(prompt for role, prompt in chat.asked if role == "section_writer")
+    assert chat.count("reranker") == len(knowledge.searches)
+    assert written.split("<passage n=")[1].split("\n")[1] in shown["first"]
+    assert result.usage.by_role["reranker"].model_calls == chat.count("reranker")
+
+
+async def test_nobody_is_asked_for_an_order_unless_a_person_wants_it(serving: Serving) -> None:
+    """By default a search is the knowledge base's alone."""
+    chat = ScriptedChat(story(reranker=says({"order": [1]})))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        await (await stage.start(asked())).result()
+
+    assert chat.count("reranker") == 0
+
+
+async def test_an_order_is_paid_from_the_budget(serving: Serving) -> None:
+    """Once the budget is used up the order of the search stays, and the run goes on."""
+    chat = ScriptedChat(story())
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(asked(rerank_listwise=True, max_calls=1))).result()
+
+    assert len(chat.asked) <= 1
+    assert result.sections
+
+
+@replayed_too
+async def test_every_search_has_the_second_stage_of_the_run(serving: Serving) -> None:
+    """Ages of documents are counted from the day of the run, the same one when it is replayed."""
+    wanted = Rerank(diversity=0.2, recency=Recency(half_life_days=30))
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(ScriptedChat(story()), knowledge) as stage:
+        await (await stage.start(asked(rerank=wanted))).result()
+
+    stages = [search.rerank for search in knowledge.searches]
+    assert stages
+    assert all(one.diversity == 0.2 and one.recency and one.recency.as_of for one in stages)
+    assert len({one.recency.as_of for one in stages if one.recency}) <= 2
+
+
+async def test_a_run_without_a_second_stage_asks_for_none(serving: Serving) -> None:
+    """Nothing changes for those who ask for nothing."""
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(ScriptedChat(story()), knowledge) as stage:
+        await (await stage.start(asked())).result()
+
+    assert {search.rerank == SearchRequest(query="q", corpora=("c",)).rerank for search in knowledge.searches} == {True}
