@@ -83,15 +83,15 @@ def kitchen(folder: Path) -> Path:
     return documents
 
 
-async def started(client: Client, folder: Path) -> WorkflowHandle[Any, Result]:
-    """Start a run over two documents; each of its two sections is reviewed and rewritten once."""
+async def started(client: Client, folder: Path, rounds: int = 1) -> WorkflowHandle[Any, Result]:
+    """Start a run over two documents; each of its two sections is reviewed and rewritten so many times."""
     return await client.start_workflow(
         AgentWorkflow.run,
         RunRequest(
             question="How are bread and cheese made?",
             ingest=(IngestRequest(corpus="food", paths=(str(kitchen(folder)),)),),
             corpora=("food",),
-            limits=Limits(min_relevance=0.0, max_reflexions=1, max_revisions=1, parallel_sections=1),
+            limits=Limits(min_relevance=0.0, max_reflexions=rounds, max_revisions=1, parallel_sections=1),
         ),
         id=f"drill-{uuid.uuid4().hex[:8]}",
         task_queue=TENURE_QUEUE,
@@ -159,7 +159,7 @@ async def killed_at_random(
     """
     chance = random.Random(seed)
     environment = around(model, client, folder, **settings)
-    handle = await started(client, folder)
+    handle = await started(client, folder, rounds=3)  # as many calls as the kills need
     interrupted: Counter[str] = Counter()
     for _ in range(kills):
         async with worker_process(environment, folder / "worker.log") as process:

@@ -170,6 +170,16 @@ class MemoryKnowledge:
         return False
 
 
+@dataclass
+class Reticent(MemoryKnowledge):
+    """A knowledge base that answers a run's whole question with a single passage."""
+
+    whole: str = ""
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        return super().search(request.model_copy(update={"k": 1}) if request.query == self.whole else request)
+
+
 Reply = dict[str, Any] | str
 Line = Callable[[str], Awaitable[Reply]]
 

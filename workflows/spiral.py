@@ -86,6 +86,8 @@ class SpiralWorkflow(Steered):
         return self._result()
 
     async def _gather(self) -> None:
+        if not self.state.cycle and self.request.evidence and not self.finishing:
+            await self._analyze(self._at_hand())
         while not (why := self._why_end()):
             self.state = self.state.model_copy(update={"cycle": self.state.cycle + 1})
             await self._cycle()
@@ -134,8 +136,6 @@ class SpiralWorkflow(Steered):
             candidates += await self._act(plan)
         if (plan.finish or plan.empty) and not candidates:
             self.ended = f"Ended in cycle {self.state.cycle}: the planner sees nothing more to look for."
-        if self.state.cycle == 1:
-            candidates += self._at_hand()
         await self._analyze(candidates)
         await self._synthesize()
         await self._decide()
@@ -286,10 +286,10 @@ class SpiralWorkflow(Steered):
                 min_relevance=research_state.least_relevance(self.request.limits),
                 min_novelty=self.request.limits.min_novelty,
             ),
-            summary=f"cycle {state.cycle}: {len(candidates)} passages",
+            summary=f"cycle {state.cycle}: {len(candidates)} passages" if state.cycle else "what is at hand",
         )
         self.state = research_state.learned(state, analysis)
-        if analysis.latent and not self.finishing:
+        if analysis.latent and self.state.cycle and not self.finishing:
             await self._offer(analysis.latent)
         await self._tell(research_state.in_words(self.state))
 

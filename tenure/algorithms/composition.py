@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tenure.algorithms.excerpts import Excerpt, excerpts, points_back, standing
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage, Vectors
-from tenure.algorithms.text import fingerprint, stems, words
+from tenure.algorithms.text import fingerprint, stems, telling, ubiquitous, words
 
 FLOOR = 0.35
 """Score below which an excerpt says nothing on the topic."""
@@ -25,6 +25,8 @@ ENOUGH_TO_CENTRE = 20
 """Candidates from which their common direction means something."""
 NEAR_BEST = 0.68
 """Share of the best excerpt's score that another must have: what is much weaker only dilutes the section."""
+ON_QUESTION = 0.45
+"""Share of the best excerpt's likeness to the whole question that another must have."""
 REPORT_WORDS, SHORTEST, LONGEST = 900, 180, 320
 """Words of a report, shared among its sections, and the bounds of a section."""
 OFF_TOPIC = 0.5
@@ -70,6 +72,8 @@ class Wish:
     """Headings of the other sections."""
     focus: tuple[str, ...] = ()
     """What a reviewer or a person asked for."""
+    whole: str = ""
+    """The question of the whole report; empty where the text is about all of it."""
 
 
 def compose(
@@ -132,20 +136,25 @@ def _distinct(found: Sequence[Excerpt], said: Collection[str]) -> list[Excerpt]:
 def _scores(
     wish: Wish, candidates: Sequence[Excerpt], vectors: Vectors, passages: Sequence[Passage], encode: Encoder
 ) -> NDArray[np.float32]:
-    anchors = encode([wish.topic, wish.question, *wish.others, *wish.focus])
+    common = ubiquitous([passage.text for passage in passages])
+    about = (wish.topic, wish.question, wish.whole or wish.question)
+    anchors = encode([telling(text, common) for text in (*about, *wish.others, *wish.focus)])
     near = vectors @ anchors.T
-    others, focus = near[:, 2 : 2 + len(wish.others)], near[:, 2 + len(wish.others) :]
-    wanted = set(stems(wish.topic)) | set(stems(wish.question))
+    others, focus = near[:, 3 : 3 + len(wish.others)], near[:, 3 + len(wish.others) :]
+    asked = set(stems(wish.topic)) | set(stems(wish.question))
+    wanted = asked - common or asked
     prior = np.asarray([passages[c.passage - 1].relevance for c in candidates])
     leading = np.asarray([_leading(c, passages[c.passage - 1], wanted) for c in candidates])
     score: NDArray[np.float32] = (
-        0.25 * near[:, 0]
-        + 0.3 * _set_apart(vectors, anchors[0])
+        0.2 * near[:, 0]
+        + 0.25 * _set_apart(vectors, anchors[0])
         + 0.1 * near[:, 1]
+        + 0.25 * near[:, 2]
         + 0.25 * _overlap(candidates, wanted)
         + 0.3 * prior
         + leading
     ).astype(np.float32)
+    score[near[:, 2] < ON_QUESTION * near[:, 2].max()] = -1.0
     if others.shape[1]:
         score[others.max(axis=1) > near[:, 0] + NEAREST_MARGIN] = -1.0
     if focus.shape[1]:

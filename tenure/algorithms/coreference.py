@@ -70,9 +70,18 @@ def resolved(question: str, name: str) -> str:
 
     def named(match: re.Match[str]) -> str:
         owns = match["owns"] or match["of_person"] or match["of_thing"]
-        return f"in {name}" if match[0].lower() == "there" else f"{name}'s" if owns else name
+        genitive = f"{name}'" if name.endswith("s") else f"{name}'s"
+        return f"in {name}" if match[0].lower() == "there" else genitive if owns else name
 
     return _POINTED.sub(named, question, count=1)
+
+
+def kind_meant(question: str, earlier: str) -> str:
+    """Return the kind that an earlier question asks for where a later one means all of it ("which models", "they")."""
+    asked, pointed = _ASKED.match(earlier), _POINTED.search(question)
+    kind = (asked["kind"] or "") if asked else ""
+    several = kind.endswith("s") and not kind.endswith("ss")
+    return kind if several and pointed and pointed[0].lower() in ("they", "them", "their") else ""
 
 
 def answer_name(question: str, texts: Iterable[str]) -> str:

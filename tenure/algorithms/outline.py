@@ -15,7 +15,7 @@ import numpy as np
 from tenure.algorithms.excerpts import BACK_MATTER
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage
-from tenure.algorithms.text import stems, words
+from tenure.algorithms.text import stems, telling, ubiquitous, words
 
 GENERIC = frozenset(
     """abstract introduction intro motivation rationale specification overview background summary conclusion conclusions
@@ -43,8 +43,10 @@ _CODE = re.compile(r"_|\w\.\w|[(){}\[\]=<>]|--")
 
 NEAR_ENOUGH = 0.3
 """Cosine between a heading and the question below which the heading is noise."""
-AMONG_BEST = 0.5
+AMONG_BEST = 0.6
 """Share of the best relevance that a passage needs for its heading to be a topic."""
+TELLING, LEAST_NEAR = 0.75, 0.1
+"""Share of the best relevance from which its passage's heading is a topic, with as little likeness as this."""
 TOO_CLOSE = 0.75
 """Cosine between two headings from which they are one topic."""
 
@@ -66,20 +68,25 @@ class Facet:
 def facets(
     question: str, passages: Sequence[Passage], encode: Encoder, k: int, besides: Sequence[str] = ()
 ) -> list[Facet]:
-    """Return at most `k` facets of a question, best first, none too close to another or to `besides`."""
+    """Return at most `k` facets of a question, best first, none too close to another or to `besides`.
+
+    Where there are topics already, a heading has to be about the question by its own words.
+    """
     groups: dict[str, list[Passage]] = {}
     best = max((passage.relevance for passage in passages), default=0.0)
     for passage in passages:
         name = subject(passage)
         if name and passage.relevance >= AMONG_BEST * best:
             groups.setdefault(name.casefold(), []).append(passage)
+    groups = _without_titles(groups)
     names = [subject(group[0]) for group in groups.values()]
     if not names or k < 1:
         return []
-    vectors = encode([question, *names, *besides])
+    common = ubiquitous([passage.text for passage in passages])
+    vectors = encode([telling(text, common) for text in (question, *names, *besides)])
     headings = vectors[1 : 1 + len(names)]
     found = [
-        _facet(name, group, float(near), set(stems(question)))
+        _facet(name, group, float(near), set(stems(question)) - common, math.inf if besides else best)
         for name, group, near in zip(names, groups.values(), headings @ vectors[0], strict=True)
     ]
     scores = np.asarray([facet.score for facet in found], dtype=np.float32)
@@ -89,12 +96,23 @@ def facets(
     return [found[index] for index in chosen]
 
 
-def _facet(name: str, group: Sequence[Passage], nearness: float, wanted: set[str]) -> Facet:
-    """Weigh a heading; one that is neither near the question nor shares a word with it is noise."""
+def _without_titles(groups: dict[str, list[Passage]]) -> dict[str, list[Passage]]:
+    """Leave out a document's title where headings within the document are topics: it would hold all of them."""
+    inner = {p.source for name, group in groups.items() for p in group if name != p.title.casefold()}
+    return {
+        name: group
+        for name, group in groups.items()
+        if any(name != p.title.casefold() or p.source not in inner for p in group)
+    }
+
+
+def _facet(name: str, group: Sequence[Passage], nearness: float, wanted: set[str], most: float) -> Facet:
+    """Weigh a heading; one that says nothing of the question, above nothing that answers it well, is noise."""
     shared = len(wanted.intersection(stems(name))) / max(1, len(wanted))
-    best = max(passage.relevance for passage in group)
-    score = 0.45 * nearness + 0.3 * best + 0.08 * math.log1p(len(group)) + 0.15 * shared
-    return Facet(name, group[0].title, len(group), score if shared or nearness >= NEAR_ENOUGH else -1.0)
+    best = max(passage.relevance for passage in group) / max(most, 1e-6)
+    score = 0.35 * nearness + 0.35 * best + 0.08 * math.log1p(len(group)) + 0.15 * shared
+    says = shared or nearness >= NEAR_ENOUGH or (best >= TELLING and nearness >= LEAST_NEAR)
+    return Facet(name, group[0].title, len(group), score if says else -1.0)
 
 
 def subject(passage: Passage) -> str:

@@ -115,7 +115,7 @@ def counted(state: SpiralState, result: SubagentResult) -> SpiralState:
 
 
 def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
-    """Return the state after a cycle's findings were judged."""
+    """Return the state after a cycle's findings were judged; what was at hand before the first one is no gain."""
     accepted = Counter(finding.query for finding in analysis.accepted)
     aims = tuple(_grown(aim, analysis) for aim in state.aims)
     before = {aim.topic.heading: aim.coverage for aim in state.aims}
@@ -131,7 +131,7 @@ def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
         update={
             "aims": aims,
             "executed": _newest(tuple(executed), _characters, MAX_EXECUTED),
-            "gains": (*state.gains, round(gain, 4)),
+            "gains": (*state.gains, round(gain, 4)) if state.cycle else (),
             "fresh": _best((*state.fresh, *found), MAX_FRESH),
             "unprocessed": _best((*state.unprocessed, *found), MAX_UNPROCESSED),
         }

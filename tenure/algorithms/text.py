@@ -5,7 +5,8 @@ behind hashes, one line per paragraph or list item, code indented by four spaces
 """
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -29,11 +30,13 @@ STOP_WORDS = frozenset(
     still such than that the their theirs them then there therefore these they this those though through thus to too
     under until up upon us use used uses using very via want was way we well were what whatever when where whether which
     while who whom whose why will with within without would yes yet you your yours tell explain describe compare happen
-    happens mean means work works need needs know""".split()
+    happens mean means work works need needs know sure""".split()
 )
 """English words that carry no topic."""
 
 
+UBIQUITOUS, ENOUGH_TEXTS = 0.5, 8
+"""Share of texts that hold a name from which it tells them apart no more, and texts from which that is counted."""
 MAX_ITEM_WORDS = 60
 """Words up to which a list item counts as one sentence, full stops or not."""
 
@@ -127,6 +130,28 @@ def stems(text: str) -> list[str]:
         for word in words(text)
         if word not in STOP_WORDS and (stem := _stem(word)) not in _stop_stems() and (len(word) > 1 or word.isdigit())
     ]
+
+
+def ubiquitous(texts: Sequence[str]) -> frozenset[str]:
+    """Return the stems of names that most of some texts hold: in a manual, the name of its subject.
+
+    Other words that most texts hold stay: what was searched for is in all that was found.
+    """
+    if len(texts) < ENOUGH_TEXTS:
+        return frozenset()
+    written = [{match.group() for match in _WORD.finditer(text)} for text in texts]
+    held = Counter(word.lower() for found in written for word in found if word[0].isupper())
+    plain = Counter(word for found in written for word in found if word.islower())
+    enough = UBIQUITOUS * len(texts)
+    return frozenset(
+        stem for word, count in held.items() if count >= enough and plain[word] * 5 <= count for stem in stems(word)
+    )
+
+
+def telling(text: str, common: frozenset[str]) -> str:
+    """Return a text without the words whose stems are common, the whole text where no content word would be left."""
+    kept = " ".join(word for word in text.split() if not common.intersection(stems(word)))
+    return kept if stems(kept) else text
 
 
 def fingerprint(text: str) -> str:

@@ -239,6 +239,8 @@ class Trace(Contract):
     """What the research was allowed."""
     outline: tuple[str, ...] = ()
     """The first outline."""
+    at_hand: tuple[Finding, ...] = ()
+    """What the search for the whole question had found, before the first cycle."""
     cycles: tuple[TracedCycle, ...] = ()
     """The cycles of research."""
     resolution: str = ""

@@ -6,7 +6,7 @@ written counts as not said.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from typing import TypeVar
 
 from tenure.contracts.base import Contract
@@ -17,6 +17,7 @@ from tenure.contracts.run import Complexity, Feedback, Handled, RunRequest, Task
 from tenure.contracts.spiral import (
     Analysis,
     AnalysisRequest,
+    Finding,
     PlannedAction,
     Reflection,
     Rejection,
@@ -129,6 +130,7 @@ def story(histories: Sequence[History]) -> Trace:
         complexity=routed.complexity,
         effort=asked.effort if asked else None,
         outline=tuple(topic.heading for topic in asked.outline) if asked else (),
+        at_hand=_at_hand(spiral.happenings) if spiral else (),
         cycles=tuple(_cycles(spiral.happenings, gathered.gains)) if spiral else (),
         resolution=gathered.synthesis.resolution.text,
         sections=tuple(_sections(research.happenings, reviews)) if research else (),
@@ -166,6 +168,13 @@ def _said(happenings: Sequence[Happening]) -> tuple[Handled, ...]:
         (Feedback(text=h.given) if isinstance(h.given, str) else Feedback.model_validate(h.given), h.at) for h in heard
     ]
     return tuple(Handled(text=said.text, topic=said.topic, at=at) for said, at in words)
+
+
+def _at_hand(happenings: Sequence[Happening]) -> tuple[Finding, ...]:
+    """Return what was accepted before the first question to the planner."""
+    before = takewhile(lambda h: not (h.kind == "call" and h.name == "planner"), happenings)
+    analysis = _last(tuple(before), "analyze")
+    return Analysis.model_validate(analysis.came).accepted if analysis and analysis.came else ()
 
 
 def _cycles(happenings: Sequence[Happening], gains: Sequence[float]) -> Iterator[TracedCycle]:

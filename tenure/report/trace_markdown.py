@@ -47,6 +47,8 @@ def _opening(trace: Trace) -> str:
         )
     if trace.outline:
         lines.append(f"First outline: {_quoted(trace.outline)}.")
+    if trace.at_hand:
+        lines.append(f"At hand from the search for the whole question: {_counted(len(trace.at_hand), 'passage')}.")
     return "\n\n".join(lines)
 
 

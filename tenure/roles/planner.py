@@ -147,12 +147,12 @@ def _state(input: PlannerInput, going_on: bool) -> str:
 
 
 ENOUGH = 0.75
-"""Coverage from which the twin leaves a topic alone."""
+"""Coverage from which the twin leaves a topic alone that it has asked for."""
 
 
 def offline(input: PlannerInput, evidence: Evidence) -> PlannerOutput:
     """Ask for what people want, then for the least covered topics, by their questions and the names that came up."""
-    weak = sorted((s for s in input.outline if s.coverage < ENOUGH), key=lambda s: s.coverage)
+    weak = sorted((s for s in input.outline if s.coverage < ENOUGH or input.cycle == 1), key=lambda s: s.coverage)
     asked = [executed.query for executed in input.executed]
     added = _worth_adding(input)
     plan: list[PlannedAction] = [_action("ADD_TO_OUTLINE", added.question, added.heading)] if added else []
@@ -198,7 +198,7 @@ def _worth_adding(input: PlannerInput) -> LatentTopic | None:
 
 
 def _critique(input: PlannerInput, weak: Sequence[Standing]) -> str:
-    if input.cycle == 1:
+    if not any(standing.passages for standing in input.outline):
         return f"Nothing has been gathered yet on {len(input.outline)} topic(s)."
     if not weak:
         return "Every topic is well covered."

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from tenure.algorithms.coreference import answer_name, resolved
+from tenure.algorithms.coreference import answer_name, kind_meant, resolved
 from tenure.algorithms.question import shorten
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
 from tenure.roles.writing import as_list, joined
@@ -58,7 +58,7 @@ def offline(input: QuestionRewriterInput, evidence: Evidence) -> QuestionRewrite
     """Put the name that best answers the nearest earlier question in place of what points back."""
     texts = [passage.text for passage in evidence.passages if passage.kind == "prose"]
     for earlier in reversed(input.earlier):
-        name = answer_name(earlier, texts)
+        name = kind_meant(input.part, earlier) or answer_name(earlier, texts)
         if name:
             return QuestionRewriterOutput(question=shorten(resolved(input.part, name), LONGEST))
     return QuestionRewriterOutput(question=shorten(input.part, LONGEST))

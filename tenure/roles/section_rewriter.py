@@ -42,7 +42,7 @@ def render(input: SectionRewriterInput, evidence: Evidence) -> list[Message]:
 
 def offline(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
     """Compose again over the augmented passages, with wish and critique as what the text is to be about."""
-    wish = Wish(input.topic, input.topic_question, input.other_topics, input.wishes)
+    wish = Wish(input.topic, input.topic_question, input.other_topics, input.wishes, input.question)
     said = {fingerprint(sentence) for sentence in input.said}
     return written(compose(wish, evidence.passages, evidence.vectors, said=said))
 

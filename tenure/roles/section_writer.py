@@ -55,7 +55,7 @@ def render(input: SectionWriterInput, evidence: Evidence) -> list[Message]:
 
 def offline(input: SectionWriterInput, evidence: Evidence) -> WrittenText:
     """Compose the section out of excerpts that are relevant to its topic and differ from each other."""
-    wish = Wish(input.topic, input.topic_question, input.other_topics, input.wishes)
+    wish = Wish(input.topic, input.topic_question, input.other_topics, input.wishes, input.question)
     return written(compose(wish, evidence.passages, evidence.vectors))
 
 

@@ -10,7 +10,7 @@ from tenure.algorithms.citing import cite
 from tenure.algorithms.excerpts import Excerpt, excerpts, points_back, standing
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Passage, Vectors
-from tenure.algorithms.text import fingerprint
+from tenure.algorithms.text import fingerprint, telling, ubiquitous
 from tenure.contracts.evidence import Block, Draft, SynthesisDraft
 from tenure.contracts.spiral import Reflection
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
@@ -156,7 +156,8 @@ def offline(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
     pool = list({fingerprint(excerpt.text): excerpt for excerpt in pool}.values())
     if not pool:
         return SynthesizerOutput(situation=(), complication=(), resolution=())
-    vectors = evidence.vectors([input.question, *(excerpt.text for excerpt in pool)])
+    question = telling(input.question, ubiquitous([passage.text for passage in evidence.passages]))
+    vectors = evidence.vectors([question, *(excerpt.text for excerpt in pool)])
     near = vectors[1:] @ vectors[0]
     hard = [bool(_HARD.search(excerpt.text)) for excerpt in pool]
     follows = [bool(_FOLLOWS.search(excerpt.text)) for excerpt in pool]

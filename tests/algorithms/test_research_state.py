@@ -37,7 +37,7 @@ from tests.passages import reference
 RUN = RunId("run-1")
 BREAD = Topic(heading="Making bread", question="How is bread made?")
 CHEESE = Topic(heading="Ripening of cheese", question="How does cheese ripen?")
-BEGUN = research_state.begun(RUN, (BREAD, CHEESE))
+BEGUN = research_state.begun(RUN, (BREAD, CHEESE)).model_copy(update={"cycle": 1})
 
 
 def finding(passage: PassageRef, topic: str = "Making bread", query: str = "q", novelty: float = 1.0) -> Finding:
@@ -64,9 +64,10 @@ def chunks(passages: Sequence[PassageRef]) -> list[str]:
 
 def test_the_research_begins_with_the_outline_and_two_conversations() -> None:
     """Before the first cycle nothing is covered, and both conversations are at their beginning."""
-    assert BEGUN.aims == (Aim(topic=BREAD), Aim(topic=CHEESE))
-    assert BEGUN.turns == {PLANNER: Turn(run=RUN, number=0), SYNTHESIZER: Turn(run=RUN, number=0)}
-    assert (BEGUN.cycle, BEGUN.gains) == (0, ())
+    begun = research_state.begun(RUN, (BREAD, CHEESE))
+    assert begun.aims == (Aim(topic=BREAD), Aim(topic=CHEESE))
+    assert begun.turns == {PLANNER: Turn(run=RUN, number=0), SYNTHESIZER: Turn(run=RUN, number=0)}
+    assert (begun.cycle, begun.gains) == (0, ())
 
 
 def test_topics_get_their_imagined_passages_once() -> None:
@@ -134,6 +135,16 @@ def test_a_cycle_is_learned_from() -> None:
 def test_nothing_accepted_is_a_cycle_without_gain() -> None:
     """The state differs in its gains alone."""
     assert research_state.learned(BEGUN, Analysis()) == BEGUN.model_copy(update={"gains": (0.0,)})
+
+
+def test_what_is_at_hand_covers_topics_and_is_no_gain() -> None:
+    """Findings before the first cycle are known, and the first cycle's gain does not count them."""
+    at_hand = research_state.learned(
+        research_state.begun(RUN, (BREAD, CHEESE)), Analysis(accepted=(finding(reference(0.9)),))
+    )
+
+    assert (at_hand.gains, at_hand.fresh) == ((), (reference(0.9),))
+    assert at_hand.aims[0].coverage > 0
 
 
 def test_a_passage_judged_twice_keeps_the_better_judgement() -> None:

@@ -28,8 +28,8 @@ from tests.worlds import (
     NO_CRITIQUE,
     Held,
     Line,
-    MemoryKnowledge,
     Reply,
+    Reticent,
     ScriptedChat,
     in_turn,
     plans,
@@ -149,7 +149,7 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
 async def record(client: Client, name: str) -> None:
     """Run one way and write the histories of the run and of its children."""
     chat, request, act, held = paths()[name]
-    methods = activity_methods(chat, MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
+    methods = activity_methods(chat, Reticent(KITCHEN, whole=REQUEST.question))  # type: ignore[arg-type]
     run = f"recorded-{name}"
     async with AsyncExitStack() as stack:
         threads = stack.enter_context(ThreadPoolExecutor(8))

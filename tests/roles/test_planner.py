@@ -116,7 +116,9 @@ def test_the_twin_adds_no_topic_that_cannot_be_filled(hindrance: dict[str, Any])
 
 def test_the_twin_says_where_the_research_stands() -> None:
     """Its critique names the weakest topics, or says that there is nothing yet or nothing weak."""
-    assert planned(cycle=1).critique == "Nothing has been gathered yet on 3 topic(s)."
+    nothing = tuple(topic.model_copy(update={"coverage": 0.0, "passages": 0}) for topic in asked().outline)
+    assert planned(cycle=1, outline=nothing).critique == "Nothing has been gathered yet on 3 topic(s)."
+    assert planned(cycle=1).critique.startswith("Least is known on “Yeast” (0.10)")
     assert planned(outline=(OVEN,)).critique == "Every topic is well covered."
     assert planned().critique == "Least is known on “Yeast” (0.10), “Flour” (0.50); the gain is steady."
 

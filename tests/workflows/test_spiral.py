@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tenure.contracts.evidence import SearchReply, SearchRequest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tenure.models.chat import RequestRejected
@@ -19,7 +17,7 @@ from tests.worlds import (
     KITCHEN,
     Held,
     Line,
-    MemoryKnowledge,
+    Reticent,
     ScriptedChat,
     in_turn,
     plans,
@@ -40,17 +38,9 @@ def asked(cycles: int = 4, **limits: Any) -> RunRequest:
     return RunRequest(question=QUESTION, corpora=("kitchen",), limits=bounds.model_copy(update=limits))
 
 
-@dataclass
-class Reticent(MemoryKnowledge):
-    """A knowledge base that answers the whole question with a single passage."""
-
-    def search(self, request: SearchRequest) -> SearchReply:
-        return super().search(request.model_copy(update={"k": 1}) if request.query == QUESTION else request)
-
-
 async def researched(serving: Serving, chat: ScriptedChat, request: RunRequest | None = None) -> Result:
     """Run a research to its end."""
-    async with serving(chat, Reticent(KITCHEN)) as stage:
+    async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
         run = await stage.start(request or asked())
         return await asyncio.wait_for(run.result(), PATIENCE)
 
@@ -130,7 +120,7 @@ async def test_dependent_steps_wait(serving: Serving) -> None:
         search("Which oven does the baker use?", id="second", depends_on=["first"]),
         search("How long does dough rise?", id="first"),
     )
-    knowledge = MemoryKnowledge(KITCHEN)
+    knowledge = Reticent(KITCHEN)
     chat = ScriptedChat(story(planner=in_turn(plan, FINISH)))
     async with serving(chat, knowledge) as stage:
         await asyncio.wait_for((await stage.start(asked())).result(), PATIENCE)
@@ -204,7 +194,7 @@ async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serv
         return plans(search("Which sourdough is in rye bread?")) if "Say more on rye" in prompt else FINISH
 
     chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
-    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+    async with serving(chat, Reticent(KITCHEN)) as stage:
         run = await stage.start(asked())
         await held.reached.wait()
         await run.signal("feedback", Feedback(text="Say more on rye bread"))
