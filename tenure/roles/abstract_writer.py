@@ -1,5 +1,6 @@
 """Abstract writer: the report in a paragraph (document 002 §6.3)."""
 
+import re
 from itertools import takewhile
 
 from tenure.algorithms.excerpts import points_back
@@ -41,12 +42,16 @@ def offline(input: AbstractWriterInput, evidence: Evidence) -> WrittenText:
     return WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=tuple(sentences)),) if sentences else ())
 
 
+_POINTS = re.compile(r"^(?:\S+\s+){0,8}(?:it|they|them|this|these|those|its|their)\b", re.IGNORECASE)
+"""A sentence that may need the one before it, once that stands elsewhere."""
+
+
 def _lead(section: SectionDraft, evidence: Evidence) -> list[WrittenSentence]:
     """Return a section's opening with what leans on it; nothing of a section too short to give it away."""
     opening = section.draft.blocks[0].claims if section.draft.blocks else ()
     if len(section.draft.claims) < LEAST_LEFT or not opening or opening[0].text.endswith(":"):
         return []
-    leaning = takewhile(lambda claim: points_back(claim.text), opening[1:])
+    leaning = takewhile(lambda claim: points_back(claim.text) or _POINTS.search(claim.text), opening[1:])
     return [
         WrittenSentence(text=claim.text, passages=numbers(claim, evidence.passages))
         for claim in (opening[0], *leaning)
