@@ -219,3 +219,35 @@ async def test_a_history_begun_anew_carries_the_research_on(serving: Serving) ->
     assert len(result.information_gain) >= 2
     asked_again = [json.dumps(prompt) for role, prompt in chat.asked if role == "planner"]
     assert len(asked_again) == len(set(asked_again))
+
+
+@replayed_too
+async def test_the_same_answers_give_the_same_state_to_the_byte(serving: Serving) -> None:
+    """Two runs with one script carry the same state into each history and end in the same result."""
+
+    async def carried() -> list[bytes]:
+        planner = in_turn(
+            plans(search("What is flour?"), search("How long does dough rise?"), search("Which milk?", "Cheese")),
+            plans(search("How does cheese ripen?", "Cheese"), search("Which sourdough is in rye bread?")),
+            FINISH,
+        )
+        chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
+        async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
+            run = await stage.start(asked(long_history=10))
+            await asyncio.wait_for(run.result(), PATIENCE)
+            histories = [
+                (await stage.client.get_workflow_handle(e.id, run_id=e.run_id).fetch_history()).events
+                async for e in stage.client.list_workflows(f'WorkflowId = "{run.id}/spiral"')
+            ]
+        histories.sort(key=lambda events: events[0].event_time.ToNanoseconds())
+        begun = [events[0].workflow_execution_started_event_attributes.input for events in histories]
+        ended = histories[-1][-1].workflow_execution_completed_event_attributes.result
+        return [
+            payload.data.replace(run.id.encode(), b"run")
+            for payloads in (*begun, ended)
+            for payload in payloads.payloads
+        ]
+
+    first = await carried()
+    assert len(first) > 2
+    assert await carried() == first
