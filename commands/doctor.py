@@ -64,7 +64,8 @@ class Check:
 
 def doctor(arguments: Namespace, settings: Settings) -> int:
     """Run `doctor`: 4 where a check failed."""
-    checks = [*(check(settings) for check in _CHECKS), *check_models(settings), check_prices(settings)]
+    models = (*check_rerank(settings), *check_models(settings))
+    checks = [*(check(settings) for check in _CHECKS), *models, check_prices(settings)]
     if arguments.json:
         print_json([check.json for check in checks])
     else:
@@ -164,6 +165,18 @@ def check_embedding(settings: Settings) -> Check:
         return Check("embedding model", "fail", f"{tried.model}: {tried.problem}", _figures(tried))
     found = f"{tried.model}: {tried.dimensions} dimensions, in {tried.seconds:.1f} s"
     return Check("embedding model", "ok", found, _figures(tried))
+
+
+def check_rerank(settings: Settings) -> list[Check]:
+    """Have the rerank model, where one is configured, score a sentence."""
+    if not settings.rerank_model:
+        return []
+    try:
+        (tried,) = _tried("rerank", ModelTrial, settings)
+    except _NoTrial as error:
+        return [Check("rerank model", "fail", f"{settings.rerank_model}: {error}")]
+    found = tried.problem or f"answered in {tried.seconds:.1f} s"
+    return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {found}", _figures(tried))]
 
 
 def check_models(settings: Settings) -> list[Check]:

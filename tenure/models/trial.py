@@ -1,4 +1,4 @@
-"""A tiny call to each configured model: `python -m tenure.models.trial chat|embedding` prints what it showed, as JSON.
+"""A tiny call to each configured model: `python -m tenure.models.trial KIND` prints what it showed, as JSON.
 
 `doctor` runs this as a process of its own: the command line stays quick to start, and a library that breaks
 does not take the doctor along.
@@ -13,13 +13,14 @@ import httpx
 import openai
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from tenure.contracts.trial import ChatTrial, EmbeddingTrial
+from tenure.contracts.trial import ChatTrial, EmbeddingTrial, ModelTrial
 from tenure.models.chat import Ask, Completion, InFlight, ModelError, TransportError, UnusableAnswer
 from tenure.models.chat_models import chat_model
 from tenure.models.embedding import EmbeddingError, embedding_model
 from tenure.models.endpoint import NO_KEY, checked_address, checked_key
 from tenure.models.openai_backend import OpenAIBackend
 from tenure.models.reply import CUT_OFF
+from tenure.models.rerank_endpoint import rerank_model
 from tenure.models.routes import Route, Routes
 from tenure.roles.base import Message, RoleOutput
 from tenure.settings import Settings, variable
@@ -94,6 +95,21 @@ def try_embedding(settings: Settings) -> EmbeddingTrial:
         return found.model_copy(update={"problem": str(error)})
     spent = time.perf_counter() - began
     return found.model_copy(update={"answered": True, "seconds": spent, "dimensions": vectors.shape[1]})
+
+
+def try_rerank(settings: Settings) -> list[ModelTrial]:
+    """Have the rerank model, where there is one, score a sentence."""
+    found = ModelTrial(model=settings.rerank_model, setting=variable("rerank_model"))
+    hurried = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PATIENCE)})
+    began = time.perf_counter()
+    try:
+        model = rerank_model(hurried)
+        if model is None:
+            return []
+        model.scores("a question to try it with", ["a sentence to try it with"])
+    except (ModelError, ValueError) as error:
+        return [found.model_copy(update={"problem": str(error)})]
+    return [found.model_copy(update={"answered": True, "seconds": time.perf_counter() - began})]
 
 
 def _routes(settings: Settings) -> Iterator[Route]:
@@ -178,12 +194,16 @@ async def _listed(settings: Settings) -> list[_Listed]:
 
 
 def main(kind: str) -> None:
-    """Print what the trials of a kind of model have shown."""
+    """Print what the trials of a kind of model, `chat`, `embedding` or `rerank`, have shown."""
     settings = Settings()
-    if kind == "chat":
-        sys.stdout.buffer.write(TypeAdapter(list[ChatTrial]).dump_json(asyncio.run(try_chat(settings))))
-    else:
-        sys.stdout.buffer.write(TypeAdapter(list[EmbeddingTrial]).dump_json([try_embedding(settings)]))
+    match kind:
+        case "chat":
+            shown = TypeAdapter(list[ChatTrial]).dump_json(asyncio.run(try_chat(settings)))
+        case "embedding":
+            shown = TypeAdapter(list[EmbeddingTrial]).dump_json([try_embedding(settings)])
+        case _:
+            shown = TypeAdapter(list[ModelTrial]).dump_json(try_rerank(settings))
+    sys.stdout.buffer.write(shown)
 
 
 if __name__ == "__main__":

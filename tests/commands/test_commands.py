@@ -289,15 +289,17 @@ def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_doctor_tries_every_model(tmp_path: Path) -> None:
-    """Each chat model and the embedding model are asked, and what they showed is a line and fields."""
+    """Each chat model, the embedding and the rerank model are asked; what they showed is a line and fields."""
     with ModelServer(models={"large": 32_000, "small": None}, dimensions=48, json_schema=False) as model:
         extra = model.environment | {
             "TENURE_MODEL": "large",
             "TENURE_FAST_MODEL": "small",
             "TENURE_EMBEDDING_MODEL": "e",
+            "TENURE_RERANK_MODEL": "r",
+            "TENURE_RERANK_BASE_URL": model.base_url,
         }
         found = json.loads(no_stack(tmp_path / "home")("doctor", "--json", extra=extra).stdout)
-        model.fail(Fault(401), Fault(401), Fault(401))
+        model.fail(*[Fault(401)] * 4)
         refused = no_stack(tmp_path / "home")("doctor", extra=extra)
 
     large, small = (check for check in found if check["name"] == "chat model")
@@ -310,8 +312,11 @@ def test_doctor_tries_every_model(tmp_path: Path) -> None:
     assert (small["model"], small["setting"], small["context_tokens"]) == ("small", "TENURE_FAST_MODEL", None)
     assert small["seconds"] > 0
     assert (embedding["model"], embedding["dimensions"]) == ("e", 48)
+    (rerank,) = (check for check in found if check["name"] == "rerank model")
+    assert (rerank["model"], rerank["level"], rerank["setting"]) == ("r", "ok", "TENURE_RERANK_MODEL")
     assert refused.returncode == 4
     assert refused.stdout.count("a key is needed: set OPENAI_API_KEY") == 3
+    assert "a key is needed: set TENURE_RERANK_API_KEY" in " ".join(refused.stdout.split())
 
 
 @pytest.fixture

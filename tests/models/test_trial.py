@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tenure.models.trial import MAX_OUTPUT, ROLE, try_chat, try_embedding
+from tenure.models.trial import MAX_OUTPUT, ROLE, try_chat, try_embedding, try_rerank
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
 
@@ -113,11 +113,27 @@ def test_an_embedding_model_tells_its_dimensions() -> None:
     assert "OPENAI_API_KEY" in refused.problem
 
 
-@pytest.mark.parametrize("kind", ["chat", "embedding"])
+def test_a_rerank_model_is_tried_where_there_is_one() -> None:
+    """It scores a sentence; a refusal or a missing address is its problem."""
+    with ModelServer() as server:
+        settings = configured(server, rerank_model="r", rerank_base_url=server.base_url)
+        (found,) = try_rerank(settings)
+        server.fail(Fault(401))
+        (refused,) = try_rerank(settings)
+
+        assert try_rerank(configured(server)) == []
+        assert "TENURE_RERANK_BASE_URL" in try_rerank(configured(server, rerank_model="r"))[0].problem
+
+    assert (found.model, found.answered, found.problem) == ("r", True, "")
+    assert "TENURE_RERANK_API_KEY" in refused.problem
+
+
+@pytest.mark.parametrize("kind", ["chat", "embedding", "rerank"])
 def test_it_is_a_program_that_prints_json(kind: str) -> None:
     """What `doctor` runs prints one list of trials and nothing else."""
     with ModelServer() as server:
-        extra = {**server.environment, "TENURE_MODEL": "m", "TENURE_EMBEDDING_MODEL": "m"}
+        models = dict.fromkeys(("TENURE_MODEL", "TENURE_EMBEDDING_MODEL", "TENURE_RERANK_MODEL"), "m")
+        extra = {**server.environment, **models, "TENURE_RERANK_BASE_URL": server.base_url}
         done = subprocess.run(
             [sys.executable, "-m", "tenure.models.trial", kind],
             capture_output=True,
