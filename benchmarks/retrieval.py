@@ -1,8 +1,9 @@
-"""How well search finds: `python -m benchmarks.retrieval PATH… [--strategy NAME]… [--pooled] [--home DIR] [--json]`.
+"""How well search finds: `python -m benchmarks.retrieval PATH… [--strategy NAME]… [--pooled] [--rerank JSON] [--json]`.
 
 A path is a BEIR folder or a HotpotQA or MuSiQue file. Its documents are ingested as files, cut by the
 product's chunker; a document ranks where its best chunk does. With `--pooled` all paths go into one corpus,
-and each is still reported by itself.
+and each is still reported by itself. With `--rerank JSON` every search has this second stage, as `TENURE_RERANK`
+writes it; `--rerank '{"late_interaction": 0.3}'` for example.
 
 Settings are chosen on the questions of even number and reported on those of odd number, so both halves are
 printed beside the whole. nDCG counts a grade as its gain, as BEIR does.
@@ -21,14 +22,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from pydantic import ValidationError
+
 from benchmarks.judged import Collection, Question, UnknownFormat, collection
 from tenure.contracts.corpus import IngestProgress, IngestRequest
 from tenure.contracts.evidence import SearchRequest, Strategy
+from tenure.contracts.rerank import Rerank
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm import MiniLM
 from tenure.settings import Settings
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+_NO_SECOND_STAGE = Rerank()
 _BASELINES: tuple[Strategy, ...] = ("dense", "sparse")
 _CHUNKS = 100
 """Chunks asked for, so that ten documents are among them."""
@@ -89,9 +94,10 @@ class Bench:
     Frequencies of words are those of a whole table, so a corpus beside another is searched a little differently.
     """
 
-    def __init__(self, home: Path, settings: Settings) -> None:
-        """Work under `home`."""
+    def __init__(self, home: Path, settings: Settings, rerank: Rerank = _NO_SECOND_STAGE) -> None:
+        """Work under `home`, with a second stage where there is one."""
         self._home = home
+        self._rerank = rerank
         self._model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
         self._chunk_tokens = settings.chunk_tokens
 
@@ -113,7 +119,9 @@ class Bench:
         keys = {_file_name(key): key for key in one.documents}
         rankings, times = [], []
         for question in one.questions:
-            request = SearchRequest(query=question.text, corpora=(corpus,), k=_CHUNKS, strategy=strategy)
+            request = SearchRequest(
+                query=question.text, corpora=(corpus,), k=_CHUNKS, strategy=strategy, rerank=self._rerank
+            )
             started = time.perf_counter()
             found = knowledge.search(request).passages
             times.append(1000 * (time.perf_counter() - started))
@@ -153,6 +161,18 @@ def _table(row: Row) -> Iterator[str]:
         yield f"{row.collection:20} {row.strategy:9} {half:5}{numbers}{milliseconds}"
 
 
+def _second_stage(written: str) -> Rerank:
+    """Read a second stage.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    try:
+        return Rerank.model_validate_json(written)
+    except ValidationError as error:
+        raise argparse.ArgumentTypeError(str(error.errors()[0]["msg"])) from None
+
+
 @contextmanager
 def _home(kept: Path | None) -> Iterator[Path]:
     if kept is not None:
@@ -168,6 +188,7 @@ def main() -> None:
     parser.add_argument("path", nargs="+", type=Path, help="BEIR folder, HotpotQA or MuSiQue file")
     parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="beside dense and sparse; default all")
     parser.add_argument("--pooled", action="store_true", help="search all paths as one corpus")
+    parser.add_argument("--rerank", type=_second_stage, default=_NO_SECOND_STAGE, help="second stage, as JSON")
     parser.add_argument("--home", type=Path, help="keep documents and vectors here for the next time")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
@@ -177,7 +198,8 @@ def main() -> None:
         parser.error(str(error))
     strategies = tuple(dict.fromkeys((*_BASELINES, *(arguments.strategy or STRATEGIES))))
     with _home(arguments.home) as home:
-        rows = measure(collections, strategies, Bench(home, Settings()), arguments.pooled)
+        bench = Bench(home, Settings(), arguments.rerank)
+        rows = measure(collections, strategies, bench, arguments.pooled)
         if arguments.json:
             print(json.dumps([_document(row) for row in rows]))
             return

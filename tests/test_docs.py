@@ -10,6 +10,7 @@ import pytest
 from commands.parser import build_parser
 from tenure.algorithms.chunking import sections
 from tenure.algorithms.outline import is_generic
+from tenure.contracts.rerank import Rerank
 from tenure.contracts.roles import ROLE_NAMES
 from tenure.settings import RoleSettings, Settings, variable
 from tenure.settings_reference import GROUPS, PUBLISHED, reference
@@ -64,6 +65,7 @@ def test_a_page_names_no_variable_that_nothing_reads(path: Path) -> None:
         for role in ROLE_NAMES
         for name in RoleSettings.model_fields
     }
+    single |= {f"{variable('rerank')}__{step.upper()}" for step in Rerank.model_fields}
     assert used <= {variable(name) for name in Settings.model_fields} | single
 
 

@@ -1,21 +1,17 @@
 """The second stage of a search: each step, its provenance, and what it refuses."""
 
 from collections.abc import Sequence
-from datetime import date
 
-import numpy as np
 import pytest
 
-from tenure.algorithms.passages import Vectors
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.evidence import PassageRef, SearchRequest
 from tenure.contracts.rerank import Recency, Rerank
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import InvalidSearch
-from tenure.knowledge.vectors import TokenVectors
 from tenure.models.chat import TransportError
 from tenure.models.rerank_endpoint import RerankEndpoint
-from tests.knowledge.word_vectors import WordVectors
+from tests.knowledge.word_vectors import TokenWords, WordVectors
 from tests.model_server import Fault, ModelServer
 
 DOCUMENTS = {
@@ -25,19 +21,6 @@ DOCUMENTS = {
     "bread.md": "# Bread\n\nA starter of flour and water ferments for a week.\n",
 }
 QUERY = "bees dance on the comb to tell where nectar is"
-
-
-class TokenWords(WordVectors):
-    """Word vectors that show a vector for each word."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[str] = []
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return a unit row for each word of each text."""
-        self.asked += texts
-        return [self.embed(text.split()) for text in texts]
 
 
 @pytest.fixture(scope="module")
@@ -182,41 +165,3 @@ def test_what_cannot_be_done_is_refused(address: str, wanted: Rerank, reason: st
     """A step that this knowledge base cannot take is named before anything is searched."""
     with pytest.raises(InvalidSearch, match=reason):
         KnowledgeBase(address, WordVectors()).search(SearchRequest(query="bees", corpora=("c",), rerank=wanted))
-
-
-@pytest.mark.parametrize(
-    "rerank",
-    [
-        {"candidates": 0},
-        {"late_interaction": 1.5},
-        {"late_interaction": 0.6, "endpoint": 0.6},
-        {"recency": {"half_life_days": 0}},
-        {"recency": {"as_of": "yesterday"}},
-        {"authority": {".md": -1}},
-        {"authority": {"": 2}},
-        {"diversity": 1},
-    ],
-)
-def test_bad_values_are_refused(rerank: dict[str, object]) -> None:
-    """A value outside its range is an error where the request is made."""
-    with pytest.raises(ValueError, match="validation error"):
-        Rerank.model_validate(rerank)
-
-
-def test_a_day_travels_as_text() -> None:
-    """A request with a day survives JSON."""
-    request = SearchRequest(query="q", corpora=("c",), rerank=Rerank(recency=Recency(as_of=date(2024, 6, 1))))
-
-    assert SearchRequest.model_validate_json(request.model_dump_json()) == request
-
-
-def test_vectors_of_tokens_are_kept_within_bounds() -> None:
-    """What was not used for longest is forgotten first, and made again when it is asked for."""
-    model = TokenWords()
-    tokens = TokenVectors(model, capacity=5)
-    for text in ("a b", "c d", "a b", "e f", "c d", "a b c d e f"):
-        (rows,) = tokens.encode([text])
-        assert rows.shape == (len(text.split()), model.dimensions)
-        assert np.allclose(rows, model.embed(text.split()), atol=1e-3)
-
-    assert model.asked == ["a b", "c d", "e f", "c d", "a b c d e f"]

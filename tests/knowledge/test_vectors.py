@@ -4,8 +4,8 @@ import numpy as np
 
 from tenure.knowledge.schema import CACHE
 from tenure.knowledge.store import Store
-from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
-from tests.knowledge.word_vectors import WordVectors
+from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors, TokenVectors
+from tests.knowledge.word_vectors import TokenWords, WordVectors
 
 
 def test_the_cache_belongs_to_a_model(uri: str, model: WordVectors) -> None:
@@ -41,3 +41,15 @@ def test_sentences_are_remembered(model: WordVectors) -> None:
 def test_no_sentence_gives_no_row(model: WordVectors) -> None:
     """Nothing in, an empty array of the right width out."""
     assert (0, model.dimensions) == SentenceVectors(model).encode([]).shape
+
+
+def test_vectors_of_tokens_are_kept_within_bounds() -> None:
+    """What was not used for longest is forgotten first, and made again when it is asked for."""
+    model = TokenWords()
+    tokens = TokenVectors(model, capacity=5)
+    for text in ("a b", "c d", "a b", "e f", "c d", "a b c d e f"):
+        (rows,) = tokens.encode([text])
+        assert rows.shape == (len(text.split()), model.dimensions)
+        assert np.allclose(rows, model.embed(text.split()), atol=1e-3)
+
+    assert model.asked == ["a b", "c d", "e f", "c d", "a b c d e f"]
