@@ -42,6 +42,7 @@ from tenure.settings import Settings, fault
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
 from workflows.corpus import CorpusWorkflow
+from workflows.embed import EmbedWorkflow
 from workflows.ingest import IngestWorkflow
 from workflows.maintenance import MaintenanceWorkflow
 from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
@@ -58,6 +59,7 @@ WORKFLOWS = [
     SubagentWorkflow,
     SectionWorkflow,
     IngestWorkflow,
+    EmbedWorkflow,
     CorpusWorkflow,
     SqlWorkflow,
     MaintenanceWorkflow,
@@ -91,7 +93,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
     return {
         TENURE_QUEUE: [ReportActivities(knowledge).assemble],
         EMBED_QUEUE: [
-            *(reading.ingest, reading.search, reading.analyze, reading.corpora),
+            *(reading.ingest, reading.embed, reading.search, reading.analyze, reading.corpora),
             *(tables.tables, tables.query),
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
@@ -132,6 +134,7 @@ def workers(
         sql=Limits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
         databases={name: address.get_secret_value() for name, address in settings.databases.items()},
         rerank=rerank_model(settings),
+        cold_start=settings.cold_start_chunks,
     )
     methods = activity_methods(chat_model(settings), knowledge)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}

@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from tenure.knowledge.errors import (
     CommitConflict,
     CorruptTable,
+    EmbeddingCancelled,
     IngestCancelled,
     KnowledgeError,
     MaintenanceCancelled,
@@ -55,7 +56,7 @@ def translated() -> Iterator[None]:
         raise_for_model(error)
     except EmbeddingError as error:
         raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from error
-    except (IngestCancelled, MaintenanceCancelled) as error:
+    except (IngestCancelled, EmbeddingCancelled, MaintenanceCancelled) as error:
         raise CancelledError(str(error)) from error
     except KnowledgeError as error:
         passing = isinstance(error, PASSING)

@@ -7,7 +7,15 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import PATH_MISSING, translated
 from activities.heartbeat import Beat
-from tenure.contracts.corpus import CorpusReply, CorpusRequest, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.corpus import (
+    CorpusReply,
+    CorpusRequest,
+    EmbedReport,
+    EmbedRequest,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+)
 from tenure.contracts.evidence import SearchReply, SearchRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 
@@ -30,6 +38,12 @@ class KnowledgeActivities:
                 return self._knowledge.ingest(request, beat.tell, activity.is_cancelled)
             except FileNotFoundError as error:
                 raise ApplicationError(str(error), type=PATH_MISSING, non_retryable=True) from error
+
+    @activity.defn
+    def embed(self, request: EmbedRequest) -> EmbedReport:
+        """Make the vectors that a corpus lacks; the heartbeat's details are an `IngestProgress`."""
+        with translated(), Beat(IngestProgress(stage="embedding")) as beat:
+            return self._knowledge.embed(request, beat.tell, activity.is_cancelled)
 
     @activity.defn
     def search(self, request: SearchRequest) -> SearchReply:

@@ -153,9 +153,10 @@ def _tables(store: StoreStats) -> Table:
 def _table(corpora: tuple[CorpusStats, ...]) -> Table:
     """Set corpora as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    for heading in ("corpus", "documents", "chunks", "characters", "embedding model", "updated"):
-        table.add_column(heading, justify="right" if heading in ("documents", "chunks", "characters") else "left")
+    numbers = ("documents", "chunks", "embedded", "characters")
+    for heading in ("corpus", *numbers, "embedding model", "updated"):
+        table.add_column(heading, justify="right" if heading in numbers else "left")
     for one in corpora:
-        figures = (f"{one.sources:,}", f"{one.chunks:,}", f"{one.characters:,}")
+        figures = (f"{one.sources:,}", f"{one.chunks:,}", f"{one.embedded_share:.0%}", f"{one.characters:,}")
         table.add_row(one.corpus, *figures, one.embedding_model, one.updated_at[:19])
     return table

@@ -321,14 +321,16 @@ def _usage_line(progress: Progress) -> str:
 def _ingest_bar(ingest: IngestProgress) -> Table:
     """Draw how far an ingestion is."""
     grid = Table.grid(padding=(0, 1))
-    total = max(ingest.files_total, 1)
-    bar = ProgressBar(total=total, completed=min(ingest.files_done, total), width=30, pulse=not ingest.files_total)
+    done, total = _ingest_share(ingest)
+    bar = ProgressBar(total=max(total, 1), completed=min(done, total), width=30, pulse=not total)
     grid.add_row(bar, Text(_ingest_line(ingest)))
     return grid
 
 
 def _ingest_line(ingest: IngestProgress) -> str:
     """Say in one line how far an ingestion is."""
+    if ingest.stage == "embedding":
+        return f"embedding: {ingest.embedded:,} of {counted(ingest.to_embed, 'chunk')}"
     if not ingest.files_total:
         return "looking for documents" if ingest.stage == "scanning" else "found no documents"
     chunks = counted(ingest.chunks, "chunk")
@@ -342,4 +344,11 @@ def _ingest_step(ingest: IngestProgress | None) -> tuple[str, int] | None:
     """Round an ingestion to tenths, so that a log gets ten lines and not a thousand."""
     if ingest is None:
         return None
-    return ingest.stage, 10 * ingest.files_done // max(ingest.files_total, 1)
+    done, total = _ingest_share(ingest)
+    return ingest.stage, 10 * done // max(total, 1)
+
+
+def _ingest_share(ingest: IngestProgress) -> tuple[int, int]:
+    """Return how many files or vectors there are, and how many there are to be."""
+    embedding = ingest.stage == "embedding"
+    return (ingest.embedded, ingest.to_embed) if embedding else (ingest.files_done, ingest.files_total)

@@ -17,7 +17,8 @@ from tenure.contracts.run import Progress
 from tenure.stack import local
 from workflows.queues import TENURE_QUEUE
 
-INGEST_ACTIVITY = "ingest"
+READING = ("ingest", "embed")
+"""Activities that bring documents in, and tell how far they are in the same words."""
 
 LOOK_TIMEOUT = timedelta(seconds=3)
 """How long one look waits for the run's own answer."""
@@ -106,7 +107,7 @@ def is_lost(error: RPCError) -> bool:
 async def _ingestion(client: Client, description: WorkflowExecutionDescription) -> IngestProgress | None:
     """Read the ingestion's progress out of the heartbeat of a pending activity."""
     for activity in description.raw_description.pending_activities:
-        if activity.activity_type.name == INGEST_ACTIVITY:
+        if activity.activity_type.name in READING:
             payloads = activity.heartbeat_details.payloads
             if not payloads:
                 return IngestProgress()

@@ -163,6 +163,9 @@ class Settings(BaseSettings):
     chunk_tokens: int = Field(default=200, ge=32, le=250)
     """Target length of a chunk in tokens of the embedding model; the embedded model reads at most 256."""
 
+    cold_start_chunks: int = Field(default=512, ge=0, le=100_000)
+    """Chunks up to which reading documents makes all vectors; of more, they are made in the background."""
+
     sql_seconds: float = Field(default=20.0, gt=0, le=600)
     """Seconds that one query over tables may take."""
     sql_rows: int = Field(default=200, ge=1, le=5000)

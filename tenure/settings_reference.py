@@ -63,7 +63,7 @@ GROUPS: Final = {
     "Chunks of documents": (
         "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
         "cut anew the next time.",
-        ("chunk_tokens",),
+        ("chunk_tokens", "cold_start_chunks"),
     ),
 }
 """Settings by subject, with a sentence or two on each subject."""

@@ -19,7 +19,15 @@ from tenure.algorithms.text import stems
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.budget import Price
 from tenure.contracts.calls import Turn
-from tenure.contracts.corpus import CorpusStats, IngestProgress, IngestReport, IngestRequest, StoreStats
+from tenure.contracts.corpus import (
+    CorpusStats,
+    EmbedReport,
+    EmbedRequest,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+    StoreStats,
+)
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
@@ -147,6 +155,12 @@ class MemoryKnowledge:
     ) -> IngestReport:
         report(IngestProgress(stage="done", files_total=len(self.documents)))
         return IngestReport(corpus=request.corpus, files=len(self.documents), unchanged=len(self.documents))
+
+    def embed(
+        self, request: EmbedRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> EmbedReport:
+        report(IngestProgress(stage="embedding", embedded=2, to_embed=2))
+        return EmbedReport(corpus=request.corpus, chunks=2, embedded=2)
 
     def corpora(self) -> tuple[CorpusStats, ...]:
         return ()

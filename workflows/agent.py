@@ -6,6 +6,7 @@ live status page.
 """
 
 import asyncio
+import math
 from typing import Any
 
 from temporalio import workflow
@@ -13,6 +14,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows import search_attributes
 from workflows.calls import MODEL_BUDGETS, Calls
+from workflows.embed import embed_beside
 from workflows.failures import cause
 from workflows.research import ResearchWorkflow
 from workflows.steering import Steered, send
@@ -177,6 +179,8 @@ class AgentWorkflow(Steered):
             self.request.limits.min_relevance,
             summary=self.request.question,
         )
+        if self.calls.usage.embedded_share < 1:
+            await embed_beside(self.request.corpora)
         self.evidence = tuple({passage.chunk: passage for passage in (*self.results, *found)}.values())
         self._show(phase="route", last=f"{len(self.evidence)} passages found on the question")
         mode = await self._route()
@@ -312,7 +316,7 @@ class AgentWorkflow(Steered):
                 "usage": usage,
                 "degraded": (*self.calls.degraded, *draft.degraded),
                 "skipped": tuple(self.skipped),
-                "notes": (*self.notes, *draft.notes),
+                "notes": (*self.notes, *_embedded(usage.embedded_share), *draft.notes),
                 "feedback": self._feedback(draft.feedback),
             }
         )
@@ -383,6 +387,16 @@ def _ingested(report: IngestReport) -> str:
     if report.added or report.changed or report.removed:
         told += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
     return f"{told}, {report.skipped_total} not readable." if report.skipped_total else f"{told}."
+
+
+def _embedded(share: float) -> tuple[str, ...]:
+    """Say what a corpus that was not embedded yet meant for the searches."""
+    if share >= 1:
+        return ()
+    return (
+        f"Only {math.floor(100 * share)} % of the passages had vectors when a search began; what words found got its "
+        "vectors at once, and what only vectors would have found may be missing.",
+    )
 
 
 def _sentence(text: str) -> str:

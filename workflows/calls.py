@@ -198,7 +198,7 @@ class Calls:
             retry_policy=PATIENCE,
             summary=summary[:200],
         )
-        self.usage = searched(self.usage)
+        self.usage = searched(self.usage, reply.embedded_share)
         return await self._listwise(request.query, evidence(reply.passages, min_relevance))
 
     def _second_stage(self) -> Rerank:

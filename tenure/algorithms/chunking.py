@@ -64,6 +64,8 @@ class ChunkSpan:
     """One past the last character."""
     heading_path: tuple[str, ...]
     """Headings above it, outermost first; for code, the symbols it defines."""
+    tokens: int
+    """Sum of the tokens of its pieces; as a whole it may have fewer."""
 
 
 class _Span(NamedTuple):
@@ -108,7 +110,7 @@ def chunk(text: str, kind: str, target_tokens: int = 200, count_tokens: Counter 
     """
     cutter = _Cutter(text, target_tokens, count_tokens or estimate_tokens)
     chunks = cutter.code() if kind == "code" else cutter.prose()
-    return [ChunkSpan(n, start, end, path) for n, (start, end, path) in enumerate(chunks)]
+    return [ChunkSpan(n, *chunk) for n, chunk in enumerate(chunks)]
 
 
 def sections(text: str) -> list[_Section]:
@@ -149,22 +151,24 @@ class _Cutter:
         self._limit = int(self._target * HEADROOM)
         self._count = count
 
-    def prose(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def prose(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
         """Yield chunks section by section."""
         for path, blocks in sections(self._text):
             spans = (self._span(block[0][0], block[-1][1]) for block in blocks)
             pieces = [
                 _Piece(part) for span, block in zip(spans, blocks, strict=True) for part in self._split(span, block)
             ]
-            for group in self._pack(pieces):
-                yield group[0].span.start, group[-1].span.end, path
+            for group, tokens in self._pack(pieces):
+                yield group[0].span.start, group[-1].span.end, path, tokens
 
-    def code(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def code(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
         """Yield chunks of whole definitions, as many as fit."""
-        for group in self._pack([piece for part in definitions(self._text) for piece in self._split_definition(part)]):
+        pieces = [piece for part in definitions(self._text) for piece in self._split_definition(part)]
+        for group, tokens in self._pack(pieces):
             outer = list(dict.fromkeys(piece.outer for piece in group if piece.outer))
             inner = list(dict.fromkeys(piece.inner for piece in group if piece.inner)) if len(outer) == 1 else []
-            yield group[0].span.start, group[-1].span.end, tuple(", ".join(names) for names in (outer, inner) if names)
+            path = tuple(", ".join(names) for names in (outer, inner) if names)
+            yield group[0].span.start, group[-1].span.end, path, tokens
 
     def _span(self, start: int, end: int) -> _Span:
         return _Span(start, end, self._count(self._text[start:end]))
@@ -233,8 +237,8 @@ class _Cutter:
                 return name
         return ""
 
-    def _pack(self, pieces: list[_Piece]) -> list[list[_Piece]]:
-        """Fill chunks up to the target; a tiny beginning or rest may use the headroom."""
+    def _pack(self, pieces: list[_Piece]) -> Iterator[tuple[list[_Piece], int]]:
+        """Fill chunks up to the target, and count them; a tiny beginning or rest may use the headroom."""
         groups: list[list[_Piece]] = []
         sizes: list[int] = []
         for piece in pieces:
@@ -249,9 +253,10 @@ class _Cutter:
                 sizes.append(tokens)
         if len(groups) > 1 and sizes[-1] < TINY_TOKENS:
             before, rest = groups[-2:]
-            if sizes[-2] + self._gap(before, rest[0]) + sizes[-1] <= self._limit:
-                groups[-2:] = [before + rest]
-        return groups
+            together = sizes[-2] + self._gap(before, rest[0]) + sizes[-1]
+            if together <= self._limit:
+                groups[-2:], sizes[-2:] = [before + rest], [together]
+        return zip(groups, sizes, strict=True)
 
     def _gap(self, group: list[_Piece], piece: _Piece) -> int:
         """Count what lies between; to most tokenizers white space is nothing, to some it is."""

@@ -9,6 +9,7 @@ over it simply finds no links.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from tenure.algorithms.text import STOP_WORDS
@@ -36,6 +37,7 @@ class Names(NamedTuple):
     """Names inside names, and single words that may only be capitalised because a sentence begins with them."""
 
 
+@lru_cache(maxsize=50_000)
 def key(text: str) -> str:
     """Return the key of a name; empty where there is nothing in it to know it by."""
     words = _keys(text)
@@ -73,8 +75,11 @@ def spans(text: str) -> tuple[str, ...]:
 
 def _keys(text: str) -> list[str]:
     """Return the words without case, accents and possessive."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
-    return [re.sub(r"['’]s$", "", match.group().lower()) for match in _WORD.finditer(plain)]
+    if text.isascii():
+        plain = text
+    else:
+        plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    return [word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(plain.lower())]
 
 
 def _from_first_name(words: list[str]) -> list[str]:

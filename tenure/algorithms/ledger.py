@@ -26,9 +26,10 @@ def counted(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     return merged([usage, Usage(**figures, by_role={role: of_role})])
 
 
-def searched(usage: Usage) -> Usage:
-    """Return the account with one search added."""
-    return usage.model_copy(update={"searches": usage.searches + 1})
+def searched(usage: Usage, embedded_share: float = 1.0) -> Usage:
+    """Return the account with one search added, over chunks of which this share had a vector."""
+    least = min(usage.embedded_share, embedded_share)
+    return usage.model_copy(update={"searches": usage.searches + 1, "embedded_share": least})
 
 
 def merged(accounts: Iterable[Usage]) -> Usage:
@@ -42,6 +43,7 @@ def merged(accounts: Iterable[Usage]) -> Usage:
             **_summed(total, account),
             searches=total.searches + account.searches,
             pages=total.pages + account.pages,
+            embedded_share=min(total.embedded_share, account.embedded_share),
             by_role=by_role,
         )
     return total

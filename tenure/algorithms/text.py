@@ -125,10 +125,11 @@ def words(text: str) -> list[str]:
 
 def stems(text: str) -> list[str]:
     """Return the stems of the content words of a text, in order, repetitions kept."""
+    empty = _stop_stems()
     return [
         stem
         for word in words(text)
-        if word not in STOP_WORDS and (stem := _stem(word)) not in _stop_stems() and (len(word) > 1 or word.isdigit())
+        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := _stem(word)) not in empty
     ]
 
 

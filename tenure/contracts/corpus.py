@@ -6,7 +6,7 @@ from pydantic import Field, computed_field
 
 from tenure.contracts.base import Contract
 
-IngestStage = Literal["scanning", "reading", "indexing", "done"]
+IngestStage = Literal["scanning", "reading", "indexing", "embedding", "done"]
 
 VectorIndex = Literal[
     "auto", "flat", "ivf_flat", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq"
@@ -45,6 +45,10 @@ class IngestProgress(Contract):
     """Chunks written so far."""
     last: str = ""
     """The file read last."""
+    embedded: int = 0
+    """Vectors made so far, while chunks are embedded that were stored without one."""
+    to_embed: int = 0
+    """Vectors to be made, those that are made included."""
 
 
 class IngestReport(Contract):
@@ -66,12 +70,34 @@ class IngestReport(Contract):
     """Chunks written."""
     embedded: int = 0
     """Chunks whose vector was computed, not found in the cache."""
+    pending: int = 0
+    """Chunks of the corpus that are left without a vector; they are searched by words, and embedded later."""
     seconds: float = 0.0
     """Wall time of the attempt that finished."""
     skipped: tuple[SkippedFile, ...] = ()
     """Files not read, at most 200 of them; `skipped_total` counts all."""
     skipped_total: int = 0
     """Number of files not read."""
+
+
+class EmbedRequest(Contract):
+    """Make the vectors that a corpus lacks."""
+
+    corpus: str
+    """Name of the corpus."""
+
+
+class EmbedReport(Contract):
+    """What came of making them."""
+
+    corpus: str
+    """Name of the corpus."""
+    chunks: int = 0
+    """Chunks that got their vector."""
+    embedded: int = 0
+    """Vectors that were computed, not found in the cache."""
+    seconds: float = 0.0
+    """Wall time of the attempt that finished."""
 
 
 class CorpusStats(Contract):
@@ -85,10 +111,18 @@ class CorpusStats(Contract):
     """Chunks."""
     characters: int
     """Characters of stored text."""
+    pending: int = 0
+    """Chunks whose vector is still to be made."""
     embedding_model: str
     """Model its vectors come from."""
     updated_at: str
     """Time of the last ingestion, ISO 8601 in UTC."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def embedded_share(self) -> float:
+        """Share of the chunks that have a vector."""
+        return 1.0 - self.pending / self.chunks if self.chunks >= self.pending > 0 else 1.0
 
 
 class IndexStats(Contract):

@@ -134,3 +134,5 @@ class SearchReply(Contract):
 
     passages: tuple[PassageRef, ...]
     """The passages."""
+    embedded_share: float = Field(default=1.0, ge=0, le=1)
+    """Share of the searched chunks that had a vector before the search."""

@@ -184,6 +184,8 @@ class Usage(Contract):
     """Money spent; None where a model that answered has no known price."""
     searches: int = 0
     """Searches in the knowledge base."""
+    embedded_share: float = 1.0
+    """Least share of the searched chunks that had a vector when one of the searches began."""
     pages: int = 0
     """Web pages fetched."""
     seconds: float = 0.0

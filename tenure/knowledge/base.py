@@ -9,6 +9,8 @@ from tenure.contracts.calls import Turn
 from tenure.contracts.corpus import (
     CacheStats,
     CorpusStats,
+    EmbedReport,
+    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
@@ -21,6 +23,8 @@ from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge import catalogue, conversations, findings
 from tenure.knowledge.catalogue import SourceRecord
+from tenure.knowledge.chunk_vectors import ChunkVectors
+from tenure.knowledge.embedding import Embedding
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.meter import Meter
@@ -49,6 +53,7 @@ class KnowledgeBase:
         sql: Limits | None = None,
         databases: Mapping[str, str] | None = None,
         rerank: RerankModel | None = None,
+        cold_start: int | None = None,
     ) -> None:
         """Connect to a folder or object store; it is made where there is none.
 
@@ -61,12 +66,14 @@ class KnowledgeBase:
             sql: what a query over tables may use.
             databases: addresses of PostgreSQL databases that may be asked, by name.
             rerank: what scores candidates, where a search asks for it.
+            cold_start: chunks up to which an ingestion makes all vectors by itself; None for any number.
         """
         self._store = Store(uri, vector_index)
         self._model = embedding
         self._meter = meter
         self._cache = EmbeddingCache(self._store, embedding, meter)
-        self._chunk_tokens = chunk_tokens
+        self._chunks = ChunkVectors(self._store, embedding, self._cache)
+        self._chunk_tokens, self._cold_start = chunk_tokens, cold_start
         self._sentences = SentenceVectors(embedding)
         self._second = SecondStage(embedding, rerank)
         self._structured = Structured(
@@ -81,15 +88,34 @@ class KnowledgeBase:
     ) -> IngestReport:
         """Bring a corpus into the state of the given files and folders.
 
-        Repeating it, also after an interruption, leads to the same rows. `report` is called at least every
-        other second; `cancelled` is asked as often.
+        Repeating it, also after an interruption, leads to the same rows. Where more vectors are missing than an
+        ingestion makes by itself, they are left to `embed`. `report` is called at least every other second;
+        `cancelled` is asked as often.
 
         Raises:
             FileNotFoundError: a path does not exist.
             EmbeddingModelMismatch: documents outside the paths were embedded with another model.
             IngestCancelled: `cancelled` said so.
+            EmbeddingCancelled: it said so when everything was read.
         """
-        return Ingestion(self._store, self._model, self._cache, self._chunk_tokens, request, report, cancelled).run()
+        return Ingestion(
+            self._store, self._model, self._cache, self._chunk_tokens, request, report, cancelled, self._cold_start
+        ).run()
+
+    def embed(
+        self,
+        request: EmbedRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = never,
+    ) -> EmbedReport:
+        """Make the vectors that a corpus lacks; what an interruption leaves, the next call makes.
+
+        Raises:
+            UnknownCorpus: the corpus was never ingested.
+            EmbeddingModelMismatch: its vectors come from another model.
+            EmbeddingCancelled: `cancelled` said so.
+        """
+        return Embedding(self._store, self._model, self._cache, request.corpus, report, cancelled).run()
 
     def search(self, request: SearchRequest) -> SearchReply:
         """Find passages, best first.
@@ -101,7 +127,7 @@ class KnowledgeBase:
             ModelError: the embedding server or the rerank endpoint did not answer.
         """
         started = time.perf_counter()
-        reply = search(self._store, self._model, self.encode, self._second, request)
+        reply = search(self._store, self._model, self._chunks, self.encode, self._second, request)
         if self._meter:
             self._meter.searched(request.strategy, time.perf_counter() - started)
         return reply
@@ -136,7 +162,7 @@ class KnowledgeBase:
         Raises:
             UnknownCorpus: a corpus was never ingested.
         """
-        return findings.analyze(self._store, self._model.dimensions, self.encode, request)
+        return findings.analyze(self._store, self._chunks, self.encode, request)
 
     def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
         """Return what a role and its model have said before a turn of their conversation."""

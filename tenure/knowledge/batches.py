@@ -1,36 +1,50 @@
 """Writing what was read: a batch of files at a time, in an order that an interruption cannot spoil.
 
+Chunks get the vectors that the embedding cache has; the others are made later (`tenure.knowledge.embedding`).
+
 1. The sources, with their text but without a recipe: "not finished".
 2. Their chunks, merged by id; then, for sources that were there before, the chunks of the old text go.
 3. The sources again, with the recipe: "finished".
 """
 
-from collections.abc import Callable
 from pathlib import PurePath
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from tenure.algorithms.dates import iso_date
-from tenure.contracts.base import SourceId
+from tenure.contracts.base import ChunkId, SourceId
 from tenure.knowledge import catalogue
-from tenure.knowledge.graph import relations
+from tenure.knowledge.graph import relation
 from tenure.knowledge.reading import ReadChunk, ReadFile
-from tenure.knowledge.schema import RELATIONS, SOURCES, SOURCES_SCHEMA, chunk_id, chunks_schema, chunks_table, source_id
+from tenure.knowledge.schema import (
+    RELATIONS,
+    RELATIONS_SCHEMA,
+    SOURCES,
+    SOURCES_SCHEMA,
+    chunk_id,
+    chunks_schema,
+    chunks_table,
+    source_id,
+)
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import EmbeddingCache, vector_column
 from tenure.models.embedding import EmbeddingModel
 
-_CHUNKS = 512
-"""Chunks of a batch: half a minute of embedding at worst is lost by an interruption."""
+_CHUNKS = 1024
+"""Chunks of a batch: some seconds of reading at worst are lost by an interruption."""
 _FILES = 256
+
+
+_Chunks = dict[ChunkId, tuple[ReadFile, ReadChunk]]
 
 
 class Written(NamedTuple):
     """What a batch came to."""
 
     chunks: int
-    embedded: int
+    pending: int
+    """Chunks without a vector."""
 
 
 class Batch:
@@ -56,23 +70,24 @@ class Batch:
         if known:
             self._replaced.append(source_id(self._corpus, file.path))
 
-    def write(self, progress: Callable[[int], None]) -> Written:
-        """Write all files and start anew; `progress` hears how many chunks have their vector."""
+    def write(self) -> Written:
+        """Write all files and start anew."""
         files, self._files = self._files, []
         replaced, self._replaced = self._replaced, []
         self._chunks = 0
         if not files:
             return Written(0, 0)
-        pairs = [(file, chunk) for file in files for chunk in file.chunks]
-        embedded = self._cache.embed([chunk.embedded for _, chunk in pairs], progress)
+        # A merge needs unique keys, and a chunker may cut two empty-looking chunks at one place.
+        chunks = {self._id(file, chunk): (file, chunk) for file in files for chunk in file.chunks}
+        vectors = vector_column(*self._cache.known([chunk.embedded for _, chunk in chunks.values()]))
         fetched_at = catalogue.now()
         self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=""), "id")
-        rows = self._chunk_rows(pairs, vector_column(embedded.vectors))
+        rows = self._chunk_rows(chunks, vectors)
         self._store.merge(chunks_table(self._model.dimensions), rows, "id")
-        self._store.merge(RELATIONS, relations(rows), "id")
+        self._store.merge(RELATIONS, self._relations(chunks), "id")
         self._drop_stale(replaced, rows["id"].to_pylist())
         self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=self._recipe), "id")
-        return Written(rows.num_rows, embedded.computed)
+        return Written(rows.num_rows, rows["vector"].null_count)
 
     def _drop_stale(self, replaced: list[SourceId], current: list[str]) -> None:
         own = chunks_table(self._model.dimensions)
@@ -104,19 +119,28 @@ class Batch:
         ]
         return pa.Table.from_pylist(rows, schema=SOURCES_SCHEMA)
 
-    def _chunk_rows(self, pairs: list[tuple[ReadFile, ReadChunk]], vectors: pa.FixedSizeListArray) -> pa.Table:
-        schema = chunks_schema(self._model.dimensions)
-        rows = [self._chunk_row(file, chunk) for file, chunk in pairs]
-        plain = pa.Table.from_pylist(rows, schema=pa.schema([field for field in schema if field.name != "vector"]))
-        table = plain.append_column(schema.field("vector"), vectors)
-        # A merge needs unique keys, and a chunker may cut two empty-looking chunks at one place.
-        return table.take(list({key: row for row, key in enumerate(table["id"].to_pylist())}.values()))
+    def _id(self, file: ReadFile, chunk: ReadChunk) -> ChunkId:
+        return chunk_id(source_id(self._corpus, file.path), chunk.start, chunk.end, chunk.text)
 
-    def _chunk_row(self, file: ReadFile, chunk: ReadChunk) -> dict[str, object]:
-        source = source_id(self._corpus, file.path)
+    def _relations(self, chunks: _Chunks) -> pa.Table:
+        rows = [
+            relation(
+                key, source_id(self._corpus, file.path), self._corpus, file.document.title, chunk.names, chunk.terms
+            )
+            for key, (file, chunk) in chunks.items()
+        ]
+        return pa.Table.from_pylist(rows, schema=RELATIONS_SCHEMA)
+
+    def _chunk_rows(self, chunks: _Chunks, vectors: pa.FixedSizeListArray) -> pa.Table:
+        schema = chunks_schema(self._model.dimensions)
+        rows = [self._chunk_row(key, file, chunk) for key, (file, chunk) in chunks.items()]
+        plain = pa.Table.from_pylist(rows, schema=pa.schema([field for field in schema if field.name != "vector"]))
+        return plain.append_column(schema.field("vector"), vectors)
+
+    def _chunk_row(self, key: ChunkId, file: ReadFile, chunk: ReadChunk) -> dict[str, object]:
         return {
-            "id": chunk_id(source, chunk.start, chunk.end, chunk.text),
-            "source_id": source,
+            "id": key,
+            "source_id": source_id(self._corpus, file.path),
             "corpus": self._corpus,
             "ordinal": chunk.ordinal,
             "start": chunk.start,

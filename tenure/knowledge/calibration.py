@@ -9,11 +9,11 @@ import numpy as np
 
 from tenure.algorithms.passages import Encoder, Vectors
 from tenure.knowledge.catalogue import chunk_origins
-from tenure.knowledge.schema import chunks_table
+from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import Store
-from tenure.knowledge.vectors import vector_rows
 
-_SAMPLE = 400
+_SAMPLE = 128
+"""Chunks of the sample; a new corpus is not searched before they are embedded, which takes some seconds."""
 _SEED = 20_000_601
 _CEILING = 0.95
 """A μ of 1 would make every relevance infinite."""
@@ -34,15 +34,18 @@ _UNRELATED = (
 )
 
 
-def unrelated_similarity(store: Store, corpus: str, dimensions: int, encode: Encoder) -> float:
-    """Measure μ of a corpus; the same rows always give the same number. An empty corpus has μ = 0."""
-    ids = [chunk for chunk, _ in chunk_origins(store, dimensions, corpus)]
+def unrelated_similarity(store: Store, corpus: str, chunks: ChunkVectors, encode: Encoder) -> float:
+    """Measure μ of a corpus; the same chunks always give the same number. An empty corpus has μ = 0.
+
+    Vectors that the sample lacks are made, so that μ does not depend on how far the embedding has come.
+    """
+    ids = [chunk for chunk, _ in chunk_origins(store, chunks.dimensions, corpus)]
     picked = sorted(np.random.default_rng(_SEED).permutation(len(ids))[:_SAMPLE])
     sample = [ids[number] for number in picked]
     if not sample:
         return 0.0
-    rows = store.rows_in(chunks_table(dimensions), ["id", "vector"], "id", sample)
-    return mean_similarity(vector_rows(rows["vector"], dimensions), encode(_UNRELATED))
+    rows = store.rows_in(chunks.table, ["id", "vector"], "id", sample).sort_by("id")  # a sum depends on its order
+    return mean_similarity(chunks.of(rows), encode(_UNRELATED))
 
 
 def mean_similarity(vectors: Vectors, strangers: Vectors) -> float:

@@ -60,6 +60,7 @@ class CorpusRecord:
     unrelated: float
     calibrated: str
     updated_at: str
+    pending: int = 0
 
 
 def now() -> str:
@@ -114,6 +115,7 @@ def stats(store: Store) -> tuple[CorpusStats, ...]:
             sources=held.get(name, {}).get("corpus_count", 0),
             chunks=held.get(name, {}).get("chunks_sum", 0),
             characters=held.get(name, {}).get("characters_sum", 0),
+            pending=record.pending,
             embedding_model=record.model,
             updated_at=record.updated_at,
         )
@@ -211,6 +213,21 @@ def _passage(row: dict[str, object], ref: PassageRef) -> Passage:
 def chunk_count(store: Store, dimensions: int, name: str) -> int:
     """Count a corpus's chunks."""
     return store.count(chunks_table(dimensions), f"corpus = {literal(name)}")
+
+
+def unembedded(store: Store, dimensions: int, name: str) -> list[str]:
+    """Return the ids of a corpus's chunks that have no vector, sorted."""
+    rows = store.rows(chunks_table(dimensions), ["id"], f"corpus = {literal(name)} AND vector IS NULL")
+    return sorted(rows["id"].to_pylist())
+
+
+def embedded_share(store: Store, dimensions: int, records: Sequence[CorpusRecord]) -> float:
+    """Return the share of the chunks of corpora that have a vector; 1 where there are none."""
+    pending = sum(record.pending for record in records)
+    if not pending:
+        return 1.0
+    chunks = sum(chunk_count(store, dimensions, record.corpus) for record in records)
+    return max(0.0, 1.0 - pending / chunks) if chunks else 1.0
 
 
 def chunk_origins(store: Store, dimensions: int, name: str) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@
     ├── CommitConflict           other writers kept winning
     ├── ReaderFailed             the process that parses files does not start
     ├── IngestCancelled          an ingestion was told to stop
+    ├── EmbeddingCancelled       the making of vectors was told to stop
     └── MaintenanceCancelled     a maintenance was told to stop
 """
 
@@ -137,6 +138,15 @@ class IngestCancelled(KnowledgeError):
         """Say how far it was."""
         super().__init__(f"ingestion of corpus {corpus!r} stopped after {files_done} of {files_total} files")
         self.corpus, self.files_done, self.files_total = corpus, files_done, files_total
+
+
+class EmbeddingCancelled(KnowledgeError):
+    """The making of vectors was told to stop; those that are made stay, and the next one goes on from there."""
+
+    def __init__(self, corpus: str, done: int, total: int) -> None:
+        """Say how far it was."""
+        super().__init__(f"the embedding of corpus {corpus!r} stopped after {done} of {total} chunks")
+        self.corpus, self.done, self.total = corpus, done, total
 
 
 class MaintenanceCancelled(KnowledgeError):

@@ -13,7 +13,8 @@ from tenure.algorithms.passages import Encoder, Vectors
 from tenure.contracts.evidence import PassageRef
 from tenure.contracts.spiral import Aim, Analysis, AnalysisRequest, Candidate, Finding, Rejection
 from tenure.knowledge import catalogue
-from tenure.knowledge.schema import FINDINGS, FINDINGS_SCHEMA, chunks_table, digest
+from tenure.knowledge.chunk_vectors import ChunkVectors
+from tenure.knowledge.schema import FINDINGS, FINDINGS_SCHEMA, digest
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import vector_rows
 
@@ -23,7 +24,7 @@ LEAST_GROUP, MOST_GROUPS, SHOWN = 3, 3, 5
 """Passages that make a latent topic, latent topics of one cycle, and passages of each that are shown to be named."""
 
 
-def analyze(store: Store, dimensions: int, encode: Encoder, request: AnalysisRequest) -> Analysis:
+def analyze(store: Store, chunks: ChunkVectors, encode: Encoder, request: AnalysisRequest) -> Analysis:
     """Judge what a cycle has found, and keep what is accepted.
 
     Repeating it gives the same answer and leaves the same rows: only earlier cycles count as known.
@@ -31,14 +32,14 @@ def analyze(store: Store, dimensions: int, encode: Encoder, request: AnalysisReq
     Raises:
         UnknownCorpus: a corpus was never ingested.
     """
-    candidates, vectors, means = _candidates(store, dimensions, request)
+    candidates, vectors, means = _candidates(store, chunks, request)
     if not candidates or not request.aims:
         return Analysis()
     topics = _vectors(encode, request.aims)
     relevance = _relevance(vectors, topics, means)
     headings = [aim.topic.heading for aim in request.aims]
     wanted = [_position(headings, candidate.topic) for candidate in candidates]
-    known = _known(store, dimensions, request)
+    known = _known(store, vectors.shape[1], request)
     vouched = [linked(candidate.passage) for candidate in candidates]
     judged = judge(vectors, relevance, wanted, vouched, known, request.min_relevance, request.min_novelty)
     findings = [
@@ -62,18 +63,18 @@ def analyze(store: Store, dimensions: int, encode: Encoder, request: AnalysisReq
 
 
 def _candidates(
-    store: Store, dimensions: int, request: AnalysisRequest
+    store: Store, chunks: ChunkVectors, request: AnalysisRequest
 ) -> tuple[list[Candidate], Vectors, NDArray[np.float32]]:
     """Return the candidates that are still stored, each chunk once, with their vectors and μ."""
     unrelated = {name: catalogue.corpus(store, name).unrelated for name in request.corpora}
     first: dict[str, Candidate] = {}
     for candidate in request.candidates:
         first.setdefault(candidate.passage.chunk, candidate)
-    rows = store.rows_in(chunks_table(dimensions), ["id", "corpus", "vector"], "id", list(first))
+    rows = store.rows_in(chunks.table, ["id", "corpus", "vector"], "id", list(first))
     order = np.argsort(np.asarray(rows["id"].to_pylist(), dtype=str)) if rows.num_rows else np.zeros(0, dtype=int)
     ids, corpora = rows["id"].to_pylist(), rows["corpus"].to_pylist()
     means = np.asarray([unrelated.get(corpora[i], 0.0) for i in order], dtype=np.float32)
-    return [first[ids[i]] for i in order], vector_rows(rows["vector"], dimensions)[order], means
+    return [first[ids[i]] for i in order], chunks.of(rows)[order], means
 
 
 def _vectors(encode: Encoder, aims: Sequence[Aim]) -> Vectors:

@@ -17,7 +17,7 @@ from tenure.algorithms.links import MOST, Entity, Related, answering, links, res
 from tenure.algorithms.pagerank import personalised_pagerank
 from tenure.algorithms.text import stems
 from tenure.knowledge.indexes import INDEX_ROWS
-from tenure.knowledge.schema import ENTITIES, ENTITIES_SCHEMA, RELATIONS, RELATIONS_SCHEMA, SCHEMAS, digest
+from tenure.knowledge.schema import ENTITIES, ENTITIES_SCHEMA, RELATIONS, SCHEMAS, digest
 from tenure.knowledge.store import Store, quoted
 
 _HOPS = 2
@@ -38,15 +38,8 @@ class _Counted(NamedTuple):
     mentioned: list[str]
 
 
-def relations(chunks: pa.Table) -> pa.Table:
-    """Return the rows of `relations` that belong to rows of chunks."""
-    columns = (chunks[name].to_pylist() for name in ("id", "source_id", "corpus", "title", "text", "search_text"))
-    rows = [_relation(*row) for row in zip(*columns, strict=True)]
-    return pa.Table.from_pylist(rows, schema=RELATIONS_SCHEMA)
-
-
-def _relation(chunk: str, source: str, corpus: str, title: str, text: str, search_text: str) -> dict[str, object]:
-    found = naming.names(text)
+def relation(chunk: str, source: str, corpus: str, title: str, found: naming.Names, terms: str) -> dict[str, object]:
+    """Return the row of `relations` of a chunk in a document of this title."""
     about = naming.title_key(title)
     return {
         "id": chunk,
@@ -56,7 +49,7 @@ def _relation(chunk: str, source: str, corpus: str, title: str, text: str, searc
         "named": about in found.whole or about in found.parts,
         "names": list(found.whole),
         "parts": list(found.parts),
-        "terms": " ".join(sorted(set(stems(search_text)))),
+        "terms": terms,
     }
 
 

@@ -1,26 +1,28 @@
 """Ingestion: from files to searchable chunks, in one pass with bounded memory.
 
-Reader processes parse ahead while this process embeds; rows are written in batches, since every commit
+Reader processes parse ahead while this process writes; rows are written in batches, since every commit
 costs. A source's row names its recipe only when all its chunks are stored, so whatever an interruption
 leaves behind is read again by the next ingestion, to the same ids.
+
+Reading comes first, and then the corpus can be searched: by words at once, by vectors as far as there are
+any. Few vectors that are missing are made here; many are left to whoever embeds in the background.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import filelock
 
 from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
 from tenure.knowledge import catalogue, graph
 from tenure.knowledge.batches import Batch
 from tenure.knowledge.calibration import unrelated_similarity
 from tenure.knowledge.catalogue import CorpusRecord, KnownFile
+from tenure.knowledge.chunk_vectors import ChunkVectors
+from tenure.knowledge.embedding import Embedding
 from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
-from tenure.knowledge.readers import Readers
+from tenure.knowledge.locks import alone
+from tenure.knowledge.readers import Readers, readers_for
 from tenure.knowledge.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
 from tenure.knowledge.schema import RELATIONS, SOURCES, chunks_table
 from tenure.knowledge.store import Store
@@ -61,10 +63,13 @@ class Ingestion:
         request: IngestRequest,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
+        most: int | None = None,
     ) -> None:
         """Take what `run` needs; nothing is touched yet."""
         self._store, self._model, self._corpus = store, model, request.corpus
-        self._paths = request.paths
+        self._paths, self._most = request.paths, most
+        self._chunks = ChunkVectors(store, model, cache)
+        self._embedding = Embedding(store, model, cache, request.corpus, report, cancelled, undisturbed=True)
         self._recipe = Recipe(chunk_tokens, model.max_tokens, model.count_tokens)
         self._recipe_name = f"{RECIPE}/{chunk_tokens}/{model.name}"
         self._report, self._cancelled = report, cancelled
@@ -77,7 +82,7 @@ class Ingestion:
         """Do it all; see `KnowledgeBase.ingest`."""
         started = time.monotonic()
         roots = _existing(self._paths)
-        with self._alone():
+        with alone(self._store.folder, self._corpus, lambda: self._tell(force=True)):
             self._tell(stage="scanning", force=True)
             files = {str(path): None for path in discover(roots)}
             known = catalogue.known_files(self._store, self._corpus)
@@ -86,9 +91,10 @@ class Ingestion:
             self._read(list(files), known)
             self._tell(stage="indexing", force=True)
             self._forget([file for uri, file in known.items() if uri not in files and _under(uri, roots)])
-            self._finish()
+            self._embed()
+            pending = self._finish()
         self._tell(stage="done", files_done=len(files), force=True)
-        return self._summary(len(files), time.monotonic() - started)
+        return self._summary(len(files), pending, time.monotonic() - started)
 
     def _claim(self, known: dict[str, KnownFile], roots: list[Path]) -> None:
         """Make the corpus known, and refuse to mix two models' vectors in it."""
@@ -100,7 +106,7 @@ class Ingestion:
             raise EmbeddingModelMismatch(self._corpus, record.model, self._model.name)
 
     def _read(self, files: list[str], known: dict[str, KnownFile]) -> None:
-        with Readers(self._recipe) as readers:
+        with Readers(self._recipe, readers_for(len(files))) as readers:
             for outcome in readers.outcomes(self._tasks(files, known), self._tell):
                 self._take(outcome, known.get(outcome.path))
                 if self._batch.full:
@@ -138,10 +144,11 @@ class Ingestion:
             self._forget([known])
 
     def _flush(self) -> None:
-        before = self._tally.chunks
-        written = self._batch.write(lambda done: self._tell(chunks=before + done))
+        written = self._batch.write()
         self._tally.chunks += written.chunks
-        self._tally.embedded += written.embedded
+        if written.pending:
+            record = catalogue.corpora(self._store)[self._corpus]
+            catalogue.save_corpus(self._store, replace(record, pending=record.pending + written.pending))
         self._tell(chunks=self._tally.chunks)
 
     def _forget(self, gone: list[KnownFile]) -> None:
@@ -150,8 +157,16 @@ class Ingestion:
             self._store.delete_in(table, "id" if table == SOURCES else "source_id", ids)
         self._tally.removed += len(ids)
 
-    def _finish(self) -> None:
-        """Bring indexes, μ and the corpus's record up to date, as far as they are not."""
+    def _embed(self) -> None:
+        """Make the vectors that are missing, where they are few."""
+        if self._most is None or self._pending() <= self._most:
+            self._tally.embedded += self._embedding.complete().embedded
+
+    def _pending(self) -> int:
+        return len(catalogue.unembedded(self._store, self._model.dimensions, self._corpus))
+
+    def _finish(self) -> int:
+        """Bring indexes, μ and the corpus's record up to date, as far as they are not; return how many vectors lack."""
         record = catalogue.corpora(self._store)[self._corpus]
         dimensions = self._model.dimensions
         state = f"{self._model.name}/{catalogue.chunk_count(self._store, dimensions, self._corpus)}"
@@ -163,27 +178,12 @@ class Ingestion:
                 record,
                 model=self._model.name,
                 dimensions=dimensions,
-                unrelated=unrelated_similarity(self._store, self._corpus, dimensions, self._model.embed),
+                unrelated=unrelated_similarity(self._store, self._corpus, self._chunks, self._model.embed),
                 calibrated=state,
             )
-        catalogue.save_corpus(self._store, replace(record, updated_at=catalogue.now()))
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep a second ingestion of the same corpus on this machine waiting until this one is through."""
-        folder = self._store.folder
-        with ExitStack() as stack:
-            if folder is not None:
-                (folder / ".locks").mkdir(parents=True, exist_ok=True)
-                name = hashlib.sha256(self._corpus.encode()).hexdigest()[:16]
-                lock = filelock.FileLock(folder / ".locks" / f"{name}.lock")
-                while True:
-                    try:
-                        stack.enter_context(lock.acquire(timeout=_REPORT_INTERVAL))
-                        break
-                    except filelock.Timeout:
-                        self._tell(force=True)
-            yield
+        pending = self._pending()
+        catalogue.save_corpus(self._store, replace(record, pending=pending, updated_at=catalogue.now()))
+        return pending
 
     def _tell(self, force: bool = False, **changes: IngestStage | int | str) -> None:
         """Note progress, pass it on when the last word was some time ago, and stop when told to."""
@@ -194,7 +194,7 @@ class Ingestion:
             if self._cancelled():
                 raise IngestCancelled(self._corpus, self._progress.files_done, self._progress.files_total)
 
-    def _summary(self, files: int, seconds: float) -> IngestReport:
+    def _summary(self, files: int, pending: int, seconds: float) -> IngestReport:
         tally = self._tally
         return IngestReport(
             corpus=self._corpus,
@@ -205,6 +205,7 @@ class Ingestion:
             removed=tally.removed,
             chunks=tally.chunks,
             embedded=tally.embedded,
+            pending=pending,
             seconds=seconds,
             skipped=tuple(tally.skipped),
             skipped_total=tally.skipped_total,

@@ -22,8 +22,17 @@ _START_TIMEOUT = 60.0
 _AHEAD = 12
 """Files read ahead of the embedding, per reader: enough that it never waits, few enough for memory."""
 _TICK = 0.5
+_MOST = 8
+"""Readers beyond which the one process that writes is what takes the time."""
+_WORTH_ONE = 16
+"""Files for which one more reader, which takes a second to start, is worth while."""
 _MAIN = "from tenure.knowledge.reading import main; main()"
 """Not `-m`: what is defined in a main module cannot be pickled to another process."""
+
+
+def readers_for(files: int) -> int:
+    """Return how many readers are worth their start for so many files: one a core, if each has some to read."""
+    return max(1, min(os.cpu_count() or 1, _MOST, files // _WORTH_ONE))
 
 
 class Reader:
@@ -105,9 +114,9 @@ class Reader:
 class Readers:
     """A few readers behind one ordered stream of outcomes."""
 
-    def __init__(self, recipe: Recipe, count: int = 0) -> None:
-        """Take `count` readers; 0 for one per four cores, since embedding needs most of them."""
-        self._count = count or max(1, (os.cpu_count() or 1) // 4)
+    def __init__(self, recipe: Recipe, count: int = 1) -> None:
+        """Take `count` readers, each with the modules and memory of a process of its own."""
+        self._count = count
         self._local = threading.local()
         self._recipe = recipe
         self._all: list[Reader] = []

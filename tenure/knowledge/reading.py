@@ -8,12 +8,15 @@ talk over an inherited socket; when the parent is gone, the socket ends, and so 
 import hashlib
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tenure.algorithms.chunking import chunk
+from tenure.algorithms.entities import Names, names
+from tenure.algorithms.text import stems
 from tenure.sources.document import Document, Unreadable
 from tenure.sources.parse import parse
 
@@ -53,6 +56,10 @@ class ReadChunk:
     text: str
     embedded: str
     search_text: str
+    names: Names
+    """What it names, for the graph."""
+    terms: str
+    """Stems of its words, each once, in alphabetical order."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +124,11 @@ def _content_hash(path: Path) -> str:
 def cut(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
     """Return a document's chunks."""
     read = []
+    count = lru_cache(maxsize=1000)(recipe.count_tokens)  # headings stand over many chunks
     for span in chunk(document.text, document.kind, recipe.chunk_tokens, recipe.count_tokens):
         text = document.text[span.start : span.end]
         path = tuple(span.heading_path)
+        search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
         read.append(
             ReadChunk(
                 ordinal=span.ordinal,
@@ -127,20 +136,37 @@ def cut(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
                 end=span.end,
                 heading_path=path,
                 text=text,
-                embedded=_in_context(document.title, path, text, recipe),
-                search_text="\n".join(dict.fromkeys((document.title, *path))) + "\n" + text,
+                embedded=in_context(document.title, path, text, recipe.max_tokens, count, at_most=span.tokens),
+                search_text=search_text,
+                names=names(text),
+                terms=" ".join(sorted(set(stems(search_text)))),
             )
         )
     return tuple(read)
 
 
-def _in_context(title: str, path: tuple[str, ...], text: str, recipe: Recipe) -> str:
-    """Put title and headings before a chunk's text, as many as the model can read beside the text."""
+def in_context(
+    title: str,
+    path: Sequence[str],
+    text: str,
+    max_tokens: int,
+    count_tokens: Callable[[str], int],
+    *,
+    at_most: int | None = None,
+) -> str:
+    """Return what is embedded for a chunk: its text after title and headings, as many as the model can read with it.
+
+    `at_most` is a number of tokens that the text is known not to exceed; where that is enough to know that all
+    headings fit, the text is not counted.
+    """
     places = [place for place in dict.fromkeys((title, *path)) if place]
-    room = recipe.max_tokens - recipe.count_tokens(text)
+    whole = " \u203a ".join(places)
+    if whole and at_most is not None and count_tokens(whole) + at_most <= max_tokens:
+        return f"{whole}\n{text}"
+    room = max_tokens - count_tokens(text)
     for kept in (places, places[:1] + places[1:][-1:], places[-1:]):
         header = " \u203a ".join(kept)
-        if header and recipe.count_tokens(header) <= room:
+        if header and count_tokens(header) <= room:
             return f"{header}\n{text}"
     return text
 

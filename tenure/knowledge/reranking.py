@@ -7,9 +7,10 @@ import pyarrow as pa
 from tenure.algorithms.late_interaction import late_interaction
 from tenure.algorithms.reranking import authority, final_order, opinion, recency
 from tenure.contracts.rerank import Rerank
+from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.errors import InvalidSearch
 from tenure.knowledge.store import Store
-from tenure.knowledge.vectors import TokenVectors, vector_rows
+from tenure.knowledge.vectors import TokenVectors
 from tenure.models.embedding import EmbeddingModel, TokenEmbedding
 from tenure.models.rerank_endpoint import RerankModel
 
@@ -21,7 +22,6 @@ class SecondStage:
 
     def __init__(self, model: EmbeddingModel, endpoint: RerankModel | None = None) -> None:
         """Compare by the tokens of `model`, where it shows them, and ask `endpoint`, where there is one."""
-        self._model = model
         self._tokens = TokenVectors(model) if isinstance(model, TokenEmbedding) else None
         self._endpoint = endpoint
 
@@ -39,26 +39,26 @@ class SecondStage:
             raise InvalidSearch("a preference for new documents needs the day from which age is counted: give as_of")
 
     def order(
-        self, store: Store, table: str, query: str, wanted: Rerank, first: Mapping[str, float]
+        self, store: Store, chunks: ChunkVectors, query: str, wanted: Rerank, first: Mapping[str, float]
     ) -> dict[str, float]:
         """Return the scores of candidates, in their new order.
 
         Args:
             store: where the chunks are.
-            table: the table of chunks.
+            chunks: their vectors.
             query: what is searched for.
             wanted: the steps to take.
             first: scores of the first stage by chunk, best first.
         """
-        found = store.rows_in(table, _COLUMNS, "id", list(first))
+        found = store.rows_in(chunks.table, _COLUMNS, "id", list(first))
         # The database gives rows in an order of its own; a candidate that was deleted this moment is not among them.
         places = {chunk: place for place, chunk in enumerate(found["id"].to_pylist())}
-        chunks = [chunk for chunk in first if chunk in places]
-        rows = found.take(pa.array([places[chunk] for chunk in chunks], pa.int64()))
-        opinions = opinion([first[chunk] for chunk in chunks], self._others(query, rows, wanted))
+        there = [chunk for chunk in first if chunk in places]
+        rows = found.take(pa.array([places[chunk] for chunk in there], pa.int64()))
+        opinions = opinion([first[chunk] for chunk in there], self._others(query, rows, wanted))
         scores = [(1 + held) / 2 * factor for held, factor in zip(opinions, _factors(rows, wanted), strict=True)]
-        order = final_order(scores, vector_rows(rows["vector"], self._model.dimensions), wanted.diversity)
-        return {chunks[place]: scores[place] for place in order}
+        order = final_order(scores, chunks.of(rows), wanted.diversity)
+        return {there[place]: scores[place] for place in order}
 
     def _others(self, query: str, rows: pa.Table, wanted: Rerank) -> list[tuple[float, list[float]]]:
         """Return the opinions beside the first stage's, each with its weight."""

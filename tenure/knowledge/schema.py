@@ -96,6 +96,7 @@ CORPORA_SCHEMA = pa.schema(
         pa.field("unrelated", pa.float64(), nullable=False),  # μ of DESIGN §4
         pa.field("calibrated", pa.string(), nullable=False),  # state of the corpus μ was measured in
         pa.field("updated_at", pa.string(), nullable=False),
+        pa.field("pending", pa.int64(), nullable=False),  # chunks without a vector when that was last counted
     ]
 )
 
@@ -195,7 +196,7 @@ def chunks_schema(dimensions: int) -> pa.Schema:
             pa.field("kind", pa.string(), nullable=False),
             pa.field("text", pa.string(), nullable=False),
             pa.field("search_text", pa.string(), nullable=False),  # title, headings and text, for full-text search
-            pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dimensions)),  # null until it is made
             pa.field("author", pa.string(), nullable=False),
             pa.field("published", pa.string(), nullable=False),  # ISO 8601, empty where unknown
             pa.field("suffix", pa.string(), nullable=False),  # of the file's name, in lower case, with its dot

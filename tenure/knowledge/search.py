@@ -5,6 +5,10 @@ That is the first stage. Where a search asks for it, a second one looks at the b
 The query vector is the mean of the question's and the hypothetical answer's embeddings. Every passage
 found carries its normalised relevance to that vector, whichever leg found it. Ties are broken by chunk
 id, so that the same rows give the same answer.
+
+In a corpus that is not embedded yet, words and links lead to chunks without a vector. The best of them get
+theirs at once, and from then on nothing tells them from the others: they have a similarity, a place in the
+vector leg, and a relevance.
 """
 
 from collections import Counter
@@ -24,13 +28,13 @@ from tenure.algorithms.text import STOP_WORDS
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest, Strategy
 from tenure.knowledge import calibration, catalogue
+from tenure.knowledge.catalogue import CorpusRecord
+from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.errors import EmbeddingModelMismatch, InvalidSearch
 from tenure.knowledge.filters import condition
 from tenure.knowledge.graph import Graph
 from tenure.knowledge.reranking import SecondStage
-from tenure.knowledge.schema import chunks_table
 from tenure.knowledge.store import Store, quoted
-from tenure.knowledge.vectors import vector_rows
 from tenure.models.embedding import EmbeddingModel
 
 MAX_QUERY = 20_000
@@ -42,6 +46,8 @@ _BESIDE = 0.02
 """Weight of the other legs' blended score beside the walk's."""
 _DEPTH_PER_RESULT = 5
 _MAX_DEPTH = 1000
+_ON_DEMAND = 64
+"""Vectors that a leg makes at least, where they are missing; more only if more passages are asked for."""
 _COLUMNS = ["id", "source_id", "corpus", "vector"]
 
 
@@ -51,6 +57,8 @@ class _Hit:
     source: str
     similarity: float
     corpus: str
+    made: bool
+    """Whether its vector was missing and had to be made."""
     score: float = 0.0
 
 
@@ -66,7 +74,12 @@ class _Found:
 
 
 def search(
-    store: Store, model: EmbeddingModel, encode: Encoder, second: SecondStage, request: SearchRequest
+    store: Store,
+    model: EmbeddingModel,
+    chunks: ChunkVectors,
+    encode: Encoder,
+    second: SecondStage,
+    request: SearchRequest,
 ) -> SearchReply:
     """Answer a search.
 
@@ -75,16 +88,18 @@ def search(
         UnknownCorpus: a corpus was never ingested.
         EmbeddingModelMismatch: a corpus's vectors come from another model.
     """
-    unrelated = _checked(store, model, request)
+    records = _checked(store, model, request)
+    unrelated = {record.corpus: record.unrelated for record in records}
+    share = catalogue.embedded_share(store, model.dimensions, records)
     second.check(request.rerank)
     depth = min(_MAX_DEPTH, max(REFERENCE, _DEPTH_PER_RESULT * request.k))
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
-    legs = _Legs(store, chunks_table(model.dimensions), request, query_vector(encode, request), depth)
+    legs = _Legs(store, chunks, request, query_vector(encode, request), depth, share < 1)
     found = _STRATEGIES[request.strategy](legs)
     order = sorted(found.hits.values(), key=lambda hit: (-found.scores[hit.chunk], -hit.similarity, hit.chunk))
     first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
-    again = second.order(store, legs.table, request.query, request.rerank, first) if request.rerank.asked else {}
+    again = second.order(store, chunks, request.query, request.rerank, first) if request.rerank.asked else {}
     ranks = _ranks(order) if again else {}
     return SearchReply(
         passages=tuple(
@@ -100,7 +115,8 @@ def search(
                 rerank_score=again.get(hit.chunk),
             )
             for hit in _capped(_behind(again, order), request)
-        )
+        ),
+        embedded_share=share,
     )
 
 
@@ -112,8 +128,8 @@ def query_vector(encode: Encoder, request: SearchRequest) -> Vectors:
     return unit
 
 
-def _checked(store: Store, model: EmbeddingModel, request: SearchRequest) -> dict[str, float]:
-    """Return μ per corpus, once the request is found to be answerable."""
+def _checked(store: Store, model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
+    """Return the corpora, once the request is found to be answerable."""
     if not request.query.strip():
         raise InvalidSearch("the query is empty")
     if len(request.query) > MAX_QUERY:
@@ -129,16 +145,18 @@ def _checked(store: Store, model: EmbeddingModel, request: SearchRequest) -> dic
     for record in records:
         if record.model != model.name:
             raise EmbeddingModelMismatch(record.corpus, record.model, model.name)
-    return {record.corpus: record.unrelated for record in records}
+    return records
 
 
 @dataclass(frozen=True)
 class _Legs:
     store: Store
-    table: str
+    chunks: ChunkVectors
     request: SearchRequest
     vector: Vectors
     depth: int
+    partly: bool
+    """Whether some chunks have no vector yet."""
 
     @property
     def _where(self) -> str:
@@ -150,25 +168,39 @@ class _Legs:
 
     def dense(self) -> list[_Hit]:
         """Return the nearest chunks, best first; their scores are their similarities."""
-        hits = self._hits(self._own(self.store.nearest(self.table, _COLUMNS, self.vector, self._where, self.depth)))
-        return _sorted(replace(hit, score=hit.similarity) for hit in hits)
+        return self.both()[0] if self.partly else self._nearest()
+
+    def _nearest(self) -> list[_Hit]:
+        rows = self.store.nearest(self.chunks.table, _COLUMNS, self.vector, self._where, self.depth)
+        return _sorted(replace(hit, score=hit.similarity) for hit in self._hits(self._own(rows)))
 
     def sparse(self) -> list[_Hit]:
         """Return the chunks with the best words, best first."""
         words = _content(self.request.query)
-        rows = self._own(self.store.matching(self.table, _COLUMNS, words, self._where, self.depth))
+        rows = self.store.matching(self.chunks.table, _COLUMNS, words, self._where, self.depth)
+        rows = self._affordable(self._own(rows))
         scores = rows["_score"].to_pylist()
         return _sorted(replace(hit, score=score) for hit, score in zip(self._hits(rows), scores, strict=True))
 
     def both(self) -> tuple[list[_Hit], list[_Hit]]:
-        """Return what both legs find; they are asked at the same time, since neither uses all cores."""
+        """Return what both legs find; they are asked at the same time, since neither uses all cores.
+
+        A chunk that words have found and that has got its vector just now counts for the leg of vectors as well.
+        """
         with ThreadPoolExecutor(1) as beside:
-            sparse = beside.submit(self.sparse)
-            return self.dense(), sparse.result()
+            asked = beside.submit(self.sparse)
+            near, sparse = self._nearest(), asked.result()
+        made = {hit.chunk: replace(hit, score=hit.similarity) for hit in sparse if hit.made}
+        if made:
+            near = _sorted((made | {hit.chunk: hit for hit in near}).values())[: self.depth]
+        return near, sparse
 
     def among(self, chunks: Sequence[str]) -> list[_Hit]:
-        """Return those of some chunks that the search may find."""
-        return self._hits(self._own(self.store.rows_in(self.table, _COLUMNS, "id", chunks, self._where)))
+        """Return those of some chunks, the most important ones first, that the search may find."""
+        places = {chunk: place for place, chunk in enumerate(chunks)}
+        rows = self._own(self.store.rows_in(self.chunks.table, _COLUMNS, "id", chunks, self._where))
+        order = np.argsort([places[chunk] for chunk in rows["id"].to_pylist()]).astype(np.int64)
+        return self._hits(self._affordable(rows.take(order)))
 
     @property
     def graph(self) -> Graph:
@@ -176,10 +208,15 @@ class _Legs:
         return Graph(self.store, self.request.corpora)
 
     def _hits(self, rows: pa.Table) -> list[_Hit]:
-        vectors = vector_rows(rows["vector"], len(self.vector))
-        columns = (rows[name].to_pylist() for name in ("id", "source_id", "corpus"))
-        similar = (vectors @ self.vector).tolist()
-        return [_Hit(chunk, source, sim, corpus) for chunk, source, corpus, sim in zip(*columns, similar, strict=True)]
+        similar = (self.chunks.of(rows) @ self.vector).tolist()
+        made = pc.is_null(rows["vector"]).to_pylist()
+        columns = (rows[name].to_pylist() for name in ("id", "source_id"))
+        return list(map(_Hit, *columns, similar, rows["corpus"].to_pylist(), made))
+
+    def _affordable(self, rows: pa.Table) -> pa.Table:
+        """Leave out the rows without a vector that come too late to get one."""
+        absent = pc.is_null(rows["vector"]).to_numpy()
+        return rows.filter(pa.array(~absent | (absent.cumsum() <= max(_ON_DEMAND, self.request.k))))
 
     def _own(self, rows: pa.Table) -> pa.Table:
         """Leave out the chunks of a corpus that came into being this moment."""

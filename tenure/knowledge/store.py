@@ -42,8 +42,8 @@ _REFINE = 3
 """At least so many rows, and so many for each wanted one, are compared by their full vectors (DESIGN §6)."""
 _PROBES = 20
 """Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
-_ADDED = {"author", "published", "suffix"}
-"""Columns of text that tables of older versions lack; they stay empty until their files are read anew."""
+_ADDED = dict.fromkeys(("author", "published", "suffix"), "cast('' as string)") | {"pending": "cast(0 as bigint)"}
+"""Columns that tables of older versions lack, and what stands in them until they are written anew."""
 _PHRASE = re.compile(r'"([^"]*)"')
 
 T = TypeVar("T")
@@ -145,8 +145,10 @@ class Store:
             return self._db.create_table(name, schema=schema, exist_ok=True)
         table = self._db.open_table(name)
         missing = [field for field in schema.names if field not in table.schema.names]
-        if missing and _ADDED.issuperset(missing):
-            table.add_columns(dict.fromkeys(missing, "cast('' as string)"))
+        if missing and _ADDED.keys() >= set(missing):
+            table.add_columns({field: _ADDED[field] for field in missing})
+        if name.startswith(CHUNKS_PREFIX) and "vector" in table.schema.names and not _nullable(table):
+            table.alter_columns(cast(Any, {"path": "vector", "nullable": True}))  # its annotation is too narrow
         if key_of(table.schema) is None and (key := key_of(schema)) is not None:
             cast(LanceTable, table).set_unenforced_primary_key(key)
         return table
@@ -210,10 +212,16 @@ class Store:
         if rows.num_rows:
             table = self.table(name)
             rows = rows.select(table.schema.names)  # columns added later stand last
-            self._retry(
-                name,
-                lambda: table.merge_insert(key).when_matched_update_all().when_not_matched_insert_all().execute(rows),
-            )
+            # The database takes a missing vector for a mistake unless told that it is none.
+            absent = "null" if "vector" in rows.column_names and rows["vector"].null_count else "error"
+            merge = table.merge_insert(key).when_matched_update_all().when_not_matched_insert_all()
+            self._retry(name, lambda: merge.execute(rows, on_bad_vectors=absent))
+
+    def fill(self, name: str, rows: pa.Table, key: str) -> None:
+        """Write some columns of rows that are still there, and leave the others, and their indexes, as they are."""
+        if rows.num_rows:
+            table = self.table(name)
+            self._retry(name, lambda: table.merge_insert(key).when_matched_update_all().execute(rows))
 
     def delete(self, name: str, where: str) -> None:
         """Delete the rows that meet the condition."""
@@ -313,6 +321,10 @@ def _schema(name: str) -> pa.Schema:
     if name.startswith(CHUNKS_PREFIX):
         return chunks_schema(int(name.removeprefix(CHUNKS_PREFIX)))
     return SCHEMAS[name]
+
+
+def _nullable(table: Table) -> bool:
+    return bool(table.schema.field("vector").nullable)
 
 
 def _full_text(words: str) -> FullTextQuery:

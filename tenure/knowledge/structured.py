@@ -23,6 +23,7 @@ from tenure.knowledge import calibration, catalogue
 from tenure.knowledge.batches import Batch
 from tenure.knowledge.calibration import unrelated_similarity
 from tenure.knowledge.catalogue import CorpusRecord
+from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.errors import DatabaseFailed, UnknownDatabase
 from tenure.knowledge.reading import RECIPE, ReadChunk, ReadFile, Recipe, cut
 from tenure.knowledge.schema import chunk_id, digest, source_id
@@ -82,6 +83,7 @@ class Structured:
     ) -> None:
         """Read the tables of `store`'s corpora and the databases at `addresses`, by name."""
         self._store, self._model, self._cache, self._encode = store, model, cache, encode
+        self._vectors = ChunkVectors(store, model, cache)
         self._recipe = Recipe(chunk_tokens, model.max_tokens, model.count_tokens)
         self._recipe_name = f"{RECIPE}/{chunk_tokens}/{model.name}"
         self._limits, self._addresses = limits, addresses
@@ -167,7 +169,7 @@ class Structured:
         """Describe a database in a corpus of its own, where its tables are found by what they hold."""
         document = description(f"Tables of {opened.database.name}", tables)
         self._store_document(opened.corpus, opened.address, document)
-        unrelated = unrelated_similarity(self._store, opened.corpus, self._model.dimensions, self._encode)
+        unrelated = unrelated_similarity(self._store, opened.corpus, self._vectors, self._encode)
         record = CorpusRecord(opened.corpus, self._model.name, self._model.dimensions, unrelated, "", catalogue.now())
         catalogue.save_corpus(self._store, record)
 
@@ -176,7 +178,8 @@ class Structured:
         chunks = cut(document, self._recipe)
         batch = Batch(self._store, self._model, corpus, self._recipe_name, self._cache)
         batch.add(ReadFile(uri, digest(document.text), 0, 0, document, chunks), known=True)
-        batch.write(lambda done: None)
+        self._cache.embed([chunk.embedded for chunk in chunks])
+        batch.write()
         return chunks[:_PASSAGES]
 
     def _references(

@@ -19,6 +19,10 @@ _SLICE = 48
 """Texts between two reports of progress; about a second on two cores."""
 
 
+def _silent(done: int) -> None:
+    """Tell nobody."""
+
+
 class Embedded(NamedTuple):
     """Vectors, and how many of them had to be computed."""
 
@@ -26,9 +30,10 @@ class Embedded(NamedTuple):
     computed: int
 
 
-def vector_column(vectors: Vectors) -> pa.FixedSizeListArray:
-    """Return vectors as a column of a table."""
-    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
+def vector_column(vectors: Vectors, absent: NDArray[np.bool_] | None = None) -> pa.FixedSizeListArray:
+    """Return vectors as a column of a table, null where one is absent."""
+    mask = None if absent is None else pa.array(absent)
+    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1], mask=mask)
 
 
 def vector_rows(column: pa.ChunkedArray, dimensions: int) -> Vectors:
@@ -46,7 +51,17 @@ class EmbeddingCache:
         """Put the table before the model, and have what it spares counted."""
         self._store, self._model, self._meter = store, model, meter
 
-    def embed(self, texts: Sequence[str], progress: Callable[[int], None]) -> Embedded:
+    def known(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
+        """Return a vector per text, and which of them are only places because nobody has made them yet."""
+        keys = [digest(self._model.name, text) for text in texts]
+        found = self._lookup(keys)
+        vectors = np.zeros((len(texts), self._model.dimensions), dtype=np.float32)
+        for row, key in enumerate(keys):
+            if key in found:
+                vectors[row] = found[key]
+        return vectors, np.asarray([key not in found for key in keys], dtype=bool)
+
+    def embed(self, texts: Sequence[str], progress: Callable[[int], None] = _silent) -> Embedded:
         """Return one vector per text; `progress` hears how many texts of this call are done."""
         keys = [digest(self._model.name, text) for text in texts]
         vectors = np.zeros((len(texts), self._model.dimensions), dtype=np.float32)

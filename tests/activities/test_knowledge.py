@@ -15,6 +15,8 @@ from tenure.contracts.corpus import (
     CorpusReply,
     CorpusRequest,
     CorpusStats,
+    EmbedReport,
+    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
@@ -106,6 +108,18 @@ def test_ingestion_tells_its_progress() -> None:
 
     assert report == IngestReport(corpus="kitchen", files=2, unchanged=2)
     assert beats == [(IngestProgress(stage="done", files_total=2),)]
+
+
+def test_embedding_tells_its_progress() -> None:
+    """What is made of the vectors goes out as the heartbeat's details."""
+    beats: list[tuple[Any, ...]] = []
+    environment = ActivityEnvironment()
+    environment.on_heartbeat = lambda *details: beats.append(details)
+
+    report: EmbedReport = environment.run(on(MemoryKnowledge({})).embed, EmbedRequest(corpus="kitchen"))
+
+    assert report == EmbedReport(corpus="kitchen", chunks=2, embedded=2)
+    assert beats == [(IngestProgress(stage="embedding", embedded=2, to_embed=2),)]
 
 
 @pytest.mark.parametrize("error", [*PASSING, *LASTING])

@@ -105,3 +105,11 @@ def test_times_to_the_first_token_are_averaged_over_the_streamed_answers() -> No
         usage = counted(usage, "section_writer", reply("m", 1, 1, first_token_seconds=seconds))
     used = usage.by_role["section_writer"]
     assert (used.calls, used.streamed, used.first_token_seconds) == (3, 2, 1.0)
+
+
+def test_the_least_share_of_vectors_is_kept() -> None:
+    """Over searches and over parts of a run, the search that had fewest vectors to go by is what counts."""
+    parts = [searched(searched(Usage(), 0.5), 0.7), searched(Usage(), 0.4), Usage()]
+
+    assert [part.embedded_share for part in parts] == [0.5, 0.4, 1.0]
+    assert (merged(parts).embedded_share, merged(parts).searches) == (0.4, 3)

@@ -63,6 +63,16 @@ def test_ingestion_has_a_bar() -> None:
     assert "reading: 3 of 12 files, 40 chunks, b.md" in text
 
 
+def test_embedding_has_a_bar_of_its_own() -> None:
+    """While vectors are made, they are what is counted, in ten lines at the most."""
+    steps = [Snapshot(None, IngestProgress(stage="embedding", embedded=n, to_embed=1000)) for n in range(0, 1001, 10)]
+    lines = [line for before, now in itertools.pairwise([Snapshot(), *steps]) for line in changes(before, now)]
+
+    assert "embedding: 250 of 1,000 chunks" in drawn(steps[25])
+    assert lines[0] == "embedding: 0 of 1,000 chunks"
+    assert len(lines) == 11
+
+
 def test_looking_for_documents_counts_nothing_yet() -> None:
     """Before the documents are counted no figures are shown, and an empty folder is called empty once."""
     none = [Snapshot(None, IngestProgress(stage=stage)) for stage in ("scanning", "reading", "indexing", "done")]

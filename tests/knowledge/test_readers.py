@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from tenure.knowledge.errors import ReaderFailed
-from tenure.knowledge.readers import Reader, Readers
+from tenure.knowledge.readers import Reader, Readers, readers_for
 from tenure.knowledge.reading import BadFile, ReadFile, ReadTask, Recipe, SameFile, read
 from tests.knowledge.word_vectors import WordVectors
 
@@ -133,3 +133,9 @@ def test_outcomes_keep_the_order_of_the_tasks(docs: Path, recipe: Recipe) -> Non
     assert paths == [outcome.path for outcome in outcomes]
     children = psutil.Process().children()
     assert not [child for child in children if "tenure.knowledge.reading" in " ".join(child.cmdline())]
+
+
+def test_few_files_get_one_reader() -> None:
+    """A reader takes a second to start, so that there are more of them only where each has files to read."""
+    assert readers_for(0) == readers_for(20) == 1
+    assert readers_for(100_000) == min(8, os.cpu_count() or 1)

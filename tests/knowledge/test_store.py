@@ -156,23 +156,27 @@ def test_a_large_table_is_searched_through_an_index(
 
 
 def test_a_table_of_an_older_version_gains_its_columns_and_its_key(uri: str) -> None:
-    """Rows written before a column existed stay, empty in it, and are merged by key with new ones."""
+    """Rows written before a column existed stay, empty in it, and are merged by key with new ones without a vector."""
     schema = chunks_schema(2)
     old = pa.schema(
-        [field.remove_metadata() for field in schema if field.name not in ("author", "published", "suffix")]
+        [
+            field.remove_metadata().with_nullable(False)
+            for field in schema
+            if field.name not in ("author", "published", "suffix")
+        ]
     )
     values: dict[str, object] = {"ordinal": 0, "start": 0, "end": 3, "heading_path": [], "vector": [1.0, 0.0]}
     row = {name: values.get(name, "old") for name in schema.names}
     lancedb.connect(uri).create_table(chunks_table(2), pa.Table.from_pylist([row], schema=old))
 
     store = Store(uri)
-    store.merge(
-        chunks_table(2), pa.Table.from_pylist([row, {**row, "id": "new", "suffix": ".md"}], schema=schema), "id"
-    )
+    new = {**row, "id": "new", "suffix": ".md", "vector": None}
+    store.merge(chunks_table(2), pa.Table.from_pylist([row, new], schema=schema), "id")
     rows = store.rows(chunks_table(2), ["id", "text", "suffix"]).sort_by("id").to_pylist()
 
     assert rows == [{"id": "new", "text": "old", "suffix": ".md"}, {"id": "old", "text": "old", "suffix": "old"}]
     assert key_of(store.table(chunks_table(2)).schema) == "id"
+    assert store.count(chunks_table(2), "vector IS NULL") == 1
 
 
 def test_a_table_with_foreign_columns_is_refused(uri: str) -> None:
