@@ -155,7 +155,7 @@ async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict
         "within_budget": sum(within(one.result, limits) for one in ended),
         "requests": len(model.requests),
         "requests_without_answer": faulty,
-        "calls_by_twins": sum(len(one.result.degraded) for one in ended),
+        "calls_by_twins": sum(call.times for one in ended for call in one.result.degraded),
         "seconds_p50": round(statistics.median(seconds), 1),
         "seconds_max": round(seconds[-1], 1),
     }

@@ -122,7 +122,7 @@ class SpiralWorkflow(Steered):
                 "usage": self.calls.usage,
                 "left": self.calls.purse.left,
                 "draws": self.calls.purse.draws,
-                "degraded": (*self.state.degraded, *self.calls.degraded),
+                "degraded": research_state.stood_in((*self.state.degraded, *self.calls.degraded)),
             }
         )
         following = {"state": carried, "feedback": tuple(self.wishes), "stance": self.stance}

@@ -19,7 +19,7 @@ from tenure.contracts.base import RunId
 from tenure.contracts.calls import Turn
 from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research import Topic
-from tenure.contracts.run import Feedback, Limits
+from tenure.contracts.run import Degraded, Feedback, Limits
 from tenure.contracts.spiral import (
     Aim,
     Analysis,
@@ -34,6 +34,8 @@ from tenure.contracts.spiral import (
 
 PLANNER, SYNTHESIZER = "planner", "synthesizer"
 """The roles that have a conversation over the whole run."""
+MAX_REASONS = 40
+"""Kinds of degraded calls that are told apart, by role and reason."""
 KEPT = 24
 """Passages kept of a topic."""
 MAX_FRESH, MAX_UNPROCESSED = 8, 48
@@ -273,6 +275,22 @@ def told(lines: Sequence[str], line: str) -> tuple[str, ...]:
     whole = [*lines, shorten(line, MAX_NOTE)]
     half = MAX_NOTES // 2
     return tuple(whole if len(whole) <= MAX_NOTES else [*whole[:half], *whole[-half:]])
+
+
+def stood_in(calls: Iterable[Degraded]) -> tuple[Degraded, ...]:
+    """Return degraded calls, those of one role and reason as one; rare reasons of a long list are not told apart."""
+    times = Counter[tuple[str, str]]()
+    for call in calls:
+        times[call.role, shorten(call.reason, MAX_NOTE)] += call.times
+    kept = dict(times.most_common(MAX_REASONS))
+    rest = Counter[str]()
+    for (role, reason), count in times.items():
+        if (role, reason) not in kept:
+            rest[role] += count
+    others = {(role, "other reasons"): count for role, count in rest.items()}
+    return tuple(
+        Degraded(role=role, reason=reason, times=count) for (role, reason), count in (*kept.items(), *others.items())
+    )
 
 
 def in_words(state: SpiralState) -> str:

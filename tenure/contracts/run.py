@@ -195,12 +195,14 @@ class Usage(Contract):
 
 
 class Degraded(Contract):
-    """A call in which the twin stood in for the model."""
+    """Calls in which the twin stood in for the model."""
 
     role: str
     """The role."""
     reason: str
     """Why the model's answer could not be used."""
+    times: int = Field(default=1, ge=1)
+    """How many calls."""
 
 
 class TopicProgress(Contract):

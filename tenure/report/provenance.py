@@ -44,7 +44,10 @@ def _model_name(model: str) -> str:
 
 
 def _degraded(result: Result) -> Iterator[str]:
-    for (role, reason), times in Counter((call.role, call.reason) for call in result.degraded).items():
+    calls_by = Counter[tuple[str, str]]()
+    for call in result.degraded:
+        calls_by[call.role, call.reason] += call.times
+    for (role, reason), times in calls_by.items():
         calls = "one call" if times == 1 else f"{times} calls"
         yield f"A twin stood in for the model in {calls} of {escape(role.replace('_', ' '))}: {escape(reason)}"
 

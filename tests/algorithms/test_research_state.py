@@ -16,7 +16,7 @@ from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.calls import Turn
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research import Topic
-from tenure.contracts.run import Feedback, Limits
+from tenure.contracts.run import Degraded, Feedback, Limits
 from tenure.contracts.spiral import (
     Aim,
     Analysis,
@@ -358,7 +358,8 @@ def test_a_cycle_without_anything_is_summed_up_too() -> None:
 
 FOUND = st.builds(
     finding,
-    st.builds(reference, st.floats(-1, 1), st.sampled_from("abcd"), st.sampled_from([str(n) for n in range(30)])),
+    # A chunk stands in one source for good.
+    st.builds(lambda r, n: reference(r, "abcd"[n % 4], str(n)), st.floats(-1, 1), st.integers(0, 29)),
     st.sampled_from(("Making bread", "Ripening of cheese", "Gone")),
     novelty=st.floats(0, 1),
 )
@@ -507,3 +508,15 @@ def test_the_state_stays_small_whatever_is_found() -> None:
     assert (state.cycle, len(state.aims), len(state.dropped)) == (50, 12, research_state.MAX_DROPPED)
     assert len(state.numbered) == MAX_NUMBERED
     assert max(sizes) < LIMIT
+
+
+def test_degraded_calls_are_counted_by_role_and_reason() -> None:
+    """Equal ones become one; beyond what is told apart, a role's others are one, and no call is lost."""
+    often = [Degraded(role="planner", reason="no JSON"), Degraded(role="planner", reason="no JSON", times=2)]
+    rare = [Degraded(role="decider", reason=f"reason {n}") for n in range(research_state.MAX_REASONS + 4)]
+    counted = research_state.stood_in([*rare, *often])
+
+    assert counted[0] == Degraded(role="planner", reason="no JSON", times=3)
+    assert counted[-1] == Degraded(role="decider", reason="other reasons", times=5)
+    assert len(counted) == research_state.MAX_REASONS + 1
+    assert sum(call.times for call in counted) == len(rare) + 3
