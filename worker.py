@@ -93,7 +93,8 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
     return {
         TENURE_QUEUE: [ReportActivities(knowledge).assemble],
         EMBED_QUEUE: [
-            *(reading.ingest, reading.embed, reading.search, reading.analyze, reading.corpora),
+            *(reading.ingest, reading.embed, reading.search, reading.analyze),
+            *(reading.group, reading.recall, reading.corpora),
             *(tables.tables, tables.query),
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
@@ -106,6 +107,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
             roles.hypothetical_document,
             roles.planner,
             roles.query_refiner,
+            roles.stance_judge,
             roles.reranker,
             roles.topic_namer,
             roles.synthesizer,

@@ -17,6 +17,7 @@ from tenure.contracts.corpus import (
     IngestRequest,
 )
 from tenure.contracts.evidence import SearchReply, SearchRequest
+from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 
 if TYPE_CHECKING:
@@ -56,6 +57,18 @@ class KnowledgeActivities:
         """Judge what a cycle of research has found."""
         with translated(), Beat():
             return self._knowledge.analyze(request)
+
+    @activity.defn
+    def group(self, request: GroupRequest) -> GroupReply:
+        """Group what a search has found."""
+        with translated(), Beat():
+            return self._knowledge.group(request)
+
+    @activity.defn
+    def recall(self, request: RecallRequest) -> Recalled:
+        """Look up what earlier research has accepted."""
+        with translated(), Beat():
+            return self._knowledge.recall(request)
 
     @activity.defn
     def corpora(self, request: CorpusRequest) -> CorpusReply:

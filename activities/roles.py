@@ -37,6 +37,7 @@ from tenure.roles import (
     section_rewriter,
     section_writer,
     sql_writer,
+    stance_judge,
     synthesis_reflector,
     synthesizer,
     title_writer,
@@ -101,6 +102,13 @@ class RoleActivities:
             evidence = await self._evidence(call)
             given = await self._converse(planner.ROLE, call, evidence, in_flight)
         return _reply(given.output, given)
+
+    @activity.defn
+    async def stance_judge(
+        self, call: RoleCall[stance_judge.StanceJudgeInput]
+    ) -> RoleReply[stance_judge.StanceJudgeOutput]:
+        """Say which side of a position passages are on."""
+        return await self._decide(stance_judge.ROLE, call)
 
     @activity.defn
     async def query_refiner(

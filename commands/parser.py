@@ -66,6 +66,11 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     start.add_argument("--max-cycles", type=_between(1, 100), metavar="N", help="cycles of research at the most")
     start.add_argument("--subagents", type=_between(1, 8), metavar="N", help="searches of one cycle at the most")
+    start.add_argument(
+        "--strategy",
+        choices=["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory"],
+        help="how every task searches (default: by its query)",
+    )
     start.add_argument("--max-sections", type=_between(1, 12), metavar="N", help="sections of the report at the most")
     start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
     start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")

@@ -24,6 +24,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from tenure.contracts.calls import LONGEST_ANSWER
 from tenure.contracts.corpus import VectorIndex
 from tenure.contracts.rerank import Recency, Rerank
+from tenure.contracts.retrieval import Strategy
 from tenure.contracts.roles import RoleName
 from tenure.contracts.run import Complexity
 
@@ -144,6 +145,8 @@ class Settings(BaseSettings):
     """Cycles of research at the most; empty for what the question's complexity suggests."""
     subagents: int | None = Field(default=None, ge=1, le=8)
     """Searches of one cycle; empty for what the question's complexity suggests."""
+    strategy: Strategy | None = None
+    """How every task of a research searches; empty for what its query suggests."""
     min_novelty: float = Field(default=0.1, ge=0, le=1)
     """Novelty below which a passage says nothing that the run does not have."""
     max_tokens: int | None = Field(default=None, ge=1)

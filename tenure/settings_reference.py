@@ -48,7 +48,7 @@ GROUPS: Final = {
         "Limits bound the length of a report and the effort of a run. The client reads them and sends them along with "
         "the question, so a running run keeps the limits it was started with.",
         (
-            *("effort", "max_cycles", "subagents", "max_sections", "max_reflexions", "max_revisions"),
+            *("effort", "max_cycles", "subagents", "strategy", "max_sections", "max_reflexions", "max_revisions"),
             *("passages_per_section", "max_per_source", "min_relevance", "min_novelty", "parallel_sections"),
             *("rerank", "rerank_listwise"),
             *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),

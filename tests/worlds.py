@@ -30,6 +30,7 @@ from tenure.contracts.corpus import (
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge.errors import InvalidSearch
@@ -69,6 +70,12 @@ class MemoryKnowledge:
     searches: list[SearchRequest] = field(default_factory=list)
     accepted: dict[tuple[str, str], int] = field(default_factory=dict)
     """The cycle in which a run accepted a chunk."""
+    ours: tuple[ChunkId, ...] = ()
+    """Passages that the run itself is said to have accepted."""
+    remembered: tuple[PassageRef, ...] = ()
+    """Passages that earlier runs have accepted."""
+    helpful: tuple[str, ...] = ()
+    """Queries that found them."""
     turns: dict[tuple[str, str, int], tuple[bool, tuple[Message, ...]]] = field(default_factory=dict)
     """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
 
@@ -130,6 +137,16 @@ class MemoryKnowledge:
         return Analysis(
             accepted=tuple(Finding(topic=c.topic, query=c.query, passage=c.passage, novelty=1.0) for c in new.values())
         )
+
+    def group(self, request: GroupRequest) -> GroupReply:
+        """Group passages by their documents."""
+        sources = dict.fromkeys(passage.source for passage in request.passages)
+        groups = [tuple(p for p in request.passages if p.source == source) for source in sources]
+        return GroupReply(groups=tuple(groups[: request.most]))
+
+    def recall(self, request: RecallRequest) -> Recalled:
+        """Remember what the test says."""
+        return Recalled(known=self.ours, passages=self.remembered, queries=self.helpful)
 
     def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
         spoken = [self.turns.get((turn.run, role, number)) for number in range(turn.first, turn.number)]
@@ -313,6 +330,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "outliner": says(outline),
         "planner": says(FINISH),
         "query_refiner": says({"complete": True, "query": ""}),
+        "stance_judge": says({"stances": []}),
         "reranker": says({"order": []}),
         "topic_namer": says({"topics": []}),
         "synthesizer": says(synthesis("Bread rises.", "But slowly.", "So wait.")),

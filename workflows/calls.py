@@ -33,10 +33,11 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.budget import Allowance, Amounts
     from tenure.contracts.calls import LONGEST_ANSWER, RoleCall, RoleReply, Turn, role_call
     from tenure.contracts.corpus import IngestReport, IngestRequest
-    from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+    from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.rerank import Rerank
     from tenure.contracts.research import ReportDraft
     from tenure.contracts.result import Result
+    from tenure.contracts.retrieval import GroupRequest, Recalled, RecallRequest
     from tenure.contracts.run import Degraded, Limits, Usage
     from tenure.contracts.spiral import Analysis, AnalysisRequest
     from tenure.contracts.tables import FailedQuery, QueryReply, QueryRequest, TablesReply, TablesRequest
@@ -188,16 +189,8 @@ class Calls:
         one = Amounts(searches=1)
         if self._limits.max_searches is not None and await self.purse.take(one, one) is None:
             return ()
-        reply: SearchReply = await workflow.execute_activity_method(
-            KnowledgeActivities.search,
-            request if request.rerank.asked else request.model_copy(update={"rerank": self._second_stage()}),
-            task_queue=EMBED_QUEUE,
-            start_to_close_timeout=timedelta(minutes=5),
-            schedule_to_close_timeout=timedelta(hours=1),
-            heartbeat_timeout=SILENCE,
-            retry_policy=PATIENCE,
-            summary=summary[:200],
-        )
+        staged = request if request.rerank.asked else request.model_copy(update={"rerank": self._second_stage()})
+        reply = await _looked_up(KnowledgeActivities.search, staged, summary)
         self.usage = searched(self.usage, reply.embedded_share)
         return await self._listwise(request.query, evidence(reply.passages, min_relevance))
 
@@ -218,16 +211,17 @@ class Calls:
 
     async def analyze(self, request: AnalysisRequest, *, summary: str) -> Analysis:
         """Judge what a cycle of research has found."""
-        return await workflow.execute_activity_method(
-            KnowledgeActivities.analyze,
-            request,
-            task_queue=EMBED_QUEUE,
-            start_to_close_timeout=timedelta(minutes=5),
-            schedule_to_close_timeout=timedelta(hours=1),
-            heartbeat_timeout=SILENCE,
-            retry_policy=PATIENCE,
-            summary=summary[:200],
-        )
+        return await _looked_up(KnowledgeActivities.analyze, request, summary)
+
+    async def group(self, request: GroupRequest, *, summary: str) -> tuple[tuple[PassageRef, ...], ...]:
+        """Group passages by what they are about."""
+        await self._steered.ready()
+        return (await _looked_up(KnowledgeActivities.group, request, summary)).groups
+
+    async def recall(self, request: RecallRequest, *, summary: str) -> Recalled:
+        """Look up what earlier research has accepted."""
+        await self._steered.ready()
+        return await _looked_up(KnowledgeActivities.recall, request, summary)
 
     async def structured(
         self, question: str, corpora: tuple[str, ...], databases: tuple[str, ...]
@@ -317,6 +311,20 @@ async def ingest(request: IngestRequest) -> IngestReport:
         heartbeat_timeout=SILENCE,
         retry_policy=PATIENCE,
         summary=f"read corpus {request.corpus}",
+    )
+
+
+async def _looked_up(method: "Callable[[KnowledgeActivities, I], O]", request: I, summary: str) -> O:
+    """Ask the knowledge base for what it answers within minutes."""
+    return await workflow.execute_activity_method(
+        method,
+        request,
+        task_queue=EMBED_QUEUE,
+        start_to_close_timeout=timedelta(minutes=5),
+        schedule_to_close_timeout=timedelta(hours=1),
+        heartbeat_timeout=SILENCE,
+        retry_policy=PATIENCE,
+        summary=summary[:200],
     )
 
 

@@ -49,6 +49,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.synthesizer import SynthesizerInput
     from tenure.roles.topic_namer import TopicNamerInput
 
+LEAST_HOPS = 2
+"""Hops of a task that somebody wants to go from hop to hop, whatever the effort."""
 SHOWN_GAINS = 6
 """Gains of the last cycles that the decider sees."""
 
@@ -229,10 +231,9 @@ class SpiralWorkflow(Steered):
         await self.ready()
         number = len(self.state.executed) + 1
         self._ask(step.query, step.topic)
-        how = strategy(step, self.request.effort.hops)
+        request = self._task_request(step)
         child_id = f"{workflow.info().workflow_id}/{self.state.cycle}-{number}"
         try:
-            request = self._task_request(step)
             child = await self.begin(child_id, SubagentWorkflow.run, request, child_id, step.query)
             result = await child
         except ChildWorkflowError as error:
@@ -245,19 +246,19 @@ class SpiralWorkflow(Steered):
         self.calls.degraded.extend(result.degraded)
         self._found(step, result)
         if not result.candidates:
-            return step.model_copy(update={"status": "failed", "note": f"nothing was found ({how})"}), result
+            lost = {"status": "failed", "note": f"nothing was found ({request.strategy})"}
+            return step.model_copy(update=lost), result
         return step.model_copy(update={"status": "completed"}), result
 
     def _task_request(self, step: Step) -> SubagentRequest:
         hypothetical = {aim.topic.heading: aim.hypothetical for aim in self.state.aims}
-        how = strategy(step, self.request.effort.hops)
         return SubagentRequest(
             run=self.request.run,
             question=self.request.question,
             step=step,
-            strategy=how,
+            strategy=strategy(step, self.request.effort.hops, self.request.limits.strategy),
             hypothetical=hypothetical.get(step.topic, ""),
-            hops=1 if how == "direct" else self.request.effort.hops,
+            hops=max(LEAST_HOPS, self.request.effort.hops),
             corpora=self.request.corpora,
             limits=self.request.limits,
             stance=self.stance,

@@ -1,32 +1,21 @@
 """SubagentWorkflow: one task of a research cycle, searched for with one strategy (document 004, subagents).
 
-A direct task searches once. A multi-hop task lets each search name the next one, until it has what it
-was sent for, a search brings nothing new, or its hops are used up.
+How it searches is `workflows/retrieval.py`'s; here it is begun, and what came of it is told.
 """
 
 import asyncio
-from collections.abc import Sequence
 
 from temporalio import workflow
 
 from workflows.calls import Calls
 from workflows.purse import by_signal
+from workflows.retrieval import Searching, retrieve
 from workflows.section import report
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
-    from tenure.algorithms.effort import converged
-    from tenure.algorithms.plan import same
-    from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate
     from tenure.contracts.spiral import Candidate, SubagentRequest, SubagentResult
-    from tenure.roles.query_refiner import QueryRefinerInput
-
-PASSAGES = 12
-"""Passages of one search."""
-SHOWN = 8
-"""Passages that decide what to search for next."""
 
 
 @workflow.defn
@@ -35,77 +24,35 @@ class SubagentWorkflow(Steered):
 
     @workflow.init
     def __init__(self, request: SubagentRequest) -> None:
-        """Start with the task's own query."""
+        """Start with nothing found."""
         super().__init__(request.stance)
         self.request = request
         self.calls = Calls(self, request.limits, by_signal(self, request.run))
-        self.made: list[str] = []
-        self.found: dict[str, Candidate] = {}
+        self.searching = Searching(self.calls, request, lambda: self.finishing)
 
     @workflow.run
     async def run(self, request: SubagentRequest) -> SubagentResult:
-        """Search, and return every passage found with the query that found it."""
+        """Search, and return every passage found with what led to it."""
         try:
-            await self._search()
+            found = await retrieve(self.searching)
         except (Exception, asyncio.CancelledError):
             await self._tell()  # what its calls cost has to be known, and the rest of its budget is free again
             raise
         await self._tell()
         await workflow.wait_condition(workflow.all_handlers_finished)
+        topic = request.step.topic
         return SubagentResult(
             step=request.step.id,
-            candidates=tuple(self.found.values()),
-            queries=tuple(self.made[1:]),
+            candidates=tuple(Candidate.model_validate({"topic": topic, **dict(one)}) for one in found.passages),
+            queries=found.queries[1:],
+            ending=found.ending,
             usage=self.calls.usage,
             degraded=tuple(self.calls.degraded),
         )
 
-    async def _search(self) -> None:
-        query, before = self.request.step.query, tuple[str, ...]()
-        for hop in range(1, self.request.hops + 1):
-            passages = await self._look(query)
-            now = tuple(passage.chunk for passage in passages)
-            if hop == self.request.hops or not passages or converged(before, now) or self.finishing:
-                return
-            before = now
-            query = await self._refined(passages)
-            if not query:
-                return
-
-    async def _look(self, query: str) -> Sequence[PassageRef]:
-        step, limits = self.request.step, self.request.limits
-        self.made.append(query)
-        passages = await self.calls.search(
-            SearchRequest(
-                query=query,
-                corpora=self.request.corpora,
-                k=PASSAGES,
-                hypothetical=self.request.hypothetical if len(self.made) == 1 and not step.reads else "",
-                max_per_source=None if step.reads else limits.max_per_source,
-                sources=(step.reads.source,) if step.reads else (),
-            ),
-            limits.min_relevance,
-            summary=query,
-        )
-        for passage in passages:
-            self.found.setdefault(passage.chunk, Candidate(topic=step.topic, query=query, passage=passage))
-        return passages
-
-    async def _refined(self, passages: Sequence[PassageRef]) -> str:
-        """Return the next query; empty where there is none that was not made."""
-        step = self.request.step
-        refined = await self.calls.role(
-            RoleActivities.query_refiner,
-            QueryRefinerInput(question=self.request.question, task=step.query, made=tuple(self.made)),
-            passages[:SHOWN],
-            summary=f"{step.query}, after {len(self.made)}",
-        )
-        query = refined.query.strip()
-        return "" if refined.complete or any(same(query, made) for made in self.made) else query
-
     async def _tell(self) -> None:
         """Report what the task used, and that it makes no more calls."""
-        found = len(self.found)
+        found = len(self.searching.found)
         await report(
             self.request.run,
             ProgressUpdate(

@@ -156,6 +156,7 @@ def _search(
                 reads=findings[action.passage - 1] if reading else None,
                 depends_on=tuple(dict.fromkeys(name.strip()[:40] for name in action.depends_on)),
                 expected=shorten(" ".join(action.expected_output.split()), MAX_EXPECTED),
+                strategy=None if reading else action.strategy,
             )
         )
 

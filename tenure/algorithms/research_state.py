@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
-from tenure.algorithms.acceptance import BESIDE
+from tenure.algorithms.acceptance import BESIDE, linked
 from tenure.algorithms.coverage import coverage, most_covering
 from tenure.algorithms.gain import diminishing, information_gain, trend
 from tenure.algorithms.plan import MAX_HEADING, Admitted, same
@@ -36,8 +36,10 @@ PLANNER, SYNTHESIZER = "planner", "synthesizer"
 """The roles that have a conversation over the whole run."""
 MAX_REASONS = 40
 """Kinds of degraded calls that are told apart, by role and reason."""
-KEPT = 24
-"""Passages kept of a topic."""
+KEPT_IN_ALL, KEPT = 288, 48
+"""Passages kept of all topics together, and of one at the most; the fewer topics, the more of each."""
+LINKED_SHARE = 0.5
+"""Share of the passages kept of a topic that may be there because links lead to them."""
 MAX_FRESH, MAX_UNPROCESSED = 8, 48
 """Findings that wait for the planner, and for the synthesizer, at the most; the most relevant ones."""
 AT_ONCE = 12
@@ -119,7 +121,8 @@ def counted(state: SpiralState, result: SubagentResult) -> SpiralState:
 def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
     """Return the state after a cycle's findings were judged; what was at hand before the first one is no gain."""
     accepted = Counter(finding.query for finding in analysis.accepted)
-    aims = tuple(_grown(aim, analysis) for aim in state.aims)
+    most = min(KEPT, KEPT_IN_ALL // max(1, len(state.aims)))
+    aims = tuple(_grown(aim, analysis, most) for aim in state.aims)
     before = {aim.topic.heading: aim.coverage for aim in state.aims}
     gain = information_gain(
         before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
@@ -140,11 +143,22 @@ def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
     )
 
 
-def _grown(aim: Aim, analysis: Analysis) -> Aim:
+def _grown(aim: Aim, analysis: Analysis, most: int) -> Aim:
+    """Return a topic with what was accepted for it, as much as can be carried on.
+
+    Coverage counts what resembles the topic. What links lead to need not, so it has places of its own, the earlier
+    ones first: later searches lead further from the question.
+    """
     new = [finding.passage for finding in analysis.accepted if finding.topic == aim.topic.heading]
     if not new:
         return aim
-    kept = most_covering(_distinct((*aim.passages, *new)), KEPT)
+    together = _distinct((*aim.passages, *new))
+    before = {p.chunk for p in aim.passages}
+    led = sorted((p for p in together if linked(p)), key=lambda p: (p.chunk not in before, p.graph_rank or 0, p.chunk))
+    places = {p.chunk for p in led[: int(most * LINKED_SHARE)]}
+    covering = most_covering(together, len(together))
+    places.update([p.chunk for p in covering if p.chunk not in places][: most - len(places)])
+    kept = tuple(p for p in covering if p.chunk in places)
     return aim.model_copy(update={"passages": kept, "coverage": round(coverage(kept), 4)})
 
 

@@ -10,6 +10,7 @@ RoleName = Literal[
     "outliner",
     "planner",
     "query_refiner",
+    "stance_judge",
     "reranker",
     "hypothetical_document",
     "topic_namer",

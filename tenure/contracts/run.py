@@ -8,6 +8,7 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Price, Resource
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.rerank import Rerank
+from tenure.contracts.retrieval import Strategy
 
 Mode = Literal["auto", "research", "code"]
 TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
@@ -62,6 +63,8 @@ class Limits(Contract):
     """Cycles of research at the most; None for what the effort suggests."""
     subagents: int | None = Field(default=None, ge=1, le=8)
     """Searches of one cycle; None for what the effort suggests."""
+    strategy: Strategy | None = None
+    """How every task searches; None for what its query suggests."""
     min_novelty: float = Field(default=0.1, ge=0, le=1)
     """τ_n: novelty below which a passage says nothing that the run does not have (DESIGN §5)."""
     max_tokens: int | None = Field(default=None, ge=1)

@@ -9,11 +9,11 @@ from tenure.contracts.budget import Amounts
 from tenure.contracts.calls import Turn
 from tenure.contracts.evidence import PassageRef, SynthesisDraft
 from tenure.contracts.research import Topic
+from tenure.contracts.retrieval import Ending, Retrieved, Strategy
 from tenure.contracts.run import Degraded, Feedback, Limits, Stance, Usage
 
 Action = Literal["SEARCH", "READ", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"]
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
-Strategy = Literal["direct", "multi_hop"]
 Trend = Literal["Increasing", "Steady", "Stalling"]
 Quality = Literal["excellent", "good", "moderate", "shallow"]
 
@@ -51,6 +51,10 @@ class PlannedAction(Contract):
     """Ids of the SEARCH and READ actions of this plan that have to bring something first; mostly none."""
     expected_output: str
     """What it should bring; for ASK_HUMAN what you assume unless somebody answers."""
+    strategy: Strategy | None = None
+    """SEARCH: how to search, where the query does not say it by its kind: iterative for an answer in unknown words,
+    multi_hop for a chain of facts, hierarchical for a broad subject, contrastive for a position that is contested,
+    memory for what earlier reports may have found, direct for one search. Mostly null."""
 
 
 class Step(Contract):
@@ -68,6 +72,8 @@ class Step(Contract):
     """Steps that have to be completed first."""
     expected: str = ""
     """What it should bring."""
+    strategy: Strategy | None = None
+    """How to search for it, where the plan says so."""
     status: StepStatus = "pending"
     """How far it is."""
     note: str = ""
@@ -102,15 +108,11 @@ class Aim(Contract):
     """c_j, from 0 to 1."""
 
 
-class Candidate(Contract):
-    """A passage that a task has found."""
+class Candidate(Retrieved):
+    """A passage that a task has found, with what led to it."""
 
     topic: str
     """Heading of the topic it was found for."""
-    query: str
-    """The query that found it."""
-    passage: PassageRef
-    """The passage."""
 
 
 class Finding(Contract):
@@ -214,6 +216,8 @@ class SubagentResult(Contract):
     """What it found, each passage once."""
     queries: tuple[str, ...] = ()
     """Queries it made beside its own."""
+    ending: Ending = "complete"
+    """Why it made no further one."""
     usage: Usage = Usage()
     """What it used."""
     degraded: tuple[Degraded, ...] = ()

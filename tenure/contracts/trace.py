@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from tenure.contracts.base import Contract
 from tenure.contracts.research import Critique
+from tenure.contracts.retrieval import Strategy
 from tenure.contracts.run import Complexity, Handled, SectionPhase, TaskMode
-from tenure.contracts.spiral import Effort, Finding, PlannedAction, Reflection, Strategy
+from tenure.contracts.spiral import Effort, Finding, PlannedAction, Reflection
 
 Ending = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
 """How a workflow stands for the server."""

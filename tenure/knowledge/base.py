@@ -19,15 +19,18 @@ from tenure.contracts.corpus import (
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge import catalogue, conversations, findings
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.embedding import Embedding
+from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.meter import Meter
+from tenure.knowledge.recall import NEAR, recall
 from tenure.knowledge.reranking import SecondStage
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
@@ -163,6 +166,22 @@ class KnowledgeBase:
             UnknownCorpus: a corpus was never ingested.
         """
         return findings.analyze(self._store, self._chunks, self.encode, request)
+
+    def group(self, request: GroupRequest) -> GroupReply:
+        """Group passages by what they are about."""
+        return group(self._store, self._chunks, request)
+
+    def recall(self, request: RecallRequest) -> Recalled:
+        """Return what earlier research has accepted near a query.
+
+        Raises:
+            InvalidSearch: nothing to look for, or nowhere to look.
+            UnknownCorpus: a corpus was never ingested.
+            EmbeddingModelMismatch: a corpus's vectors come from another model.
+        """
+        nearest = SearchRequest(query=request.query, corpora=request.corpora, k=NEAR, strategy="hybrid")
+        near = search(self._store, self._model, self._chunks, self.encode, self._second, nearest).passages
+        return recall(self._store, near, request)
 
     def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
         """Return what a role and its model have said before a turn of their conversation."""

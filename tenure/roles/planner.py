@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
-from tenure.algorithms.names import new_names
+from tenure.algorithms.names import bridges
 from tenure.algorithms.plan import same
 from tenure.algorithms.question import heading, shorten
 from tenure.algorithms.text import stems
@@ -171,14 +171,15 @@ def _wanted(
     input: PlannerInput, weak: Sequence[Standing], added: LatentTopic | None, evidence: Evidence
 ) -> Iterator[tuple[str, str]]:
     """Yield queries with the topics they serve, most important first."""
+    asked = [executed.query for executed in input.executed]
     for said in input.feedback:
         yield said, ""
     if added:
         yield added.question, added.heading
     for standing in weak:
         yield standing.question, standing.heading
-    for name in new_names(input.question, evidence.passages)[: input.max_searches]:
-        yield f"{name}: {input.question}", _nearest(input.question, weak or input.outline)
+    for bridge in bridges(input.question, evidence.passages, asked)[: input.max_searches]:
+        yield shorten(bridge.query, 1000), _nearest(input.question, weak or input.outline)
     for standing in weak:
         yield f"{heading(input.question)}: {standing.heading}", standing.heading
     for factor in input.key_factors:

@@ -3,8 +3,9 @@
 import pytest
 
 from tenure.algorithms.effort import EFFORTS, converged, effort, strategy
+from tenure.contracts.retrieval import Strategy
 from tenure.contracts.run import Complexity, Limits
-from tenure.contracts.spiral import Effort, Step, Strategy
+from tenure.contracts.spiral import Effort, Step
 from tests.passages import reference
 
 
@@ -34,12 +35,20 @@ def test_more_complex_questions_get_more() -> None:
         ("What is sourdough?", 3, "direct"),
         ("How do I bake bread?", 3, "direct"),
         ("Why does dough rise?", 1, "direct"),
-        ("Why does dough rise?", 3, "multi_hop"),
+        ("Why does dough rise?", 3, "iterative"),
+        ("Which town led to the fame of sourdough, due to its bakers?", 3, "multi_hop"),
+        ("Explain why dough rises", 3, "iterative"),
+        ("How do I bake a bread of rye that stays fresh for a week or longer?", 3, "iterative"),
+        ("Which objections to sourdough are there?", 3, "contrastive"),
+        ("Should I knead dough?", 3, "contrastive"),
+        ("Give an overview of breads", 3, "hierarchical"),
+        ("What is the difference between rye and wheat?", 3, "hierarchical"),
+        ("Which objections to sourdough are there?", 1, "direct"),
         ("What is the town in which the founder of the oldest bakery of Vienna was born?", 3, "multi_hop"),
     ],
 )
-def test_plain_questions_are_searched_for_once(query: str, hops: int, expected: Strategy) -> None:
-    """A short question for a fact or a procedure needs one search, and so does every one without hops."""
+def test_a_query_suggests_how_to_search(query: str, hops: int, expected: Strategy) -> None:
+    """Plain questions are searched for once; contested, broad and long ones each in a way of their own."""
     assert strategy(Step(id="s1", query=query, topic="Bread"), hops) == expected
 
 
@@ -47,7 +56,15 @@ def test_reading_on_in_a_source_is_one_search() -> None:
     """What a passage's source says further needs no bridge."""
     step = Step(id="s1", query="Why does dough rise in the cold?", topic="Bread", reads=reference(0.5))
 
-    assert strategy(step, 3) == "direct"
+    assert strategy(step, 3) == strategy(step, 3, "iterative") == "direct"
+
+
+def test_a_person_comes_before_the_plan_and_the_plan_before_the_query() -> None:
+    """A strategy that is named holds whatever the query suggests and the effort gives."""
+    planned = Step(id="s1", query="What is sourdough?", topic="Bread", strategy="hierarchical")
+
+    assert strategy(planned, 1) == "hierarchical"
+    assert strategy(planned, 3, "memory") == "memory"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tenure.roles import (
     section_rewriter,
     section_writer,
     sql_writer,
+    stance_judge,
     synthesis_reflector,
     synthesizer,
     title_writer,
@@ -199,6 +200,7 @@ CASES: dict[str, Case] = {
                 question=QUESTION, task="How does blue cheese ripen?", made=("How does blue cheese ripen?",)
             ),
         ),
+        Case(stance_judge.ROLE, stance_judge.StanceJudgeInput(position="Is rye bread better than wheat bread?")),
         Case(reranker.ROLE, reranker.RerankerInput(query="How does blue cheese ripen?")),
         Case(
             topic_namer.ROLE,
