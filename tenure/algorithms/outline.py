@@ -7,15 +7,17 @@ cut out of a sentence.
 
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tenure.algorithms.excerpts import BACK_MATTER
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage
-from tenure.algorithms.text import stems, telling, ubiquitous, words
+from tenure.algorithms.text import STOP_WORDS, stems, telling, ubiquitous, words
 
 GENERIC = frozenset(
     """abstract introduction intro motivation rationale specification overview background summary conclusion conclusions
@@ -24,7 +26,8 @@ GENERIC = frozenset(
     general miscellaneous misc todo index readme what why how limits limitations results methods method about preface
     features requirements installation proposal description purpose definition alternatives considerations questions
     issues open-issues links resources further-reading related-work license authors news updates basics contact
-    prerequisites semantics syntax""".split()
+    prerequisites semantics syntax problem problems solution solutions resolved unresolved
+    developers users changes""".split()
 )
 """Headings that name a part of a document instead of a subject."""
 
@@ -47,6 +50,10 @@ AMONG_BEST = 0.6
 """Share of the best relevance that a passage needs for its heading to be a topic."""
 TELLING, LEAST_NEAR = 0.75, 0.1
 """Share of the best relevance from which its passage's heading is a topic, with as little likeness as this."""
+MOST = 0.4
+"""Share of the relevant passages from which a document is divided by its headings instead of named by its title."""
+NEAR_BEST = 0.75
+"""Share of the best facet's score that another must have."""
 TOO_CLOSE = 0.75
 """Cosine between two headings from which they are one topic."""
 
@@ -70,66 +77,105 @@ def facets(
 ) -> list[Facet]:
     """Return at most `k` facets of a question, best first, none too close to another or to `besides`.
 
-    Where there are topics already, a heading has to be about the question by its own words.
+    Where there are topics already, a heading has to be about the question by its own words. The title of a
+    document is a facet like its headings; of the two the better one stands for the other.
     """
-    groups: dict[str, list[Passage]] = {}
     best = max((passage.relevance for passage in passages), default=0.0)
-    for passage in passages:
-        name = subject(passage)
-        if name and passage.relevance >= AMONG_BEST * best:
-            groups.setdefault(name.casefold(), []).append(passage)
-    groups = _without_titles(groups)
-    names = [subject(group[0]) for group in groups.values()]
-    if not names or k < 1:
+    groups = _groups([passage for passage in passages if passage.relevance >= AMONG_BEST * best])
+    if not groups or k < 1:
         return []
     common = ubiquitous([passage.text for passage in passages])
+    names = [group.name for group in groups]
     vectors = encode([telling(text, common) for text in (question, *names, *besides)])
     headings = vectors[1 : 1 + len(names)]
+    wanted, most = set(stems(question)) - common, math.inf if besides else best
     found = [
-        _facet(name, group, float(near), set(stems(question)) - common, math.inf if besides else best)
-        for name, group, near in zip(names, groups.values(), headings @ vectors[0], strict=True)
+        _facet(group, float(near), wanted, most) for group, near in zip(groups, headings @ vectors[0], strict=True)
     ]
     scores = np.asarray([facet.score for facet in found], dtype=np.float32)
     if besides:
         scores[(headings @ vectors[1 + len(names) :].T).max(axis=1) >= TOO_CLOSE] = -1.0
-    chosen = mmr(scores, headings, k, floor=0.0, too_close=TOO_CLOSE)
+    scores[_stood_for(groups, scores)] = -1.0
+    chosen = mmr(scores, headings, k, floor=max(0.0, NEAR_BEST * float(scores.max())), too_close=TOO_CLOSE)
     return [found[index] for index in chosen]
 
 
-def _without_titles(groups: dict[str, list[Passage]]) -> dict[str, list[Passage]]:
-    """Leave out a document's title where headings within the document are topics: it would hold all of them."""
-    inner = {p.source for name, group in groups.items() for p in group if name != p.title.casefold()}
-    return {
-        name: group
-        for name, group in groups.items()
-        if any(name != p.title.casefold() or p.source not in inner for p in group)
-    }
+@dataclass(frozen=True)
+class _Group:
+    """Passages under one name."""
+
+    name: str
+    passages: tuple[Passage, ...]
+    title: bool
+    """Whether the name is the title of their document."""
 
 
-def _facet(name: str, group: Sequence[Passage], nearness: float, wanted: set[str], most: float) -> Facet:
+def _groups(passages: Sequence[Passage]) -> list[_Group]:
+    held = Counter(passage.source for passage in passages)
+    under: dict[str, list[Passage]] = {}
+    within: dict[str, list[Passage]] = {}
+    for passage in passages:
+        if name := subject(passage):
+            under.setdefault(name.casefold(), []).append(passage)
+        if (title := _titled(passage)) and 1 < held[passage.source] < MOST * len(passages):
+            within.setdefault(title.casefold(), []).append(passage)
+    headings = [
+        _Group(subject(group[0]), tuple(group), False)
+        for name, group in under.items()
+        if name not in within and not _is_title(name, group, under)
+    ]
+    return [*headings, *(_Group(_titled(group[0]), tuple(group), True) for group in within.values())]
+
+
+def _is_title(name: str, group: Sequence[Passage], under: Mapping[str, Sequence[Passage]]) -> bool:
+    """Tell whether a name is the title of a document whose headings are topics: it would hold all of them."""
+    sources = {passage.source for passage in group if name == _named(passage.title).casefold()}
+    return any(passage.source in sources for other, others in under.items() if other != name for passage in others)
+
+
+def _stood_for(groups: Sequence[_Group], scores: NDArray[np.float32]) -> list[int]:
+    """Return the groups for which a better one stands: a title for headings of its document, or one of them for it."""
+    sources = [{passage.source for passage in group.passages} for group in groups]
+    return [
+        n
+        for n, group in enumerate(groups)
+        if any(
+            other.title != group.title and (scores[m], -m) > (scores[n], -n) and sources[n] & sources[m]
+            for m, other in enumerate(groups)
+        )
+    ]
+
+
+def _facet(group: _Group, nearness: float, wanted: set[str], most: float) -> Facet:
     """Weigh a heading; one that says nothing of the question, above nothing that answers it well, is noise."""
-    shared = len(wanted.intersection(stems(name))) / max(1, len(wanted))
-    best = max(passage.relevance for passage in group) / max(most, 1e-6)
-    score = 0.35 * nearness + 0.35 * best + 0.08 * math.log1p(len(group)) + 0.15 * shared
+    shared = len(wanted.intersection(stems(group.name))) / max(1, len(wanted))
+    best = max(passage.relevance for passage in group.passages) / max(most, 1e-6)
+    score = 0.35 * nearness + 0.35 * best + 0.08 * math.log1p(len(group.passages)) + 0.15 * shared
     says = shared or nearness >= NEAR_ENOUGH or (best >= TELLING and nearness >= LEAST_NEAR)
-    return Facet(name, group[0].title, len(group), score if says else -1.0)
+    return Facet(group.name, group.passages[0].title, len(group.passages), score if says else -1.0)
 
 
 def subject(passage: Passage) -> str:
     """Return what a passage is about by its headings: the innermost that names a subject, else the title."""
     if passage.heading_path and passage.heading_path[-1].casefold().strip(" .:") in BACK_MATTER:
         return ""
-    for name in (*reversed(passage.heading_path), passage.title):
-        bare = _NUMBERING.sub("", " ".join(name.split())).strip(" .:#*_`–—-")
-        if not is_generic(bare) and 1 <= len(bare.split()) <= 10 and len(bare) <= 80:
-            return bare
-    return ""
+    return next((name for name in map(_named, (*reversed(passage.heading_path), passage.title)) if name), "")
+
+
+def _titled(passage: Passage) -> str:
+    return _named(passage.title) if subject(passage) else ""
+
+
+def _named(heading: str) -> str:
+    """Return a heading without numbering and marks; empty where it names no subject."""
+    bare = _NUMBERING.sub("", " ".join(heading.split())).strip(" .:#*_`–—-")
+    return bare if not is_generic(bare) and 1 <= len(bare.split()) <= 10 and len(bare) <= 80 else ""
 
 
 def is_generic(name: str) -> bool:
     """Tell whether a heading names a part of a document, such as "Introduction", or nothing at all."""
     found = words(name)
-    content = [word for word in found if word not in GENERIC]
+    content = [word for word in found if word not in GENERIC and word not in STOP_WORDS]
     code = bool(_CODE.search(name))
     return (
         code

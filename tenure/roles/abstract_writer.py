@@ -4,7 +4,7 @@ import re
 from itertools import takewhile
 
 from tenure.algorithms.excerpts import points_back
-from tenure.algorithms.text import words
+from tenure.algorithms.text import telling, ubiquitous, words
 from tenure.contracts.research import SectionDraft
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, mark_passages, tagged
 from tenure.roles.writing import CITING_RULE, WrittenBlock, WrittenSentence, WrittenText, joined, marked, numbers
@@ -33,13 +33,23 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
 
 
 def offline(input: AbstractWriterInput, evidence: Evidence) -> WrittenText:
-    """Lead with what the sections lead with; the report keeps each of these sentences in one place, here."""
+    """Lead with what the sections lead with, as far as it is about the question; it then stands here alone."""
     sentences: list[WrittenSentence] = []
-    for section in input.sections:
-        found = _lead(section, evidence)
+    leads = [lead for lead in (_lead(section, evidence) for section in input.sections) if lead]
+    for found in _telling(input.question, leads, evidence):
         if sum(len(words(s.text)) for s in (*sentences, *found)) <= MAX_WORDS:
             sentences.extend(found)
     return WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=tuple(sentences)),) if sentences else ())
+
+
+def _telling(question: str, leads: list[list[WrittenSentence]], evidence: Evidence) -> list[list[WrittenSentence]]:
+    """Return the leads that are not much further from the question than the nearest one, in their order."""
+    if not leads:
+        return []
+    asked = telling(question, ubiquitous([passage.text for passage in evidence.passages]))
+    vectors = evidence.vectors([asked, *(" ".join(sentence.text for sentence in lead) for lead in leads)])
+    near = vectors[1:] @ vectors[0]
+    return [lead for lead, likeness in zip(leads, near, strict=True) if likeness >= NEAR_BEST * near.max()]
 
 
 _POINTS = re.compile(r"^(?:\S+\s+){0,8}(?:it|they|them|this|these|those|its|their)\b", re.IGNORECASE)
@@ -59,6 +69,8 @@ def _lead(section: SectionDraft, evidence: Evidence) -> list[WrittenSentence]:
     ]
 
 
+NEAR_BEST = 0.6
+"""Share of the nearest lead's likeness to the question that another needs."""
 MAX_WORDS = 130
 """Words of the twin's abstract at the most."""
 LEAST_LEFT = 4

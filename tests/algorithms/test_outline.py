@@ -100,3 +100,25 @@ def test_evidence_without_headings_has_no_facets() -> None:
     assert facets("bread?", [], encode, 3) == nothing
     assert facets("bread?", [passage("x", title="Notes")], encode, 3) == nothing
     assert facets("bread?", EVIDENCE, encode, 0) == nothing
+
+
+def test_a_document_that_is_one_of_several_is_a_facet_by_its_title() -> None:
+    """Its headings are parts of the topic, unless a heading says more of the question than the title does."""
+    others = [passage("x", source, 0, headings=(f"Wine {source}",), relevance=0.8) for source in "bcde"]
+    within = [passage("x", "a", n, headings=(f"Step {n}",), title="Baking bread", relevance=0.8) for n in (1, 2)]
+
+    assert [f.heading for f in facets("How is bread baked?", [*within, *others], encode, 5)] == ["Baking bread"]
+    named = [passage("x", "a", n, headings=("Baked bread",), title="Baking", relevance=0.8) for n in (1, 2)]
+    assert [f.heading for f in facets("How is bread baked?", [*named, *others], encode, 5)] == ["Baked bread"]
+
+
+def test_a_document_that_holds_most_is_divided_by_its_headings() -> None:
+    """Its title would hold everything there is to say."""
+    within = [
+        passage("x", "a", 0, headings=("Bread",), title="Bread", relevance=0.8),
+        passage("x", "a", 1, headings=("Bread", "Bread ovens"), title="Bread", relevance=0.8),
+        passage("x", "a", 2, headings=("Bread", "Baking bread"), title="Bread", relevance=0.8),
+    ]
+    found = facets("What is bread?", within, encode, 5)
+
+    assert {facet.heading for facet in found} == {"Bread ovens", "Baking bread"}

@@ -60,3 +60,13 @@ def test_an_abstract_keeps_to_its_length() -> None:
     text = abstract(*long)
 
     assert 0 < sum(len(words(sentence)) for sentence in said(text)) <= MAX_WORDS
+
+
+def test_what_is_far_from_the_question_does_not_open_the_report() -> None:
+    """A section that leads away from the question keeps its opening; the abstract starts with the nearest."""
+    text = abstract(
+        section("Wheels", claim("Wheels roll on."), *REST),
+        section("Bread", claim("Bread is made of flour."), *REST),
+    )
+
+    assert said(text) == ["Bread is made of flour."]
