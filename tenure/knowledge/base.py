@@ -23,6 +23,7 @@ from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, Recal
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge import catalogue, conversations, findings
+from tenure.knowledge.background import BackgroundModel
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.embedding import Embedding
@@ -113,12 +114,16 @@ class KnowledgeBase:
     ) -> EmbedReport:
         """Make the vectors that a corpus lacks; what an interruption leaves, the next call makes.
 
+        It gives way to whatever else this process does.
+
         Raises:
             UnknownCorpus: the corpus was never ingested.
             EmbeddingModelMismatch: its vectors come from another model.
             EmbeddingCancelled: `cancelled` said so.
         """
-        return Embedding(self._store, self._model, self._cache, request.corpus, report, cancelled).run()
+        model = BackgroundModel(self._model)
+        cache = EmbeddingCache(self._store, model, self._meter)
+        return Embedding(self._store, model, cache, request.corpus, report, cancelled).run()
 
     def search(self, request: SearchRequest) -> SearchReply:
         """Find passages, best first.

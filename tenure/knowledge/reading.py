@@ -124,8 +124,8 @@ def _content_hash(path: Path) -> str:
 def cut(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
     """Return a document's chunks."""
     read = []
-    count = lru_cache(maxsize=1000)(recipe.count_tokens)  # headings stand over many chunks
-    for span in chunk(document.text, document.kind, recipe.chunk_tokens, recipe.count_tokens):
+    count = lru_cache(maxsize=1000)(recipe.count_tokens)  # headings stand over many chunks, and gaps are alike
+    for span in chunk(document.text, document.kind, recipe.chunk_tokens, count):
         text = document.text[span.start : span.end]
         path = tuple(span.heading_path)
         search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
