@@ -83,25 +83,29 @@ def kitchen(folder: Path) -> Path:
     return documents
 
 
-async def started(client: Client, folder: Path, rounds: int = 1) -> WorkflowHandle[Any, Result]:
-    """Start a run over two documents; each of its two sections is reviewed and rewritten so many times."""
+async def started(client: Client, folder: Path) -> WorkflowHandle[Any, Result]:
+    """Start a run over two documents; each of its sections is reviewed once."""
     return await client.start_workflow(
         AgentWorkflow.run,
         RunRequest(
             question="How are bread and cheese made?",
             ingest=(IngestRequest(corpus="food", paths=(str(kitchen(folder)),)),),
             corpora=("food",),
-            limits=Limits(min_relevance=0.0, max_reflexions=rounds, max_revisions=1, parallel_sections=1),
+            limits=Limits(min_relevance=0.0, max_reflexions=1, max_revisions=1, parallel_sections=1),
         ),
         id=f"drill-{uuid.uuid4().hex[:8]}",
         task_queue=TENURE_QUEUE,
     )
 
 
+def outline(*names: str) -> dict[str, Any]:
+    """Return an outliner's answer with a topic of each name."""
+    return {"topics": [{"heading": name, "question": f"How is {name} made?"} for name in names]}
+
+
 def around(model: ModelServer, client: Client, folder: Path, **settings: str) -> dict[str, str]:
     """Return the environment of a worker on the test's servers and a home of its own."""
-    topics = [{"heading": name, "question": f"How is {name} made?"} for name in ("Bread", "Cheese")]
-    model.on("outliner", {"topics": topics})
+    model.on("outliner", outline("Bread", "Cheese"))
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "OPENAI_"))},
         **model.environment,
@@ -175,7 +179,8 @@ async def killed_at_random(
     """
     chance = random.Random(seed)
     environment = around(model, client, folder, **settings)
-    handle = await started(client, folder, rounds=3)  # as many calls as the kills need
+    model.on("outliner", outline("Bread", "Cheese", "Dough", "Milk", "Rennet", "Salt"))  # calls enough for the kills
+    handle = await started(client, folder)
     interrupted: Counter[str] = Counter()
     for _ in range(kills):
         async with worker_process(environment, folder / "worker.log") as process:
