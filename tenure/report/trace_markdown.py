@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from tenure.contracts.retrieval import Strategy
 from tenure.contracts.spiral import PlannedAction, Reflection
 from tenure.contracts.trace import (
     Trace,
@@ -13,6 +14,16 @@ from tenure.contracts.trace import (
     TracedTask,
 )
 from tenure.report.prose import escape
+
+HOW: Mapping[Strategy, str] = {
+    "direct": "",
+    "iterative": "in several wordings",
+    "multi_hop": "from hop to hop",
+    "hierarchical": "broadly, then by groups",
+    "contrastive": "for and against",
+    "memory": "led by earlier findings",
+}
+"""What is said of how a task searched."""
 
 
 def as_markdown(trace: Trace) -> str:
@@ -97,7 +108,7 @@ def _action(action: PlannedAction) -> str:
 
 def _task(task: TracedTask) -> Iterator[str]:
     first, *more = task.queries
-    how = "reading on in one source" if task.reading else "several searches" if task.strategy == "multi_hop" else ""
+    how = "reading on in one source" if task.reading else HOW[task.strategy]
     aside = f" ({how})" if how else ""
     state = {"in_progress": "under way", "failed": f"failed, {escape(task.note)}"}.get(task.status, _figures(first))
     yield f"- “{escape(first.query)}” for “{escape(task.topic)}”{aside}: {state}"

@@ -166,6 +166,24 @@ def test_the_most_relevant_findings_wait_for_planner_and_synthesizer() -> None:
     assert len(after.aims[0].passages) == research_state.KEPT
 
 
+def test_what_links_lead_to_keeps_half_of_the_places() -> None:
+    """However little it resembles the topic, an earlier search's before a later one's; the fewer topics, the more."""
+    many = [finding(reference(0.5 + n / 1000, chunk=f"c{n:02}")) for n in range(60)]
+    linked = [
+        finding(reference(0.01, chunk=f"l{n:02}").model_copy(update={"graph_rank": 1 + n % 8})) for n in range(60)
+    ]
+    state = research_state.learned(BEGUN, Analysis(accepted=(linked[7],)))
+    state = research_state.learned(state, Analysis(accepted=(*many, *linked)))
+    kept = chunks(state.aims[0].passages)
+    eleven = BEGUN.model_copy(update={"aims": (*BEGUN.aims, *BEGUN.aims[1:] * 10)})
+
+    assert len(kept) == research_state.KEPT
+    assert sum(chunk.startswith("l") for chunk in kept) == research_state.KEPT // 2
+    assert "l07" in kept and "l15" not in kept
+    most = research_state.KEPT_IN_ALL // len(eleven.aims)
+    assert len(research_state.learned(eleven, Analysis(accepted=tuple(many))).aims[0].passages) == most
+
+
 def test_of_too_many_queries_the_oldest_are_forgotten_between_cycles() -> None:
     """Within a cycle every query stays, since tasks are numbered by them."""
     state = BEGUN.model_copy(update={"cycle": 9})

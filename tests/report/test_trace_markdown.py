@@ -129,7 +129,7 @@ def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
 def test_tasks_say_what_became_of_what_they_found() -> None:
     """Accepted and rejected passages are counted with the reason; what is not judged or failed is said to be so."""
     assert (
-        "- “why” for “Causes” (several searches): 5 found, 1 accepted, 2 irrelevant, 1 known already, 1 found twice\n"
+        "- “why” for “Causes” (from hop to hop): 5 found, 1 accepted, 2 irrelevant, 1 known already, 1 found twice\n"
         in TEXT
     )
     assert "  - then “who”: 2 found, not judged\n" in TEXT
