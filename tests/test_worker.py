@@ -27,7 +27,7 @@ def test_every_queue_serves_its_activities() -> None:
     assert served() == {
         TENURE_QUEUE: {"assemble"},
         EMBED_QUEUE: {
-            *("ingest", "search", "analyze", "embed", "corpora", "tables", "query"),
+            *("ingest", "search", "group", "recall", "analyze", "embed", "corpora", "tables", "query"),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
         },
         MODEL_QUEUE: set(CASES),
