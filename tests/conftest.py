@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import inspect
+import os
 import shutil
 import sys
 import uuid
@@ -90,10 +91,13 @@ async def server() -> AsyncIterator[WorkflowEnvironment]:
         yield environment
 
 
-@pytest.fixture
-def cached_workflows() -> int:
-    """Return how many workflows a worker keeps in memory."""
-    return 1000
+SLOW = os.environ.get("TENURE_SLOW_TESTS") == "1"
+
+
+@pytest.fixture(params=[1000, 0] if SLOW else [1000], ids=["cached", "replayed"] if SLOW else ["cached"])
+def cached_workflows(request: pytest.FixtureRequest) -> int:
+    """Return how many workflows a worker keeps in memory; the slow form replays every test's workflows, too."""
+    return int(request.param)
 
 
 replayed_too = pytest.mark.parametrize("cached_workflows", [1000, 0], ids=["cached", "replayed"])

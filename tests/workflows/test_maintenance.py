@@ -40,6 +40,12 @@ async def test_the_steps_follow_each_other(serving: Serving) -> None:
     assert "cannot be read" in str(page)
 
 
+@pytest.fixture
+def cached_workflows() -> int:
+    """Keep workflows in the cache: the query after the end then finds its workflow."""
+    return 1000
+
+
 def settings(tmp_path: Path, hours: float) -> Settings:
     return Settings(home=tmp_path, maintenance_hours=hours)
 
