@@ -21,7 +21,7 @@ from workflows.steering import Steered, send
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
-    from tenure.algorithms.budget import SCARCE, Account, in_words, named, shares
+    from tenure.algorithms.budget import SCARCE, Account, ceilings, in_words, named, shares
     from tenure.algorithms.ledger import merged
     from tenure.algorithms.query_type import settled
     from tenure.algorithms.status_page import status_page
@@ -314,6 +314,7 @@ class AgentWorkflow(Steered):
         return draft.model_copy(
             update={
                 "usage": usage,
+                "limits": ceilings(self.request.limits),
                 "degraded": (*self.calls.degraded, *draft.degraded),
                 "skipped": tuple(self.skipped),
                 "notes": (*self.notes, *_embedded(usage.embedded_share), *draft.notes),

@@ -380,6 +380,7 @@ class ResearchWorkflow(Steered):
             sections=manuscript.beside(abstract, sections),
             synthesis=manuscript.apart(self.gathered.synthesis, abstract, sections),
             information_gain=self.gathered.gains,
+            coverage_by_cycle={aim.topic.heading: aim.course for aim in self.gathered.aims if aim.course},
             further_considerations=self.considerations,
             critiques=tuple(self.critiques),
             decisions=(*self.gathered.decisions, self._why_ended()),

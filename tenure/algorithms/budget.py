@@ -197,6 +197,12 @@ def shares(limits: Limits, amounts: Amounts, seconds: float) -> dict[Resource, f
     return drawn if limits.max_seconds is None else drawn | {"time": seconds / limits.max_seconds}
 
 
+def ceilings(limits: Limits) -> dict[Resource, float]:
+    """Return what is limited, with the limit."""
+    drawn: dict[Resource, float] = {_NAMES[name]: limit for name, limit in _limited(limits)}
+    return drawn if limits.max_seconds is None else drawn | {"time": limits.max_seconds}
+
+
 def in_words(limits: Limits, usage: Usage) -> tuple[str, ...]:
     """Say how much of each limit is used."""
     amounts = used(usage)

@@ -122,7 +122,7 @@ def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
     """Return the state after a cycle's findings were judged; what was at hand before the first one is no gain."""
     accepted = Counter(finding.query for finding in analysis.accepted)
     most = min(KEPT, KEPT_IN_ALL // max(1, len(state.aims)))
-    aims = tuple(_grown(aim, analysis, most) for aim in state.aims)
+    aims = tuple(_recorded(_grown(aim, analysis, most), state.cycle) for aim in state.aims)
     before = {aim.topic.heading: aim.coverage for aim in state.aims}
     gain = information_gain(
         before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
@@ -160,6 +160,13 @@ def _grown(aim: Aim, analysis: Analysis, most: int) -> Aim:
     places.update([p.chunk for p in covering if p.chunk not in places][: most - len(places)])
     kept = tuple(p for p in covering if p.chunk in places)
     return aim.model_copy(update={"passages": kept, "coverage": round(coverage(kept), 4)})
+
+
+def _recorded(aim: Aim, cycle: int) -> Aim:
+    """Return a topic with its coverage written down as that of a cycle; 0 is what was at hand before the first."""
+    before = aim.course[:cycle]
+    missing = (before[-1] if before else 0.0,) * (cycle - len(before))
+    return aim.model_copy(update={"course": (*before, *missing, aim.coverage)})
 
 
 def _best(passages: Iterable[PassageRef], most: int) -> tuple[PassageRef, ...]:

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
+from tenure.contracts.budget import Resource
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.result import CritiqueRecord, ResultStatus
@@ -169,6 +170,8 @@ class ReportDraft(Contract):
     """Situation, Complication, Resolution."""
     information_gain: tuple[float, ...] = ()
     """Information gain of every cycle of research."""
+    coverage_by_cycle: dict[str, tuple[float, ...]] = {}
+    """Coverage of each topic before the first cycle and after every one."""
     further_considerations: tuple[str, ...] = ()
     """Thoughts beyond the sources."""
     critiques: tuple[CritiqueRecord, ...] = ()
@@ -179,6 +182,8 @@ class ReportDraft(Contract):
     """What people said and what was done."""
     usage: Usage = Usage()
     """What was used."""
+    limits: dict[Resource, float] = {}
+    """What might have been used, where it was limited."""
     degraded: tuple[Degraded, ...] = ()
     """Calls answered by a twin."""
     skipped: tuple[SkippedFile, ...] = ()

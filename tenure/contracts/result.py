@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
+from tenure.contracts.budget import Resource
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import ClaimStatus
 from tenure.contracts.run import Degraded, Handled, TaskMode, Usage
@@ -42,6 +43,10 @@ class ResultCitation(Contract):
     """One past the last character."""
     quote: str
     """The words between them."""
+    before: str = ""
+    """Some words of the source that come before it."""
+    after: str = ""
+    """Some that come after it."""
 
 
 class ResultClaim(Contract):
@@ -55,6 +60,8 @@ class ResultClaim(Contract):
     """How sure that is; null where nothing measured it."""
     citations: tuple[ResultCitation, ...] = ()
     """The quotes."""
+    begins: Literal["paragraph", "bullet"] | None = None
+    """What starts with it; null where it goes on in the paragraph before."""
 
 
 class ResultSection(Contract):
@@ -90,6 +97,8 @@ class Synthesis(Contract):
     """What follows."""
     claims: tuple[ResultClaim, ...] = ()
     """The sentences of all three, in order."""
+    sentences: tuple[int, int, int] = (0, 0, 0)
+    """How many of them belong to each."""
 
 
 class Evaluation(Contract):
@@ -145,6 +154,8 @@ class Result(Contract):
     """Coverage per topic."""
     information_gain: tuple[float, ...] = ()
     """Information gain per cycle; empty for a run of one pass."""
+    coverage_by_cycle: dict[str, tuple[float, ...]] = {}
+    """Coverage of each topic before the first cycle of research and after every one."""
     critiques: tuple[CritiqueRecord, ...] = ()
     """Critiques of the report and what became of them."""
     decisions: tuple[str, ...] = ()
@@ -155,6 +166,8 @@ class Result(Contract):
     """Self-evaluation; null where the run made none."""
     usage: Usage
     """What was used."""
+    limits: dict[Resource, float] = {}
+    """What might have been used, where it was limited: tokens, dollars, calls, searches, seconds."""
     degraded: tuple[Degraded, ...] = ()
     """Calls in which a twin stood in for the model."""
     skipped: tuple[SkippedFile, ...] = ()

@@ -106,6 +106,8 @@ class Aim(Contract):
     """Accepted passages that count most for its coverage."""
     coverage: float = 0.0
     """c_j, from 0 to 1."""
+    course: tuple[float, ...] = ()
+    """c_j before the first cycle and after each that is over; 0 for those before the topic was there."""
 
 
 class Candidate(Retrieved):

@@ -14,6 +14,12 @@ from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultSt
 from tenure.report.citations import Bibliography, SourceRecord
 from tenure.report.prose import escape, flatten
 
+MOST_CONTEXT = 200
+"""Characters that a citation keeps of its source on either side of the quote."""
+
+CONTEXT_IN_ALL = 60_000
+"""Characters that all citations of a report keep together, so that a long report still travels in one payload."""
+
 UNSOURCED = "[unsourced]"
 """The mark of a sentence that cites nothing, so that it cannot pass for a cited one."""
 
@@ -30,7 +36,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         text is left out with a note, and a finished run in which no citation is left counts as one
         that found no evidence.
     """
-    bibliography = Bibliography(sources)
+    bibliography = Bibliography(sources, _context(draft))
     abstract_claims = bibliography.number(draft.abstract, "Abstract")
     sections = tuple(_section(section, bibliography) for section in draft.sections if section.draft.claims)
     synthesis = _synthesis(draft.synthesis, bibliography)
@@ -46,6 +52,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         sections=sections,
         synthesis=synthesis,
         information_gain=draft.information_gain,
+        coverage_by_cycle=draft.coverage_by_cycle,
         further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
         sources=entries,
         coverage={section.topic: section.coverage for section in draft.sections},
@@ -53,6 +60,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         decisions=draft.decisions,
         feedback=draft.feedback,
         usage=draft.usage,
+        limits=draft.limits,
         degraded=draft.degraded,
         skipped=draft.skipped,
         notes=(*draft.notes, *bibliography.notes, *_notes(draft, status)),
@@ -80,6 +88,14 @@ def to_markdown(draft: Draft, claims: Sequence[ResultClaim]) -> str:
     return "\n\n".join(blocks)
 
 
+def _context(draft: ReportDraft) -> int:
+    """Return how many characters on either side of a quote each citation may keep."""
+    parts = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
+    drafts = (draft.abstract, *(section.draft for section in draft.sections), *parts)
+    citations = sum(len(claim.citations) for written in drafts for claim in written.claims)
+    return min(MOST_CONTEXT, CONTEXT_IN_ALL // (2 * max(1, citations)))
+
+
 def _section(section: SectionDraft, bibliography: Bibliography) -> ResultSection:
     claims = bibliography.number(section.draft, section.topic)
     return ResultSection(topic=section.topic, markdown=to_markdown(section.draft, claims), claims=claims)
@@ -98,6 +114,7 @@ def _synthesis(synthesis: SynthesisDraft, bibliography: Bibliography) -> Synthes
     return Synthesis(
         **{name: to_markdown(draft, numbered[name]) for name, draft in parts.items()},
         claims=tuple(claim for claims in numbered.values() for claim in claims),
+        sentences=(len(numbered["situation"]), len(numbered["complication"]), len(numbered["resolution"])),
     )
 
 

@@ -5,11 +5,12 @@ that does not is taken out, its claim is marked `invalid_source`, and a note say
 dropped silently and nothing false is kept.
 """
 
+import re
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Citation, Claim, Draft
+from tenure.contracts.evidence import Block, Citation, Claim, Draft
 from tenure.contracts.result import ResultCitation, ResultClaim, SourceEntry
 from tenure.report.prose import flatten
 
@@ -51,8 +52,10 @@ class SourceRecord(Protocol):
 class Bibliography:
     """Numbers sources in the order in which the report first cites them."""
 
-    def __init__(self, sources: Mapping[SourceId, SourceRecord]) -> None:
+    def __init__(self, sources: Mapping[SourceId, SourceRecord], context: int = 200) -> None:
+        """Start from the stored sources by id; `context` is how many characters around a quote are kept."""
         self._sources = sources
+        self._context = context
         self._numbers: dict[SourceId, int] = {}
         self.notes: list[str] = []
         """What was taken out and why, in reading order."""
@@ -67,7 +70,11 @@ class Bibliography:
         Returns:
             One claim for each of the draft's, in order.
         """
-        return tuple(self._claim(claim, place) for claim in draft.claims)
+        return tuple(
+            self._claim(claim, place).model_copy(update={"begins": _begins(block, n)})
+            for block in draft.blocks
+            for n, claim in enumerate(block.claims)
+        )
 
     def entries(self) -> tuple[SourceEntry, ...]:
         """List the cited sources by number."""
@@ -99,7 +106,15 @@ class Bibliography:
 
     def _numbered(self, citation: Citation) -> ResultCitation:
         n = self._numbers.setdefault(citation.source, len(self._numbers) + 1)
-        return ResultCitation(source=n, start=citation.start, end=citation.end, quote=citation.quote)
+        text = self._sources[citation.source].text
+        return ResultCitation(
+            source=n,
+            start=citation.start,
+            end=citation.end,
+            quote=citation.quote,
+            before=_last_words(text[: citation.start], self._context),
+            after=_first_words(text[citation.end :], self._context),
+        )
 
     def _entry(self, source: SourceId, n: int) -> SourceEntry:
         record = self._sources[source]
@@ -112,6 +127,27 @@ class Bibliography:
             published=record.published,
             accessed=record.accessed,
         )
+
+
+def _begins(block: Block, n: int) -> Literal["paragraph", "bullet"] | None:
+    """Return what starts with the claim at a place of a block."""
+    if block.kind == "bullets":
+        return "bullet"
+    return None if n else "paragraph"
+
+
+def _last_words(text: str, most: int) -> str:
+    """Return the end of a text, without a word that the cut would go through."""
+    cut = text[max(0, len(text) - most) :]
+    whole = len(cut) == len(text) or text[-most - 1].isspace()
+    return cut if whole else re.sub(r"^\S+(?=\s)", "", cut)
+
+
+def _first_words(text: str, most: int) -> str:
+    """Return the beginning of a text, without a word that the cut would go through."""
+    cut = text[:most]
+    whole = len(cut) == len(text) or text[most].isspace()
+    return cut if whole else re.sub(r"(?<=\s)\S+$", "", cut)
 
 
 def _shorten(text: str, limit: int = 80) -> str:

@@ -11,6 +11,7 @@ from tenure.algorithms.budget import (
     Account,
     added,
     allowance,
+    ceilings,
     cost,
     covers,
     estimated_tokens,
@@ -134,6 +135,12 @@ def test_shares_and_words() -> None:
         "4 of 4 searches",
     )
     assert in_words(Limits(), usage) == ()
+
+
+def test_ceilings_name_what_is_limited() -> None:
+    """A run's limits are listed by what they bound, and what is free has none."""
+    assert ceilings(Limits(max_cost_usd=0.5, max_seconds=90)) == {"money": 0.5, "time": 90}
+    assert ceilings(Limits(max_calls=7)) == {"calls": 7}
 
 
 @pytest.mark.parametrize(

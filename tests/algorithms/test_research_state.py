@@ -133,8 +133,20 @@ def test_a_cycle_is_learned_from() -> None:
 
 
 def test_nothing_accepted_is_a_cycle_without_gain() -> None:
-    """The state differs in its gains alone."""
-    assert research_state.learned(BEGUN, Analysis()) == BEGUN.model_copy(update={"gains": (0.0,)})
+    """The state differs in its gains, and in that coverage is noted."""
+    aims = tuple(aim.model_copy(update={"course": (0.0, 0.0)}) for aim in BEGUN.aims)
+
+    assert research_state.learned(BEGUN, Analysis()) == BEGUN.model_copy(update={"gains": (0.0,), "aims": aims})
+
+
+def test_coverage_is_noted_before_the_first_cycle_and_after_each() -> None:
+    """A topic's course has a place for every cycle, 0 where the topic was not there yet."""
+    at_hand = research_state.learned(research_state.begun(RUN, (BREAD,)), Analysis(accepted=(finding(reference(0.5)),)))
+    second = at_hand.model_copy(update={"cycle": 2, "aims": (*at_hand.aims, Aim(topic=CHEESE))})
+    after = research_state.learned(second, Analysis())
+
+    assert [aim.course for aim in at_hand.aims] == [(0.3,)]
+    assert [aim.course for aim in after.aims] == [(0.3, 0.3, 0.3), (0.0, 0.0, 0.0)]
 
 
 def test_what_is_at_hand_covers_topics_and_is_no_gain() -> None:

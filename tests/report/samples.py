@@ -78,6 +78,9 @@ def report(**changes: object) -> ReportDraft:
         critiques=(CritiqueRecord(topic="Weak tides", critique="Too short.", outcome="Two passages added."),),
         decisions=("Stopped: nothing left to improve.",),
         feedback=(Handled(text="Say more on neap tides", topic="Weak tides", at="2026-11-20T09:31:00+00:00"),),
+        information_gain=(0.41, 0.12),
+        coverage_by_cycle={"The rhythm": (0.2, 0.6, 0.8), "Weak tides": (0.0, 0.5, 0.5)},
+        limits={"searches": 10},
         usage=Usage(
             calls=9,
             searches=3,

@@ -1,8 +1,20 @@
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Block, Claim, Draft
+from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import SectionDraft
-from tenure.report.assemble import assemble
-from tests.report.samples import FALLS, MOON, NEAP, PULLS, RISES, SOURCES, TIDES, cite, paragraph, report
+from tenure.report.assemble import CONTEXT_IN_ALL, assemble
+from tests.report.samples import (
+    FALLS,
+    MOON,
+    NEAP,
+    PULLS,
+    RISES,
+    SOURCES,
+    TIDES,
+    StoredSource,
+    cite,
+    paragraph,
+    report,
+)
 
 
 def test_sources_are_numbered_in_reading_order_from_the_abstract() -> None:
@@ -119,7 +131,69 @@ def test_what_the_run_recorded_is_carried_over() -> None:
     draft = report()
     result = assemble(draft, SOURCES)
 
-    for field in ("critiques", "decisions", "feedback", "usage", "degraded", "skipped", "further_considerations"):
+    for field in (
+        "critiques",
+        "decisions",
+        "feedback",
+        "usage",
+        "degraded",
+        "skipped",
+        "further_considerations",
+        "limits",
+        "coverage_by_cycle",
+    ):
         assert getattr(result, field) == getattr(draft, field)
     assert result.notes == draft.notes
     assert result.coverage == {"The rhythm": 0.8, "Weak tides": 0.5}
+
+
+def test_a_citation_keeps_the_words_around_its_quote() -> None:
+    """What stands before and after the quote is kept as the source has it."""
+    falls = assemble(report(), SOURCES).sections[0].claims[1].citations[0]
+
+    assert (falls.before, falls.after) == ("# Tides\n\nThe sea rises twice a day. ", "\nNeap tides are weak.\n")
+
+
+def test_the_words_around_a_quote_are_whole_and_not_too_many() -> None:
+    """A long text is cut between words; a script that sets no spaces is cut anywhere."""
+    quote = "here"
+    claims = [
+        Claim(text=quote, citations=(Citation(source=SourceId(name), start=400, end=404, quote=quote),))
+        for name in ("words", "signs")
+    ]
+    texts = {"words": f"{'seven7 ' * 57} {quote} {'seven7 ' * 57}", "signs": f"{'字' * 400}{quote}{'字' * 400}"}
+    sources = {SourceId(name): StoredSource(uri=name, title=name, text=text) for name, text in texts.items()}
+    words, signs = (
+        claim.citations[0] for claim in assemble(report(abstract=paragraph(*claims)), sources).abstract_claims
+    )
+
+    assert (words.before, words.after) == (" seven7" * 28 + "  ", " " + "seven7 " * 28)
+    assert (signs.before, signs.after) == ("字" * 200, "字" * 200)
+
+
+def test_a_long_report_keeps_fewer_words_around_each_quote() -> None:
+    """All that citations keep besides their quotes stays within one bound."""
+    source = StoredSource(uri="a", title="a", text="word " * 2000)
+    cited = Citation(source=SourceId("a"), start=5000, end=5004, quote="word")
+    draft = report(abstract=paragraph(*[Claim(text="Word.", citations=(cited,))] * 1000), sections=())
+    claims = assemble(draft, {SourceId("a"): source}).abstract_claims
+
+    assert 0 < sum(len(c.before) + len(c.after) for claim in claims for c in claim.citations) <= CONTEXT_IN_ALL
+
+
+def test_claims_tell_what_begins_with_them() -> None:
+    """Paragraphs and bullets can be told from the claims alone."""
+    rhythm, weak = assemble(report(), SOURCES).sections
+
+    assert [claim.begins for claim in rhythm.claims] == ["paragraph", None, None]
+    assert [claim.begins for claim in weak.claims] == ["bullet", "bullet"]
+
+
+def test_the_synthesis_tells_whose_its_sentences_are() -> None:
+    """The claims of the three parts stand in one list, with the number of each part's."""
+    synthesis = SynthesisDraft(situation=paragraph(RISES, FALLS), resolution=paragraph(PULLS))
+    result = assemble(report(synthesis=synthesis), SOURCES)
+
+    assert result.synthesis is not None
+    assert result.synthesis.sentences == (2, 0, 1)
+    assert len(result.synthesis.claims) == 3
