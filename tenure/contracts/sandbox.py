@@ -5,7 +5,6 @@ by the supervisor. Nothing that comes out is trusted by its form: output is boun
 the supervisor wrote, and a verdict is the supervisor's own judgement.
 """
 
-from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
@@ -25,12 +24,22 @@ LONGEST_TEXT = 200_000
 """Characters of a file that travels as text; longer ones travel as a path."""
 
 
+LONGEST_NAME = 400
+"""Bytes of a file's name with its folders."""
+
+
 def _inner_name(name: str) -> str:
     """Accept a relative path that stays inside the working folder."""
-    parts = PurePosixPath(name).parts
-    if not parts or name.startswith("/") or ".." in parts or not name.isprintable() or len(name.encode()) > 400:
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if (
+        not parts
+        or name.startswith("/")
+        or ".." in parts
+        or not name.isprintable()
+        or len(name.encode()) > LONGEST_NAME
+    ):
         raise ValueError(f"{name!r} is not a relative path inside the working folder")
-    return str(PurePosixPath(name))
+    return "/".join(parts)
 
 
 InnerName = Annotated[str, AfterValidator(_inner_name)]
