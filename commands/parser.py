@@ -57,6 +57,13 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--corpus", action="append", default=[], metavar="NAME", help="read a corpus made before; may be repeated"
     )
     _add_database(start)
+    start.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="read only such passages, as in published>=2020 or suffix=.md,.rst; may be repeated",
+    )
     start.add_argument("--id", type=_text, metavar="ID", help="name of the run (default: made from the question)")
     start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     start.add_argument(

@@ -8,6 +8,7 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from commands.conditions import filters_of
 from commands.corpora import ask_corpora
 from commands.deliver import deliver
 from commands.display import display_for
@@ -77,19 +78,23 @@ def new_id(request: RunRequest, settings: Settings) -> str:
 def details(request: RunRequest, chosen: str) -> str:
     """Write the page that the web UI shows with the run: what was asked, and how to steer it."""
     sources = "\n".join(f"- `{path}`" for one in request.ingest for path in one.paths)
+    only = one_line("; ".join(map(str, request.limits.filters)), 2000)
+    filtered = f"**Only passages with** {only}\n\n" if only else ""
     return (
         f"{one_line(request.question, 4000)}\n\n"
         f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n"
+        f"{filtered}"
         f'**Steer** `python client.py feedback {chosen} "TEXT"`, `pause`, `resume`, `finish`, `cancel`\n'
     )
 
 
 def _limits(arguments: Namespace, settings: Settings) -> Limits:
     """Take the limits from the settings and, over them, from the command line."""
-    derived = {"call_output", "dearest", "long_history"}
+    derived = {"call_output", "dearest", "filters", "long_history"}
     values = {name: getattr(settings, name) for name in Limits.model_fields if name not in derived}
     given = {name: getattr(arguments, name, None) for name in values}
     chosen = values | {name: value for name, value in given.items() if value is not None}
+    chosen["filters"] = filters_of(arguments.filter)
     chosen["rerank"] = settings.second_stage
     chosen["rerank_listwise"] = settings.rerank_listwise and settings.uses_model
     if settings.max_output:

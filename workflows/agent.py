@@ -167,6 +167,7 @@ class AgentWorkflow(Steered):
     async def _answer(self) -> ReportDraft:
         """Go through the nodes of document 000: retrieve, route, then the path of the mode."""
         await self._ingest()
+        self.notes += [f"Only passages were read whose {condition}." for condition in self.request.limits.filters]
         self._show(phase="retrieve")
         self.results = await self.calls.structured(self.request.question, self.request.corpora, self.request.databases)
         found = await self.calls.search(

@@ -182,15 +182,17 @@ class Calls:
     async def search(self, request: SearchRequest, min_relevance: float, *, summary: str) -> tuple[PassageRef, ...]:
         """Search the knowledge base and keep what is evidence.
 
-        A search that finds nothing relevant finds nothing; so does one that the budget does not cover. Its second
-        stage is the run's, unless it asks for one of its own.
+        A search that finds nothing relevant finds nothing; so does one that the budget does not cover. The run's
+        filters are added to its own. Its second stage is the run's, unless it asks for one of its own.
         """
         await self._steered.ready()
         one = Amounts(searches=1)
         if self._limits.max_searches is not None and await self.purse.take(one, one) is None:
             return ()
-        staged = request if request.rerank.asked else request.model_copy(update={"rerank": self._second_stage()})
-        reply = await _looked_up(KnowledgeActivities.search, staged, summary)
+        second = request.rerank if request.rerank.asked else self._second_stage()
+        filters = (*self._limits.filters, *request.filters)
+        asked = request.model_copy(update={"rerank": second, "filters": filters})
+        reply = await _looked_up(KnowledgeActivities.search, asked, summary)
         self.usage = searched(self.usage, reply.embedded_share)
         return await self._listwise(request.query, evidence(reply.passages, min_relevance))
 

@@ -237,6 +237,7 @@ async def memory(searching: Searching) -> Ending:
             query=task.step.query,
             run=task.run,
             corpora=task.corpora,
+            filters=task.limits.filters,
             min_relevance=task.limits.min_relevance,
             most=PASSAGES,
         ),

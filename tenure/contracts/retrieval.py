@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import ChunkId, Contract, RunId
 from tenure.contracts.evidence import PassageRef
+from tenure.contracts.filters import Filter
 
 Strategy = Literal["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory"]
 """How a task searches: once; in other words until the best passages stay the same; each search with what the one
@@ -80,6 +81,8 @@ class RecallRequest(Contract):
     """The run that asks."""
     corpora: tuple[str, ...]
     """Corpora in which a remembered passage has to stand still."""
+    filters: tuple[Filter, ...] = ()
+    """What a remembered passage has to meet besides."""
     min_relevance: float
     """Normalised relevance to the query from which a remembered passage counts."""
     most: int = Field(default=12, ge=1, le=100)

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Price, Resource
 from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.filters import Filter
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.retrieval import Strategy
 
@@ -51,6 +52,8 @@ class Limits(Contract):
     """Passages of one source in a section's context."""
     min_relevance: float = Field(default=0.3, ge=0, le=1)
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
+    filters: tuple[Filter, ...] = ()
+    """Conditions on every passage that the run reads, besides what a search asks for itself."""
     rerank: Rerank = Rerank()
     """The second stage of every search that asks for none of its own."""
     rerank_listwise: bool = False

@@ -181,10 +181,13 @@ class KnowledgeBase:
 
         Raises:
             InvalidSearch: nothing to look for, or nowhere to look.
+            InvalidFilter: a filter cannot be applied.
             UnknownCorpus: a corpus was never ingested.
             EmbeddingModelMismatch: a corpus's vectors come from another model.
         """
-        nearest = SearchRequest(query=request.query, corpora=request.corpora, k=NEAR, strategy="hybrid")
+        nearest = SearchRequest(
+            query=request.query, corpora=request.corpora, k=NEAR, strategy="hybrid", filters=request.filters
+        )
         near = search(self._store, self._model, self._chunks, self.encode, self._second, nearest).passages
         return recall(self._store, near, request)
 

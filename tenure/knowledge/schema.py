@@ -6,11 +6,12 @@ of different embedding models stand side by side. Which model a corpus has is wr
 
 import hashlib
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
 from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.filters import FIELDS, Kind
 
 SOURCES = "sources"
 CORPORA = "corpora"
@@ -26,23 +27,19 @@ class Field(NamedTuple):
 
     column: str
     """Its column in a table of chunks."""
-    kind: Literal["text", "date", "number"]
-    """What its values are; a date is ISO 8601 text, empty where unknown."""
+    kind: Kind
+    """What its values are."""
     few_values: bool = False
     """Whether many chunks share each value."""
 
 
+_RENAMED: Final = {"source": "source_id"}
+_FEW_VALUES: Final = ("kind", "suffix")
+
 FILTERABLE: Final = {
-    "source": Field("source_id", "text"),
-    "uri": Field("uri", "text"),
-    "title": Field("title", "text"),
-    "author": Field("author", "text"),
-    "published": Field("published", "date"),
-    "kind": Field("kind", "text", few_values=True),
-    "suffix": Field("suffix", "text", few_values=True),
-    "ordinal": Field("ordinal", "number"),
+    name: Field(_RENAMED.get(name, name), kind, few_values=name in _FEW_VALUES) for name, kind in FIELDS.items()
 }
-"""What a search may be filtered by."""
+"""Where the fields of a filter are."""
 
 
 def chunks_table(dimensions: int) -> str:

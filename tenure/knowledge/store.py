@@ -37,9 +37,8 @@ _CLOCKS = timedelta(minutes=1)
 """By how much the clocks of two machines may differ."""
 _ATTEMPTS = 40
 _IN_LIST = 500
-_CANDIDATES = 200
-_REFINE = 3
-"""At least so many rows, and so many for each wanted one, are compared by their full vectors (DESIGN §6)."""
+_CANDIDATES = 100
+"""At least so many rows, and as many as are wanted, are compared by their full vectors (DESIGN §6)."""
 _PROBES = 20
 """Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
 _ADDED = dict.fromkeys(("author", "published", "suffix"), "cast('' as string)") | {"pending": "cast(0 as bigint)"}
@@ -188,8 +187,7 @@ class Store:
         query = query.minimum_nprobes(_PROBES).maximum_nprobes(0)
         with self._readable(name):
             # Without an index the factor has no effect; with it, quantised distances only pick the candidates.
-            refine = max(_REFINE, -(-_CANDIDATES // limit))
-            return query.refine_factor(refine).select([*columns, "_distance"]).to_arrow()
+            return query.refine_factor(max(1, -(-_CANDIDATES // limit))).select([*columns, "_distance"]).to_arrow()
 
     def matching(self, name: str, columns: Sequence[str], words: str, where: str, limit: int) -> pa.Table:
         """Return the rows whose text has the words, best first, and their `_score`.

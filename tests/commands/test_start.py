@@ -9,6 +9,7 @@ from commands.errors import UsageError
 from commands.parser import build_parser
 from commands.start import build_request, details
 from tenure.contracts.budget import Price
+from tenure.contracts.filters import Filter
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.run import RunRequest
 from tenure.settings import Settings
@@ -64,6 +65,18 @@ def test_flags_stand_over_settings() -> None:
     limits = request("Why?", "--max-sections", "2", settings=settings).limits
 
     assert (limits.max_sections, limits.max_revisions, limits.min_relevance) == (2, 4, 0.5)
+
+
+def test_filters_travel_with_the_run() -> None:
+    """Conditions on passages are part of what bounds the run, and its page tells them."""
+    made = request("Why?", "--filter", "published>=2020", "--filter", "suffix=.md,.rst")
+
+    assert made.limits.filters == (
+        Filter(field="published", min="2020"),
+        Filter(field="suffix", any_of=(".md", ".rst")),
+    )
+    assert "published >= 2020; suffix is one of .md, .rst" in details(made, "r")
+    assert "Only passages" not in details(request("Why?"), "r")
 
 
 def test_the_second_stage_travels_with_the_run() -> None:

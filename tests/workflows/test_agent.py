@@ -10,6 +10,7 @@ from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.filters import Filter
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, Progress, RunRequest
 from tenure.models.chat import RequestRejected, TransportError
@@ -119,6 +120,18 @@ async def test_code_questions_say_that_they_are_not_served_yet(serving: Serving)
 
     assert result.status == "unsupported" and result.mode == "CODE"
     assert any("not available yet" in note for note in result.notes)
+
+
+async def test_filters_hold_for_every_search_of_a_run(serving: Serving) -> None:
+    """A person's conditions reach the first search, the tasks' and the sections', and the report tells them."""
+    only = Filter(field="published", min="2020")
+    limits = LIMITS.model_copy(update={"filters": (only,)})
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(ScriptedChat(story()), knowledge) as stage:
+        result = await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
+
+    assert {request.filters for request in knowledge.searches} == {(only,)}
+    assert "Only passages were read whose published >= 2020." in result.notes
 
 
 async def test_mode_research_overrules_the_router(serving: Serving) -> None:
