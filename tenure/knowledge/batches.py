@@ -15,11 +15,11 @@ import pyarrow as pa
 from tenure.algorithms.dates import iso_date
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.knowledge import catalogue
-from tenure.knowledge.graph import relation
+from tenure.knowledge.graph import mention
 from tenure.knowledge.reading import ReadChunk, ReadFile
 from tenure.knowledge.schema import (
-    RELATIONS,
-    RELATIONS_SCHEMA,
+    MENTIONS,
+    MENTIONS_SCHEMA,
     SOURCES,
     SOURCES_SCHEMA,
     chunk_id,
@@ -84,16 +84,16 @@ class Batch:
         self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=""), "id")
         rows = self._chunk_rows(chunks, vectors)
         self._store.merge(chunks_table(self._model.dimensions), rows, "id")
-        self._store.merge(RELATIONS, self._relations(chunks), "id")
+        self._store.merge(MENTIONS, self._mentions(chunks), "id")
         self._drop_stale(replaced, rows["id"].to_pylist())
         self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=self._recipe), "id")
         return Written(rows.num_rows, rows["vector"].null_count)
 
     def _drop_stale(self, replaced: list[SourceId], current: list[str]) -> None:
         own = chunks_table(self._model.dimensions)
-        for table in (*self._store.chunk_tables(), RELATIONS) if replaced else ():
+        for table in (*self._store.chunk_tables(), MENTIONS) if replaced else ():
             # Vectors of another model's size stand in another table, and none of them is current.
-            unless = f"id IN {quoted(current)}" if table in (own, RELATIONS) else ""
+            unless = f"id IN {quoted(current)}" if table in (own, MENTIONS) else ""
             self._store.delete_in(table, "source_id", replaced, unless)
 
     def _sources(self, files: list[ReadFile], fetched_at: str, recipe: str) -> pa.Table:
@@ -122,14 +122,14 @@ class Batch:
     def _id(self, file: ReadFile, chunk: ReadChunk) -> ChunkId:
         return chunk_id(source_id(self._corpus, file.path), chunk.start, chunk.end, chunk.text)
 
-    def _relations(self, chunks: _Chunks) -> pa.Table:
+    def _mentions(self, chunks: _Chunks) -> pa.Table:
         rows = [
-            relation(
+            mention(
                 key, source_id(self._corpus, file.path), self._corpus, file.document.title, chunk.names, chunk.terms
             )
             for key, (file, chunk) in chunks.items()
         ]
-        return pa.Table.from_pylist(rows, schema=RELATIONS_SCHEMA)
+        return pa.Table.from_pylist(rows, schema=MENTIONS_SCHEMA)
 
     def _chunk_rows(self, chunks: _Chunks, vectors: pa.FixedSizeListArray) -> pa.Table:
         schema = chunks_schema(self._model.dimensions)

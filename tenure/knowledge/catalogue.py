@@ -13,7 +13,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.corpus import CorpusStats, IndexStats, TableStats
 from tenure.contracts.evidence import PassageRef
 from tenure.knowledge.errors import UnknownChunk, UnknownCorpus
-from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, ENTITIES, RELATIONS, SOURCES, chunks_table, is_ours
+from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, ENTITIES, MENTIONS, SOURCES, chunks_table, is_ours
 from tenure.knowledge.store import Store, TableFigures, literal, quoted
 from tenure.sources.tables import FORMATS
 
@@ -97,7 +97,7 @@ def drop_corpus(store: Store, name: str) -> bool:
         return False
     where = f"corpus IN {quoted([name, results_corpus(name)])}"
     # The corpus itself goes last: an interrupted drop can be repeated.
-    for table in (*store.chunk_tables(), RELATIONS, ENTITIES, SOURCES, CORPORA):
+    for table in (*store.chunk_tables(), MENTIONS, ENTITIES, SOURCES, CORPORA):
         store.delete(table, where)
     return True
 

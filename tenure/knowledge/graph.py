@@ -1,6 +1,6 @@
 """The graph of a corpus: what its passages name, written at ingestion and walked by a search (DESIGN §6).
 
-`relations` has a row for each chunk: what the chunk names. `entities` turns it around: a row for each name
+`mentions` has a row for each chunk: what the chunk names. `entities` turns it around: a row for each name
 that links chunks, with those chunks. A small graph is kept in memory until somebody writes to it; of a large
 one, a walk reads the rows around its start.
 """
@@ -17,7 +17,7 @@ from tenure.algorithms.links import MOST, Entity, Related, answering, links, res
 from tenure.algorithms.pagerank import personalised_pagerank
 from tenure.algorithms.text import stems
 from tenure.knowledge.indexes import INDEX_ROWS
-from tenure.knowledge.schema import ENTITIES, ENTITIES_SCHEMA, RELATIONS, SCHEMAS, digest
+from tenure.knowledge.schema import ENTITIES, ENTITIES_SCHEMA, MENTIONS, SCHEMAS, digest
 from tenure.knowledge.store import Store, quoted
 
 _HOPS = 2
@@ -38,8 +38,8 @@ class _Counted(NamedTuple):
     mentioned: list[str]
 
 
-def relation(chunk: str, source: str, corpus: str, title: str, found: naming.Names, terms: str) -> dict[str, object]:
-    """Return the row of `relations` of a chunk in a document of this title."""
+def mention(chunk: str, source: str, corpus: str, title: str, found: naming.Names, terms: str) -> dict[str, object]:
+    """Return the row of `mentions` of a chunk in a document of this title."""
     about = naming.title_key(title)
     return {
         "id": chunk,
@@ -54,14 +54,14 @@ def relation(chunk: str, source: str, corpus: str, title: str, found: naming.Nam
 
 
 def refresh_entities(store: Store, corpus: str) -> None:
-    """Bring the entities of a corpus into the state of its relations, writing only what has changed."""
+    """Bring the entities of a corpus into the state of its mentions, writing only what has changed."""
     where = f"corpus = {quoted([corpus])[1:-1]}"
     wanted = {str(row["id"]): row for row in _entities(store, corpus, where)}
     present = {str(row["id"]): row for row in store.rows(ENTITIES, ENTITIES_SCHEMA.names, where).to_pylist()}
     store.delete_in(ENTITIES, "id", [key for key in present if key not in wanted])
     changed = [row for key, row in wanted.items() if present.get(key) != row]
     store.merge(ENTITIES, pa.Table.from_pylist(changed, schema=ENTITIES_SCHEMA), "id")
-    for table in (ENTITIES, RELATIONS):
+    for table in (ENTITIES, MENTIONS):
         store.refresh_indexes(table)
 
 
@@ -71,7 +71,7 @@ def _entities(store: Store, corpus: str, where: str) -> Iterator[dict[str, objec
     def at(name: str) -> _Counted:
         return counted.setdefault(name, _Counted([], [], []))
 
-    rows = store.rows(RELATIONS, ["id", "title", "names", "parts"], where).sort_by("id")
+    rows = store.rows(MENTIONS, ["id", "title", "names", "parts"], where).sort_by("id")
     for chunk, title, names, parts in zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True):
         if title:
             at(title).titled.append(chunk)
@@ -103,7 +103,7 @@ class Graph:
         """Look at these corpora only."""
         self._store = store
         self._corpora = tuple(dict.fromkeys(corpora))
-        self._small = store.count(RELATIONS) <= INDEX_ROWS
+        self._small = store.count(MENTIONS) <= INDEX_ROWS
 
     def encyclopaedic(self, chunks: Sequence[str]) -> float:
         """Return the share of chunks that name what their document's title names.
@@ -111,7 +111,7 @@ class Graph:
         In an encyclopaedia, a news archive or a company's files most do, and names lead from one document to
         another. In a manual or a collection of papers hardly any does, and names lead astray.
         """
-        rows = self._rows(RELATIONS, ["named"], "id", chunks)
+        rows = self._rows(MENTIONS, ["named"], "id", chunks)
         return sum(rows["named"].to_pylist()) / len(chunks) if chunks else 0.0
 
     def walk(self, query: str, best: Mapping[str, float]) -> dict[str, float]:
@@ -151,7 +151,7 @@ class Graph:
         return rows.filter(pc.and_(own, pc.is_in(rows[key], pa.array(values, pa.string())))).select(columns)
 
     def _related(self, chunks: Sequence[str]) -> dict[str, Related]:
-        rows = self._rows(RELATIONS, ["id", "title", "names", "parts"], "id", chunks)
+        rows = self._rows(MENTIONS, ["id", "title", "names", "parts"], "id", chunks)
         return {
             row["id"]: Related(row["title"], frozenset(row["names"]), frozenset(row["parts"]))
             for row in sorted(rows.to_pylist(), key=lambda row: str(row["id"]))
@@ -159,7 +159,7 @@ class Graph:
 
     def _learn_words(self, chunks: set[str], asked: _Words, words: dict[str, _Words]) -> None:
         """Note which of the question's words each chunk has."""
-        rows = self._rows(RELATIONS, ["id", "terms"], "id", sorted(chunks - words.keys()))
+        rows = self._rows(MENTIONS, ["id", "terms"], "id", sorted(chunks - words.keys()))
         for chunk, terms in zip(rows["id"].to_pylist(), rows["terms"].to_pylist(), strict=True):
             words[chunk] = asked.intersection(terms.split())
 

@@ -24,7 +24,7 @@ from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
 from tenure.knowledge.locks import alone
 from tenure.knowledge.readers import Readers, readers_for
 from tenure.knowledge.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
-from tenure.knowledge.schema import RELATIONS, SOURCES, chunks_table
+from tenure.knowledge.schema import MENTIONS, SOURCES, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
@@ -153,7 +153,7 @@ class Ingestion:
 
     def _forget(self, gone: list[KnownFile]) -> None:
         ids = [file.source for file in gone]
-        for table in (*self._store.chunk_tables(), RELATIONS, SOURCES) if ids else ():
+        for table in (*self._store.chunk_tables(), MENTIONS, SOURCES) if ids else ():
             self._store.delete_in(table, "id" if table == SOURCES else "source_id", ids)
         self._tally.removed += len(ids)
 

@@ -19,7 +19,7 @@ CACHE = "embedding_cache"
 FINDINGS = "findings"
 TURNS = "turns"
 ENTITIES = "entities"
-RELATIONS = "relations"
+MENTIONS = "mentions"
 
 
 class Field(NamedTuple):
@@ -131,7 +131,7 @@ TURNS_SCHEMA = pa.schema(
     ]
 )
 
-RELATIONS_SCHEMA = pa.schema(
+MENTIONS_SCHEMA = pa.schema(
     [
         _key("id"),  # of the chunk
         pa.field("source_id", pa.string(), nullable=False),
@@ -167,7 +167,7 @@ SCHEMAS = {
     FINDINGS: FINDINGS_SCHEMA,
     TURNS: TURNS_SCHEMA,
     ENTITIES: ENTITIES_SCHEMA,
-    RELATIONS: RELATIONS_SCHEMA,
+    MENTIONS: MENTIONS_SCHEMA,
 }
 """Every table but those of chunks, by name."""
 

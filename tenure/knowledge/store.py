@@ -28,7 +28,7 @@ from tenure.algorithms.passages import Vectors
 from tenure.contracts.corpus import VectorIndex
 from tenure.knowledge import indexes
 from tenure.knowledge.errors import CommitConflict, CorruptTable, StoreUnreachable
-from tenure.knowledge.schema import CHUNKS_PREFIX, SCHEMAS, chunks_schema, key_of
+from tenure.knowledge.schema import CHUNKS_PREFIX, MENTIONS, SCHEMAS, chunks_schema, key_of
 
 KEEP_VERSIONS = timedelta(days=2)
 """Age at which an old version of a table may go. The longest activity may take a day, and whatever it opened stays."""
@@ -43,6 +43,8 @@ _PROBES = 20
 """Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
 _ADDED = dict.fromkeys(("author", "published", "suffix"), "cast('' as string)") | {"pending": "cast(0 as bigint)"}
 """Columns that tables of older versions lack, and what stands in them until they are written anew."""
+_ONCE_MENTIONS = "relations"
+"""The table in which older versions kept what chunks mention."""
 _PHRASE = re.compile(r'"([^"]*)"')
 
 T = TypeVar("T")
@@ -140,6 +142,8 @@ class Store:
 
     def _opened(self, name: str) -> Table:
         schema = _schema(name)
+        if name in (MENTIONS, _ONCE_MENTIONS):
+            self._rename_mentions()
         if name not in self.names():
             return self._db.create_table(name, schema=schema, exist_ok=True)
         table = self._db.open_table(name)
@@ -151,6 +155,14 @@ class Store:
         if key_of(table.schema) is None and (key := key_of(schema)) is not None:
             cast(LanceTable, table).set_unenforced_primary_key(key)
         return table
+
+    def _rename_mentions(self) -> None:
+        """Move what an older version wrote of mentions to where it belongs."""
+        if _ONCE_MENTIONS in self.names():
+            old = self._db.open_table(_ONCE_MENTIONS)
+            if set(old.schema.names) == set(SCHEMAS[MENTIONS].names):
+                self._db.create_table(MENTIONS, old.search().limit(None).to_batches(), exist_ok=True)
+                self._db.drop_table(_ONCE_MENTIONS, ignore_missing=True)
 
     def rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
         """Return the given columns of all rows that meet the condition."""

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import lancedb
 import pytest
 
 from tenure.contracts.evidence import SearchRequest, Strategy
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.graph import Graph
-from tenure.knowledge.schema import ENTITIES, RELATIONS
+from tenure.knowledge.schema import ENTITIES, MENTIONS, key_of
 from tenure.knowledge.store import Store
 from tests.knowledge.conftest import Ingest
 
@@ -72,7 +73,22 @@ def test_entities_follow_the_files(pages: Path, ingest: Ingest, uri: str) -> Non
     (pages / "society.md").unlink()
     ingest(pages)
     assert "apiary society" not in _entities(uri)
-    assert Store(uri).count(RELATIONS) == 3
+    assert Store(uri).count(MENTIONS) == 3
+
+
+def test_what_an_older_version_called_relations_is_kept(
+    pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase
+) -> None:
+    """A knowledge base of an older version is searched with its names, in the table of their present name."""
+    ingest(pages)
+    older = lancedb.connect(uri)
+    rows = older.open_table(MENTIONS).to_arrow()
+    older.create_table("relations", rows)
+    older.drop_table(MENTIONS)
+
+    assert Store(uri).count(MENTIONS) == rows.num_rows
+    assert "relations" not in Store(uri).names()
+    assert key_of(Store(uri).table(MENTIONS).schema) == "id"
 
 
 def test_a_dropped_corpus_leaves_no_names(pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase) -> None:
@@ -83,14 +99,14 @@ def test_a_dropped_corpus_leaves_no_names(pages: Path, ingest: Ingest, uri: str,
 
     assert knowledge.drop("c")
     assert Store(uri).count(ENTITIES) == before / 2
-    assert Store(uri).count(RELATIONS) == len(PAGES)
+    assert Store(uri).count(MENTIONS) == len(PAGES)
 
 
 def test_corpora_are_walked_together(pages: Path, ingest: Ingest, uri: str) -> None:
     """A link may lead from one corpus into another when both are searched, and never when one is."""
     for corpus, page in (("a", "journal"), ("b", "society")):
         ingest(pages / f"{page}.md", corpus=corpus)
-    [start] = Store(uri).rows(RELATIONS, ["id"], "corpus = 'a'")["id"].to_pylist()
+    [start] = Store(uri).rows(MENTIONS, ["id"], "corpus = 'a'")["id"].to_pylist()
 
     assert len(Graph(Store(uri), ["a", "b"]).walk(QUESTION, {start: 1.0})) == 2
     assert len(Graph(Store(uri), ["a"]).walk(QUESTION, {start: 1.0})) == 1
@@ -112,7 +128,7 @@ def test_a_large_graph_is_read_around_the_walk(
 ) -> None:
     """A graph that is too large to be kept in memory leads the same ways."""
     ingest(pages)
-    start = {chunk: 1.0 for chunk in Store(uri).rows(RELATIONS, ["id"])["id"].to_pylist()[:1]}
+    start = {chunk: 1.0 for chunk in Store(uri).rows(MENTIONS, ["id"])["id"].to_pylist()[:1]}
     small = Graph(Store(uri), ["c"]).walk(QUESTION, start)
     monkeypatch.setattr("tenure.knowledge.graph.INDEX_ROWS", 0)
 
