@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -59,7 +60,7 @@ class _Hit:
     corpus: str
     made: bool
     """Whether its vector was missing and had to be made."""
-    score: float = 0.0
+    score: float
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class _Legs:
     partly: bool
     """Whether some chunks have no vector yet."""
 
-    @property
+    @cached_property
     def _where(self) -> str:
         # No condition where it would keep every chunk: the database would look at all of them to find that out.
         every = catalogue.corpora(self.store).keys() <= set(self.request.corpora)
@@ -172,15 +173,13 @@ class _Legs:
 
     def _nearest(self) -> list[_Hit]:
         rows = self.store.nearest(self.chunks.table, _COLUMNS, self.vector, self._where, self.depth)
-        return _sorted(replace(hit, score=hit.similarity) for hit in self._hits(self._own(rows)))
+        return _sorted(self._hits(self._own(rows)))
 
     def sparse(self) -> list[_Hit]:
         """Return the chunks with the best words, best first."""
         words = _content(self.request.query)
         rows = self.store.matching(self.chunks.table, _COLUMNS, words, self._where, self.depth)
-        rows = self._affordable(self._own(rows))
-        scores = rows["_score"].to_pylist()
-        return _sorted(replace(hit, score=score) for hit, score in zip(self._hits(rows), scores, strict=True))
+        return _sorted(self._hits(self._affordable(self._own(rows)), "_score"))
 
     def both(self) -> tuple[list[_Hit], list[_Hit]]:
         """Return what both legs find; they are asked at the same time, since neither uses all cores.
@@ -207,11 +206,12 @@ class _Legs:
         """The graph of the corpora."""
         return Graph(self.store, self.request.corpora)
 
-    def _hits(self, rows: pa.Table) -> list[_Hit]:
+    def _hits(self, rows: pa.Table, score: str = "") -> list[_Hit]:
+        """Make hits of rows; their scores stand in a column, or are their similarities."""
         similar = (self.chunks.of(rows) @ self.vector).tolist()
         made = pc.is_null(rows["vector"]).to_pylist()
-        columns = (rows[name].to_pylist() for name in ("id", "source_id"))
-        return list(map(_Hit, *columns, similar, rows["corpus"].to_pylist(), made))
+        chunks, sources, corpora = (rows[name].to_pylist() for name in ("id", "source_id", "corpus"))
+        return list(map(_Hit, chunks, sources, similar, corpora, made, rows[score].to_pylist() if score else similar))
 
     def _affordable(self, rows: pa.Table) -> pa.Table:
         """Leave out the rows without a vector that come too late to get one."""
