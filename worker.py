@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -26,6 +27,7 @@ from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
+from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
@@ -38,14 +40,16 @@ from tenure.models.chat import ChatModel
 from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
 from tenure.models.rerank_endpoint import rerank_model
+from tenure.sandbox.base import Sandbox
 from tenure.settings import Settings, fault
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
+from workflows.coding import CodingWorkflow
 from workflows.corpus import CorpusWorkflow
 from workflows.embed import EmbedWorkflow
 from workflows.ingest import IngestWorkflow
 from workflows.maintenance import MaintenanceWorkflow
-from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
+from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
 from workflows.research import ResearchWorkflow
 from workflows.section import SectionWorkflow
 from workflows.spiral import SpiralWorkflow
@@ -58,6 +62,7 @@ WORKFLOWS = [
     SpiralWorkflow,
     SubagentWorkflow,
     SectionWorkflow,
+    CodingWorkflow,
     IngestWorkflow,
     EmbedWorkflow,
     CorpusWorkflow,
@@ -77,6 +82,9 @@ UNREACHABLE = 4
 
 _THREADS = 8
 
+_PROGRAMS = max(1, min(4, os.cpu_count() or 1))
+"""Programs that run at the same time: they compute."""
+
 
 def runner() -> SandboxedWorkflowRunner:
     """Return the workflow sandbox every worker, replayer and test uses."""
@@ -86,7 +94,7 @@ def runner() -> SandboxedWorkflowRunner:
 
 
 def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[str, list[Callable[..., Any]]]:
-    """Return every activity, by the queue that serves it."""
+    """Return every activity that needs no sandbox, by the queue that serves it."""
     roles = RoleActivities(chat, knowledge)
     reading, tables = KnowledgeActivities(knowledge), TableActivities(knowledge)
     upkeep = MaintenanceActivities(knowledge)
@@ -119,14 +127,36 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
             roles.report_reflector,
             roles.title_writer,
             roles.abstract_writer,
+            roles.test_writer,
+            roles.coder,
+            roles.code_reflector,
         ],
     }
+
+
+def sandbox_methods(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
+    """Return the activities that run programs; what these make is kept below a folder."""
+    running = SandboxActivities(box, keep)
+    return [running.look_at_sandbox, running.run_tests, running.run_program, running.repair]
+
+
+def sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
+    """Return the worker of the queue of programs."""
+    return Worker(
+        client,
+        task_queue=SANDBOX_QUEUE,
+        activities=sandbox_methods(box, settings.home.absolute() / "artifacts"),
+        max_concurrent_activities=_PROGRAMS,
+        graceful_shutdown_timeout=GRACE,
+        max_heartbeat_throttle_interval=PACE,
+        **options,
+    )
 
 
 def workers(
     client: Client, settings: Settings, queues: Sequence[str], threads: ThreadPoolExecutor, **options: Any
 ) -> list[Worker]:
-    """Return one worker per queue, on shared clients."""
+    """Return one worker per queue but that of programs, on shared clients."""
     knowledge = KnowledgeBase(
         settings.knowledge_uri,
         embedding_model(settings),
@@ -155,6 +185,7 @@ def workers(
             **options,
         )
         for queue in queues
+        if queue != SANDBOX_QUEUE
     ]
 
 

@@ -23,6 +23,8 @@ from tenure.models.chat import Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
+    code_reflector,
+    coder,
     decider,
     decomposer,
     hypothetical_document,
@@ -40,6 +42,7 @@ from tenure.roles import (
     stance_judge,
     synthesis_reflector,
     synthesizer,
+    test_writer,
     title_writer,
     topic_namer,
 )
@@ -183,6 +186,23 @@ class RoleActivities:
     async def abstract_writer(self, call: RoleCall[abstract_writer.AbstractWriterInput]) -> RoleReply[Draft]:
         """Sum the report up."""
         return await self._write(abstract_writer.ROLE, call)
+
+    @activity.defn
+    async def test_writer(self, call: RoleCall[test_writer.TestWriterInput]) -> RoleReply[test_writer.TestWriterOutput]:
+        """Write the specification and the tests of a program."""
+        return await self._decide(test_writer.ROLE, call)
+
+    @activity.defn
+    async def coder(self, call: RoleCall[coder.CoderInput]) -> RoleReply[coder.CoderOutput]:
+        """Write a program, or its next version."""
+        return await self._decide(coder.ROLE, call)
+
+    @activity.defn
+    async def code_reflector(
+        self, call: RoleCall[code_reflector.CodeReflectorInput]
+    ) -> RoleReply[code_reflector.CodeReflectorOutput]:
+        """Say what is to be learned from a program that failed."""
+        return await self._decide(code_reflector.ROLE, call)
 
     async def _decide(self, role: Role[I, O], call: RoleCall[I]) -> RoleReply[O]:
         async with _working(role.name) as in_flight:

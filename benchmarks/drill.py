@@ -38,7 +38,7 @@ from tests.worlds import KITCHEN, MemoryKnowledge
 from worker import WORKFLOWS, activity_methods, runner
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
-from workflows.queues import ALL_QUEUES, MODEL_QUEUE, TENURE_QUEUE
+from workflows.queues import MODEL_QUEUE, TENURE_QUEUE
 
 AT_ONCE = 10
 """Runs under way at the same time."""
@@ -115,7 +115,7 @@ async def serving(client: Client, model: ModelServer, home: Path) -> AsyncIterat
     with ThreadPoolExecutor(16) as threads:
         async with AsyncExitStack() as running:
             running.push_async_callback(chat.aclose)
-            for queue in ALL_QUEUES:
+            for queue in methods:
                 worker = Worker(
                     client,
                     task_queue=queue,

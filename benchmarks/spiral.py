@@ -37,7 +37,7 @@ from tenure.settings import Settings
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from worker import WORKFLOWS, activity_methods, runner
 from workflows import search_attributes
-from workflows.queues import ALL_QUEUES, TENURE_QUEUE
+from workflows.queues import TENURE_QUEUE
 
 _CORPUS = "pooled"
 _AT_ONCE = 4
@@ -106,12 +106,12 @@ async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[A
 
     with ThreadPoolExecutor(8) as threads:
         async with AsyncExitStack() as running:
-            for queue in ALL_QUEUES:
+            for queue, methods in activity_methods(None, knowledge).items():
                 worker = Worker(
                     client,
                     task_queue=queue,
                     workflows=[*WORKFLOWS, StandInWorkflow] if queue == TENURE_QUEUE else [],
-                    activities=activity_methods(None, knowledge)[queue],
+                    activities=methods,
                     activity_executor=threads,
                     workflow_runner=runner(),
                 )

@@ -7,14 +7,15 @@ from pathlib import Path
 from commands.terminal import print_json, print_markdown, say, write_file
 from tenure.contracts.result import Result, ResultStatus
 
-NO_EVIDENCE = 3
+UNPROVED = 3
 EXIT_CODES: dict[ResultStatus, int] = {
     "done": 0,
     "finished_early": 0,
     "cancelled": 1,
     "failed": 1,
     "unsupported": 2,
-    "no_evidence": NO_EVIDENCE,
+    "no_evidence": UNPROVED,
+    "failing_tests": UNPROVED,
 }
 
 
@@ -30,7 +31,8 @@ def deliver(result: Result, arguments: Namespace) -> int:
         print_markdown(_text(result, "md"))
     if result.status == "failed":
         say(f"error: {result.decisions[-1]}")
-    return NO_EVIDENCE if result.status == "finished_early" and not result.sections else EXIT_CODES[result.status]
+    empty = not (result.sections or result.files)
+    return UNPROVED if result.status == "finished_early" and empty else EXIT_CODES[result.status]
 
 
 def _format(arguments: Namespace) -> str:

@@ -26,6 +26,9 @@ _PHASES = {
     "route": "choosing the path",
     "outline": "outlining",
     "research": "researching",
+    "specify": "writing the tests",
+    "generate": "writing the program",
+    "test": "testing the program",
     "write": "writing sections",
     "reflect": "criticising the report",
     "refine": "repairing the report",
@@ -305,7 +308,10 @@ def _headline(progress: Progress) -> str:
         words = f"paused while {words}"
     elif progress.status != "running":
         words = progress.status.replace("_", " ")
-    return f"{words} (revision {progress.revision})" if progress.revision else words
+    if progress.tests:
+        words += f", {progress.tests_passed} of {counted(progress.tests, 'test')} passed"
+    named = "generation" if progress.mode == "CODE" else "revision"
+    return f"{words} ({named} {progress.revision})" if progress.revision else words
 
 
 def _usage_line(progress: Progress) -> str:

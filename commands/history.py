@@ -20,7 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tenure.contracts.trace import Ending, Happening, History
 from workflows.failures import cause
 
-READ = ("ResearchWorkflow", "SpiralWorkflow", "SectionWorkflow")
+READ = ("ResearchWorkflow", "SpiralWorkflow", "SectionWorkflow", "CodingWorkflow")
 """Children whose histories are read; all that a trace tells of the others is in their parents' ones."""
 
 _ENDINGS: dict[int, Ending] = {

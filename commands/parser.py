@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 EPILOG = """\
-exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found;
-4 cannot reach what is needed; 130 interrupted (a run goes on)
+exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found,
+or a program with failing tests; 4 cannot reach what is needed; 130 interrupted (a run goes on)
 """
 
 
@@ -15,7 +15,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser; each command names its handler as `module:function`."""
     parser = argparse.ArgumentParser(
         prog="client.py",
-        description="Tenure answers questions from documents, in durable runs, with verbatim citations.",
+        description="Tenure answers questions from documents and writes tested programs, in durable runs.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -47,7 +47,9 @@ def _add_output(command: argparse.ArgumentParser) -> None:
 
 def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add `start`."""
-    start = _add(commands, "start", "commands.start:start", "ask a question and get a cited report")
+    start = _add(
+        commands, "start", "commands.start:start", "ask a question and get a cited report, or a tested program"
+    )
     start.add_argument("question", type=_text, metavar="QUESTION")
     start.add_argument("--mode", choices=["auto", "research", "code"], default="auto", help="path (default: auto)")
     start.add_argument(
@@ -57,6 +59,14 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--corpus", action="append", default=[], metavar="NAME", help="read a corpus made before; may be repeated"
     )
     _add_database(start)
+    start.add_argument(
+        "--tests", action="append", default=[], metavar="FILE", help="tests a program has to pass; may be repeated"
+    )
+    start.add_argument(
+        "--files", nargs="+", action="extend", default=[], metavar="PATH", help="files a program reads or is to change"
+    )
+    start.add_argument("--candidates", type=_between(1, 8), metavar="N", help="programs written side by side")
+    start.add_argument("--max-attempts", type=_between(1, 20), metavar="N", help="generations of a program")
     start.add_argument(
         "--filter",
         action="append",

@@ -19,6 +19,8 @@ from commands.terminal import check_writable, print_json, print_table, say, stde
 from commands.texts import one_line
 from tenure.contracts.research import RunState
 from tenure.contracts.result import Result
+from tenure.report.program import attempt_lines, told
+from tenure.report.prose import visible
 from tenure.settings import Settings
 from workflows.search_attributes import MODE, PHASE, STATUS
 
@@ -103,6 +105,8 @@ async def _state(arguments: Namespace, place: Place) -> int:
     print(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}, corpora {', '.join(found.corpora)}")
     for line in changes(Snapshot(), Snapshot(progress)):
         print(f"  {line}")
+    for line in attempt_lines(told(found.attempts)):
+        print(f"\n{visible(line)}")
     if progress.error:
         print(f"error: {one_line(progress.error, 300)}")
     return 0

@@ -17,13 +17,14 @@ from commands.follow import follow
 from commands.names import DEFAULT_CORPUS, check_corpus, check_run, corpus_of, run_id
 from commands.paths import existing, manual
 from commands.place import Place, announce, ensure
+from commands.programs import given_files, given_tests
 from commands.session import AGENT_WORKFLOW, explained, open_session, register_search_attributes
 from commands.terminal import check_writable, print_json, say, stderr_console
 from commands.texts import one_line, within_bytes
 from tenure.contracts.budget import Price
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.run import Limits, Mode, RunRequest
 from tenure.contracts.tables import database_corpus
 from tenure.prices import PricesError, dearest, load_prices, unpriced
 from tenure.settings import Settings
@@ -53,16 +54,21 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
         paths = existing(arguments.docs)
         ingest.append(IngestRequest(corpus=corpus_of(paths), paths=tuple(str(path) for path in paths)))
     databases = tuple(dict.fromkeys(arguments.database))
-    if DEFAULT_CORPUS in named or not (arguments.docs or named or databases):
+    tests = given_tests(arguments.tests)
+    # Who gives tests wants a program; and the manual of this one has nothing to say on the program of a person.
+    mode: Mode = "code" if tests and arguments.mode == "auto" else arguments.mode
+    if DEFAULT_CORPUS in named or not (arguments.docs or named or databases or mode == "code"):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(manual()),)))
     corpora = dict.fromkeys((*(one.corpus for one in ingest), *named, *map(database_corpus, databases)))
     try:
         return RunRequest(
             question=arguments.question.strip(),
-            mode=arguments.mode,
+            mode=mode,
             ingest=tuple(ingest),
             corpora=tuple(corpora),
             databases=databases,
+            files=given_files(arguments.files),
+            tests=tests,
             limits=_limits(arguments, settings),
         )
     except ValidationError as error:
@@ -80,9 +86,11 @@ def details(request: RunRequest, chosen: str) -> str:
     sources = "\n".join(f"- `{path}`" for one in request.ingest for path in one.paths)
     only = one_line("; ".join(map(str, request.limits.filters)), 2000)
     filtered = f"**Only passages with** {only}\n\n" if only else ""
+    files = [f"`{file.name}`" for file in (*request.files, *request.tests)]
+    given = f"**Files and tests** {', '.join(files)[:4000]}\n\n" if files else ""
     return (
         f"{one_line(request.question, 4000)}\n\n"
-        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n"
+        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{given}"
         f"{filtered}"
         f'**Steer** `python client.py feedback {chosen} "TEXT"`, `pause`, `resume`, `finish`, `cancel`\n'
     )

@@ -149,6 +149,18 @@ class Settings(BaseSettings):
     """How every task of a research searches; empty for what its query suggests."""
     min_novelty: float = Field(default=0.1, ge=0, le=1)
     """Novelty below which a passage says nothing that the run does not have."""
+    max_attempts: int = Field(default=5, ge=1, le=20)
+    """Generations of a program at the most (R_max of the coding path)."""
+    candidates: int = Field(default=1, ge=1, le=8)
+    """Programs that are written side by side in each generation."""
+    program_seconds: float = Field(default=20.0, gt=0, le=3600)
+    """Seconds that a program or its tests may take in the sandbox."""
+    program_memory_mib: int = Field(default=512, ge=64)
+    """Memory in MiB that they may take."""
+    repair_seconds: float = Field(default=60.0, ge=0, le=3600)
+    """Seconds for which a small edit is searched that makes failing tests pass; 0 for no search."""
+    sandbox_wait: float = Field(default=60.0, gt=0)
+    """Seconds for which a worker that can run programs is waited for."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Prompt and answer tokens that a run may use; none for any number, as with the other budgets."""
     max_cost_usd: float | None = Field(default=None, gt=0)

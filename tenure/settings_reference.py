@@ -55,6 +55,13 @@ GROUPS: Final = {
             *("max_seconds", "grace_seconds", "long_history"),
         ),
     ),
+    "Programs": (
+        "Programs are bounded like reports: by the client, when a run is started.",
+        (
+            *("max_attempts", "candidates", "program_seconds", "program_memory_mib", "repair_seconds"),
+            "sandbox_wait",
+        ),
+    ),
     "Tables and databases": (
         "Queries over tables run in a process of their own, within these limits. Databases are named here once, so "
         "that no address and no password ever travels with a run.",

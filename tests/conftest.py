@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,11 +26,12 @@ from activities.heartbeat import PACE
 from tenure.contracts.result import Result
 from tenure.contracts.run import RunRequest
 from tenure.models.chat import ChatModel
+from tenure.sandbox.base import Sandbox
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, runner
+from worker import WORKFLOWS, activity_methods, runner, sandbox_methods
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
-from workflows.queues import ALL_QUEUES, TENURE_QUEUE
+from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug.
 settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -104,7 +105,12 @@ replayed_too = pytest.mark.parametrize("cached_workflows", [1000, 0], ids=["cach
 """Runs the test twice: with the workflow cache, and with every task replayed from history, which takes longer."""
 
 
-Serving = Callable[[ChatModel | None, MemoryKnowledge], AbstractAsyncContextManager["Stage"]]
+class Serving(Protocol):
+    """Serves a world with the real workflows and activities."""
+
+    def __call__(
+        self, chat: ChatModel | None, knowledge: MemoryKnowledge, box: Sandbox | None = None
+    ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
 class Stage:
@@ -130,13 +136,17 @@ class Stage:
 
 
 @pytest.fixture
-def serving(server: WorkflowEnvironment, cached_workflows: int) -> Serving:
+def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) -> Serving:
     """Return a context manager that serves a world with the real workflows and activities."""
 
     @asynccontextmanager
-    async def serve(chat: ChatModel | None, knowledge: MemoryKnowledge) -> AsyncIterator[Stage]:
+    async def serve(
+        chat: ChatModel | None, knowledge: MemoryKnowledge, box: Sandbox | None = None
+    ) -> AsyncIterator[Stage]:
         namespace_client = server.client
         methods = activity_methods(chat, knowledge)  # type: ignore[arg-type]
+        if box:
+            methods[SANDBOX_QUEUE] = sandbox_methods(box, tmp_path / "artifacts")
         with ThreadPoolExecutor(8) as threads:
             started: list[Worker] = [
                 Worker(
@@ -149,7 +159,7 @@ def serving(server: WorkflowEnvironment, cached_workflows: int) -> Serving:
                     max_cached_workflows=cached_workflows,
                     max_heartbeat_throttle_interval=PACE,
                 )
-                for queue in ALL_QUEUES
+                for queue in methods
             ]
             for worker in started:
                 await worker.__aenter__()

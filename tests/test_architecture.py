@@ -57,8 +57,8 @@ IMPURE_STANDARD = {
 }
 """Modules of the standard library that reach out, wait, or give another answer the next time."""
 
-SHARED_BY_ROLES = {"base", "writing"}
-"""Modules of `tenure/roles` that are not a role: what a role is, and what the three writers share."""
+SHARED_BY_ROLES = {"base", "writing", "coding"}
+"""Modules of `tenure/roles` that are not a role: what a role is, and what some of them share."""
 
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
 """Names that say nothing about what is inside."""

@@ -1,6 +1,6 @@
 """AgentWorkflow: a run from question to result document (document 000; DESIGN §2).
 
-ingest → retrieve → route → research → assemble. It is the run people see: its id names the run, its
+ingest → retrieve → route → research or code → assemble. It is the run people see: its id names the run, its
 queries answer at any time, its signals reach every part, and its details in the web UI are the
 live status page.
 """
@@ -14,6 +14,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows import search_attributes
 from workflows.calls import MODEL_BUDGETS, Calls
+from workflows.coding import CodingWorkflow
 from workflows.embed import embed_beside
 from workflows.failures import cause
 from workflows.research import ResearchWorkflow
@@ -23,11 +24,13 @@ with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms.budget import SCARCE, Account, ceilings, in_words, named, shares
     from tenure.algorithms.ledger import merged
+    from tenure.algorithms.programs import best, slimmed
     from tenure.algorithms.query_type import settled
     from tenure.algorithms.status_page import status_page
     from tenure.algorithms.transitions import AgentState, next_node
     from tenure.contracts.base import RunId
     from tenure.contracts.budget import Draw, Grant, Resource
+    from tenure.contracts.coding import Attempt, CodingRequest
     from tenure.contracts.corpus import IngestReport, SkippedFile
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
@@ -70,6 +73,7 @@ class AgentWorkflow(Steered):
         self.query_type: QueryType | None = None
         self.results: tuple[PassageRef, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
+        self.attempts: dict[int, Attempt] = {}
         self.draft: ReportDraft | None = None
         self.notes: list[str] = []
         self.skipped: list[SkippedFile] = []
@@ -118,10 +122,15 @@ class AgentWorkflow(Steered):
             self.accounts[update.reporter] = update.usage
         if update.ended:
             self.account = self.account.settled(update.reporter, self.accounts[update.reporter])
+        if update.attempt is not None:
+            self.attempts[update.attempt.n] = update.attempt
+        kept = best(self.attempts.values())
         self._show(
             phase=update.phase,
             cycle=update.cycle,
             revision=update.revision,
+            tests_passed=kept.passed if kept else None,
+            tests=kept.total if kept else None,
             topics=tuple(topics.values()),
             last=update.last or None,
         )
@@ -148,6 +157,7 @@ class AgentWorkflow(Steered):
             query_type=self.query_type,
             evidence=len(self.evidence),
             report=self.draft,
+            attempts=slimmed(tuple(self.attempts.values())),
             paused=self.paused,
             finishing=self.finishing,
         )
@@ -169,6 +179,21 @@ class AgentWorkflow(Steered):
         await self._ingest()
         self.notes += [f"Only passages were read whose {condition}." for condition in self.request.limits.filters]
         self._show(phase="retrieve")
+        if self.request.corpora:
+            await self._retrieve()
+        self._show(phase="route", last=f"{len(self.evidence)} passages found on the question")
+        mode = await self._route()
+        self._show(mode=mode)
+        coding = next_node("route", AgentState(mode=mode), 0) == "generate_code"
+        if not (coding or self.evidence):
+            return self._report("no_evidence", "No passage of the corpora is relevant to the question.")
+        await self.ready()
+        if self.finishing and self.stance.spent not in MODEL_BUDGETS:
+            return self._report("finished_early", f"{self._why_finishing()} before anything was written.")
+        return await (self._code() if coding else self._research())
+
+    async def _retrieve(self) -> None:
+        """Find what the corpora and databases say on the question as a whole (D)."""
         self.results = await self.calls.structured(self.request.question, self.request.corpora, self.request.databases)
         found = await self.calls.search(
             SearchRequest(
@@ -183,17 +208,6 @@ class AgentWorkflow(Steered):
         if self.calls.usage.embedded_share < 1:
             await embed_beside(self.request.corpora)
         self.evidence = tuple({passage.chunk: passage for passage in (*self.results, *found)}.values())
-        self._show(phase="route", last=f"{len(self.evidence)} passages found on the question")
-        mode = await self._route()
-        self._show(mode=mode)
-        if next_node("route", AgentState(mode=mode), 0) == "generate_code":
-            return self._report("unsupported", "Writing and running code is not available yet in this version.")
-        if not self.evidence:
-            return self._report("no_evidence", "No passage of the corpora is relevant to the question.")
-        await self.ready()
-        if self.finishing and self.stance.spent not in MODEL_BUDGETS:
-            return self._report("finished_early", f"{self._why_finishing()} before anything was written.")
-        return await self._research()
 
     def _why_finishing(self) -> str:
         spent = self.stance.spent
@@ -276,21 +290,31 @@ class AgentWorkflow(Steered):
             feedback=tuple(self.wishes),
             stance=self.stance,
         )
-        child = await self.begin(
-            "research",
-            ResearchWorkflow.run,
-            request,
-            f"{request.run}/research",
-            request.question,
-            len(request.feedback),
+        return await self._path("research", ResearchWorkflow.run, request)
+
+    async def _code(self) -> ReportDraft:
+        request = CodingRequest(
+            run=self.progress_now.id,
+            question=self.request.question,
+            limits=self.request.limits,
+            evidence=self.evidence,
+            files=self.request.files,
+            tests=self.request.tests,
+            feedback=tuple(self.wishes),
+            stance=self.stance,
         )
+        return await self._path("code", CodingWorkflow.run, request)
+
+    async def _path(self, name: str, run: Any, request: ResearchRequest | CodingRequest) -> ReportDraft:
+        """Go the way of the mode in a workflow of its own."""
+        child = await self.begin(name, run, request, f"{request.run}/{name}", request.question, len(request.feedback))
         try:
             if self.cancelled:
                 await send(child, "cancel")
             draft: ReportDraft = await child
             return draft
         finally:
-            del self.children["research"]
+            del self.children[name]
 
     async def _drafted(self, main: "asyncio.Task[ReportDraft]") -> ReportDraft:
         """Wait for the draft; a run cancelled by signal before there was one still ends in a report."""

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
 from workflows.purse import Purse, Till, unlimited
-from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE
+from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from activities.roles import RoleActivities
+    from activities.sandbox import SandboxActivities
     from activities.tables import TableActivities
     from tenure.algorithms import budget
     from tenure.algorithms.acceptance import evidence
@@ -32,6 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.reranking import listed
     from tenure.contracts.budget import Allowance, Amounts
     from tenure.contracts.calls import LONGEST_ANSWER, RoleCall, RoleReply, Turn, role_call
+    from tenure.contracts.coding import ProgramRequest, RepairReply, RepairRequest, TrialRequest
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.rerank import Rerank
@@ -39,6 +41,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.result import Result
     from tenure.contracts.retrieval import GroupRequest, Recalled, RecallRequest
     from tenure.contracts.run import Degraded, Limits, Usage
+    from tenure.contracts.sandbox import Outcome, SelfTest
     from tenure.contracts.spiral import Analysis, AnalysisRequest
     from tenure.contracts.tables import FailedQuery, QueryReply, QueryRequest, TablesReply, TablesRequest
     from tenure.roles.reranker import RerankerInput
@@ -68,6 +71,10 @@ MENDED = 2
 
 SILENCE = timedelta(seconds=10)
 """Time without a heartbeat after which a worker counts as dead and the call is given to another."""
+
+
+ASKED_AGAIN = 3
+"""How often a worker with a sandbox is waited for: an outage of all workers counts as one time."""
 
 
 class Talk:
@@ -270,6 +277,43 @@ class Calls:
         self.usage = searched(self.usage)
         return reply
 
+    async def look_at_sandbox(self) -> SelfTest | None:
+        """Ask what the sandbox can run; None where no worker has one."""
+        await self._steered.ready()
+        wait = timedelta(seconds=self._limits.sandbox_wait / ASKED_AGAIN)
+        for _ in range(ASKED_AGAIN):
+            try:
+                return await workflow.execute_activity_method(
+                    SandboxActivities.look_at_sandbox,
+                    task_queue=SANDBOX_QUEUE,
+                    schedule_to_start_timeout=wait,
+                    start_to_close_timeout=timedelta(minutes=10),
+                    heartbeat_timeout=SILENCE,
+                    retry_policy=PATIENCE,
+                    summary="what can be run",
+                )
+            except ActivityError as error:
+                late = isinstance(error.cause, TimeoutError) and error.cause.type == TimeoutType.SCHEDULE_TO_START
+                if not late:
+                    raise
+        return None
+
+    async def run_tests(self, request: TrialRequest, *, summary: str) -> Outcome:
+        """Test a candidate in the sandbox."""
+        await self._steered.ready()
+        return await _sandboxed(SandboxActivities.run_tests, request, request.trial.limits.wall_seconds, summary)
+
+    async def run_program(self, request: ProgramRequest, *, summary: str) -> Outcome:
+        """Run a program in the sandbox."""
+        await self._steered.ready()
+        return await _sandboxed(SandboxActivities.run_program, request, request.program.limits.wall_seconds, summary)
+
+    async def repair(self, request: RepairRequest, *, summary: str) -> RepairReply:
+        """Search for a small edit that makes a program pass its tests."""
+        await self._steered.ready()
+        longest = request.seconds + 2 * request.limits.wall_seconds
+        return await _sandboxed(SandboxActivities.repair, request, longest, summary)
+
     async def ingest(self, request: IngestRequest) -> IngestReport:
         """Bring a corpus up to date."""
         await self._steered.ready()
@@ -324,6 +368,22 @@ async def _looked_up(method: "Callable[[KnowledgeActivities, I], O]", request: I
         task_queue=EMBED_QUEUE,
         start_to_close_timeout=timedelta(minutes=5),
         schedule_to_close_timeout=timedelta(hours=1),
+        heartbeat_timeout=SILENCE,
+        retry_policy=PATIENCE,
+        summary=summary[:200],
+    )
+
+
+async def _sandboxed(
+    method: "Callable[[SandboxActivities, I], Awaitable[O]]", request: I, seconds: float, summary: str
+) -> O:
+    """Have something run in the sandbox that ends by itself after so many seconds."""
+    return await workflow.execute_activity_method(
+        method,
+        request,
+        task_queue=SANDBOX_QUEUE,
+        start_to_close_timeout=timedelta(seconds=2 * seconds, minutes=5),
+        schedule_to_close_timeout=OUTAGE,
         heartbeat_timeout=SILENCE,
         retry_policy=PATIENCE,
         summary=summary[:200],

@@ -9,5 +9,8 @@ MODEL_QUEUE = "tenure-model"
 EMBED_QUEUE = "tenure-embed"
 """Ingestion and search: what needs the CPU and the knowledge base."""
 
-ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE)
+SANDBOX_QUEUE = "tenure-sandbox"
+"""Programs that are run and tested; its workers need no key and no password."""
+
+ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE)
 """Every queue, in the order a worker starts them."""

@@ -13,6 +13,8 @@ def status_page(progress: Progress) -> str:
     lines = [f"**{progress.status}** · {progress.phase} · {where}"]
     if progress.last:
         lines += ["", _cell(progress.last)]
+    if progress.tests:
+        lines += ["", f"{progress.tests_passed} of {progress.tests} tests passed"]
     if progress.topics:
         lines += ["", "| topic | state | claims | sources | coverage |", "|---|---|---:|---:|---:|"]
         lines += [_row(topic) for topic in progress.topics]

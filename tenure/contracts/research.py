@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Resource
+from tenure.contracts.coding import Attempt, CodeDraft
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.result import CritiqueRecord, ResultStatus
@@ -190,6 +191,8 @@ class ReportDraft(Contract):
     """Files not read."""
     notes: tuple[str, ...] = ()
     """The run log."""
+    code: CodeDraft | None = None
+    """The program, where one was asked for."""
     status: ResultStatus = "done"
     """How the run ended."""
 
@@ -209,6 +212,8 @@ class ProgressUpdate(Contract):
     """Topics whose state changed."""
     outline: bool = False
     """Whether these are all topics there are, since the outline may have changed."""
+    attempt: Attempt | None = None
+    """A program that was tried, or the same again with what was learned from it."""
     usage: Usage | None = None
     """All the child has used so far, its children not included."""
     last: str = ""
@@ -232,6 +237,8 @@ class RunState(Contract):
     """Passages found for the question as a whole."""
     report: ReportDraft | None = None
     """The report, once its text is written."""
+    attempts: tuple[Attempt, ...] = ()
+    """The programs that were tried."""
     paused: bool = False
     """Whether a person holds it."""
     finishing: bool = False

@@ -6,11 +6,12 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Resource
+from tenure.contracts.coding import Failure, Lesson, Maker, Proof, SourceFile, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import ClaimStatus
 from tenure.contracts.run import Degraded, Handled, TaskMode, Usage
 
-ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "unsupported", "failed"]
+ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"]
 
 
 class SourceEntry(Contract):
@@ -125,6 +126,37 @@ class Contradiction(Contract):
     """How much it matters."""
 
 
+class ResultAttempt(Contract):
+    """A program that was tried."""
+
+    n: int = Field(ge=1)
+    """Its number."""
+    generation: int = Field(ge=1)
+    """The generation it belongs to."""
+    maker: Maker
+    """What made it: the coder, or the search for a small edit."""
+    approach: str
+    """What it tries."""
+    code: str
+    """The program as one text; empty where it was too long to be kept."""
+    passed: int
+    """Tests passed."""
+    total: int
+    """Tests there were."""
+    error: str | None
+    """Why it was not accepted, in one line; null where it was."""
+    failures: tuple[Failure, ...] = ()
+    """Everything that was wrong with it."""
+    stdout: str
+    """What it printed, shortened."""
+    stderr: str = ""
+    """What it complained of, shortened."""
+    seconds: float
+    """Time in the sandbox."""
+    reflection: Lesson | None = None
+    """What was learned from it; null where nothing had to be."""
+
+
 class Result(Contract):
     """Everything a run delivers."""
 
@@ -164,6 +196,20 @@ class Result(Contract):
     """What was asked along the way, and what was done with it."""
     evaluation: Evaluation | None = None
     """Self-evaluation; null where the run made none."""
+    code: str = ""
+    """The program as one text, files under their names where there are several; empty for a report."""
+    files: tuple[SourceFile, ...] = ()
+    """The program's files that are new or changed."""
+    specification: str = ""
+    """What the program has to do, as the writer of its tests understood it."""
+    tests: tuple[SourceFile, ...] = ()
+    """The tests that prove it."""
+    proof: Proof | None = None
+    """What speaks for the program; null for a report."""
+    attempts: tuple[ResultAttempt, ...] = ()
+    """Everything that was tried, in order."""
+    artifacts: tuple[StoredArtifact, ...] = ()
+    """Files the program made, and where they are kept."""
     usage: Usage
     """What was used."""
     limits: dict[Resource, float] = {}

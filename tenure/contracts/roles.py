@@ -23,6 +23,9 @@ RoleName = Literal[
     "report_reflector",
     "title_writer",
     "abstract_writer",
+    "test_writer",
+    "coder",
+    "code_reflector",
 ]
 """A role; also the name of its module, of its schema and of its Temporal activity."""
 

@@ -10,6 +10,7 @@ from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.filters import Filter
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.retrieval import Strategy
+from tenure.contracts.sandbox import GivenFile
 
 Mode = Literal["auto", "research", "code"]
 TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
@@ -24,6 +25,9 @@ Phase = Literal[
     "route",
     "outline",
     "research",
+    "specify",
+    "generate",
+    "test",
     "write",
     "reflect",
     "refine",
@@ -31,7 +35,9 @@ Phase = Literal[
     "assemble",
     "done",
 ]
-Status = Literal["running", "paused", "done", "finished_early", "cancelled", "no_evidence", "unsupported", "failed"]
+Status = Literal[
+    "running", "paused", "done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"
+]
 SectionPhase = Literal[
     "waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "skipped", "failed"
 ]
@@ -70,6 +76,18 @@ class Limits(Contract):
     """How every task searches; None for what its query suggests."""
     min_novelty: float = Field(default=0.1, ge=0, le=1)
     """τ_n: novelty below which a passage says nothing that the run does not have (DESIGN §5)."""
+    max_attempts: int = Field(default=5, ge=1, le=20)
+    """R_max of the coding path: generations of a program (document 000 §2.3)."""
+    candidates: int = Field(default=1, ge=1, le=8)
+    """Programs that are written side by side in a generation."""
+    program_seconds: float = Field(default=20.0, gt=0, le=3600)
+    """Time by the clock that a program or its tests may take in the sandbox."""
+    program_memory_mib: int = Field(default=512, ge=64)
+    """Memory that they may take."""
+    repair_seconds: float = Field(default=60.0, ge=0, le=3600)
+    """How long a small edit is searched for that makes failing tests pass; 0 for no search."""
+    sandbox_wait: float = Field(default=60.0, gt=0)
+    """Seconds for which a worker that can run programs is waited for."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Prompt and answer tokens of the whole run; None for any number, as with the other budgets."""
     max_cost_usd: float | None = Field(default=None, gt=0)
@@ -108,6 +126,10 @@ class RunRequest(Contract):
     """Corpora to read."""
     databases: tuple[str, ...] = ()
     """Databases to ask, by their names in the settings of the worker."""
+    files: tuple[GivenFile, ...] = ()
+    """Files that a program works with or that are to be repaired."""
+    tests: tuple[GivenFile, ...] = ()
+    """Tests that a program has to pass."""
     limits: Limits = Limits()
     """Bounds of the run."""
 
@@ -247,6 +269,10 @@ class Progress(Contract):
     """R_n: generations of the report so far."""
     topics: tuple[TopicProgress, ...] = ()
     """The outline's topics."""
+    tests_passed: int = 0
+    """Tests that the best program so far passes."""
+    tests: int = 0
+    """Tests it has to pass."""
     usage: Usage = Usage()
     """What was used so far."""
     feedback: tuple[Handled, ...] = ()

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from tenure.contracts.base import Contract
+from tenure.contracts.coding import Attempt
 from tenure.contracts.research import Critique
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.run import Complexity, Handled, SectionPhase, TaskMode
@@ -250,6 +251,8 @@ class Trace(Contract):
     """The sections, generation by generation."""
     reflections: tuple[TracedReflection, ...] = ()
     """The looks back at the report."""
+    attempts: tuple[Attempt, ...] = ()
+    """The programs that were tried."""
     feedback: tuple[Handled, ...] = ()
     """What people said, when, and what was done with it."""
     words: tuple[Word, ...] = ()

@@ -12,6 +12,7 @@ from tenure.contracts.evidence import Draft, SynthesisDraft
 from tenure.contracts.research import ReportDraft, SectionDraft
 from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus, Synthesis
 from tenure.report.citations import Bibliography, SourceRecord
+from tenure.report.program import program
 from tenure.report.prose import escape, flatten
 
 MOST_CONTEXT = 200
@@ -42,6 +43,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
     synthesis = _synthesis(draft.synthesis, bibliography)
     entries = bibliography.entries()
     status = _status(draft, cited=bool(entries))
+    made = program(draft.code) if draft.code else {}
     return Result(
         id=draft.id,
         mode=draft.mode,
@@ -65,6 +67,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         skipped=draft.skipped,
         notes=(*draft.notes, *bibliography.notes, *_notes(draft, status)),
         status=status,
+        **made,
     )
 
 
@@ -133,7 +136,8 @@ def _mark(claim: ResultClaim) -> str:
 
 
 def _status(draft: ReportDraft, *, cited: bool) -> ResultStatus:
-    return "no_evidence" if draft.status == "done" and not cited else draft.status
+    proved_by_sources = draft.status == "done" and not draft.code
+    return "no_evidence" if proved_by_sources and not cited else draft.status
 
 
 def _notes(draft: ReportDraft, status: ResultStatus) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from tenure.contracts.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run import Handled
+from tenure.report.program import program_body
 from tenure.report.prose import escape, flatten
 from tenure.report.provenance import provenance
 from tenure.report.references import quotes, references
@@ -18,7 +19,8 @@ _STATUS_LINES: dict[ResultStatus, str] = {
     "finished_early": "This report was asked for before the research was over; it holds what there was by then.",
     "cancelled": "The run was cancelled; this is what there was by then.",
     "no_evidence": "",
-    "unsupported": "This kind of task is not available yet.",
+    "failing_tests": "No program passed its tests; this is the best of them.",
+    "unsupported": "This kind of task cannot be done here; the last part says why.",
     "failed": "The run failed; this is what there was by then.",
 }
 
@@ -51,10 +53,11 @@ def render(result: Result, base: PurePath | None = None) -> str:
 
 def _parts(result: Result, base: PurePath | None) -> Iterator[str]:
     yield f"# {escape(result.title)}"
-    yield f"> **Question:** {escape(result.question)}"
+    asked = "Task" if result.mode == "CODE" else "Question"
+    yield f"> **{asked}:** {escape(result.question)}"
     if line := _STATUS_LINES[result.status]:
         yield f"*{line}*"
-    yield from _body(result)
+    yield from program_body(result) if result.mode == "CODE" else _body(result)
     if result.further_considerations:
         thoughts = "\n".join(f"- {escape(text)}" for text in result.further_considerations)
         yield f"## Further Considerations\n\n*{_BEYOND}*\n\n{thoughts}"

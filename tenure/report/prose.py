@@ -40,6 +40,11 @@ def flatten(text: str) -> str:
     return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip()
 
 
+def visible(text: str) -> str:
+    """Take control characters and invisible marks out of a text, and keep its lines."""
+    return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 def escape(text: str) -> str:
     """Set one line of foreign text so that Markdown shows it as it is, also at the start of a line."""
     flat = flatten(text)

@@ -10,6 +10,7 @@ from itertools import groupby, pairwise, takewhile
 from typing import TypeVar
 
 from tenure.contracts.base import Contract
+from tenure.contracts.coding import Attempt
 from tenure.contracts.evidence import SynthesisDraft
 from tenure.contracts.research import Critique, ProgressUpdate, SectionRequest, SectionResult
 from tenure.contracts.result import Result
@@ -114,6 +115,7 @@ def story(histories: Sequence[History]) -> Trace:
     run, *others = histories
     by_type = {history.type: history for history in others}
     reviews = {history.workflow: _reviews(history) for history in others if history.type == "SectionWorkflow"}
+    coding = by_type.get("CodingWorkflow")
     research, spiral = by_type.get("ResearchWorkflow"), by_type.get("SpiralWorkflow")
     result = Result.model_validate(run.came) if run.came else None
     gathered = SpiralResult.model_validate(spiral.came) if spiral and spiral.came else SpiralResult(aims=())
@@ -135,6 +137,7 @@ def story(histories: Sequence[History]) -> Trace:
         resolution=gathered.synthesis.resolution.text,
         sections=tuple(_sections(research.happenings, reviews)) if research else (),
         reflections=tuple(_reflections(research.happenings)) if research else (),
+        attempts=_attempts(coding.happenings) if coding else (),
         feedback=result.feedback if result else _said(run.happenings),
         words=tuple(Word(at=h.at, signal=h.name) for h in run.happenings if h.kind == "heard" and h.name in WORDS),
         decisions=result.decisions if result else gathered.decisions,
@@ -348,6 +351,12 @@ def _section(child: Happening, generation: int, reviews: tuple[TracedReview, ...
             "note": result.note,
         }
     )
+
+
+def _attempts(happenings: Sequence[Happening]) -> tuple[Attempt, ...]:
+    """Return the programs that were tried, each as it was told of last: with what was learned from it."""
+    told = [ProgressUpdate.model_validate(h.given) for h in happenings if h.kind == "told" and h.name == "progressed"]
+    return tuple({update.attempt.n: update.attempt for update in told if update.attempt}.values())
 
 
 def _reflections(happenings: Sequence[Happening]) -> Iterator[TracedReflection]:

@@ -13,6 +13,7 @@ from tenure.contracts.trace import (
     TracedSection,
     TracedTask,
 )
+from tenure.report.program import attempt_lines, told
 from tenure.report.prose import escape
 
 HOW: Mapping[Strategy, str] = {
@@ -33,6 +34,7 @@ def as_markdown(trace: Trace) -> str:
         *(_cycle(cycle) for cycle in trace.cycles),
         _titled("Resolution of the synthesis", [escape(trace.resolution)] if trace.resolution else []),
         *_generations(trace),
+        _titled("Attempts", attempt_lines(told(trace.attempts))),
         _titled("What people said", _people(trace)),
         _titled("How it went on and ended", _bullets(trace.decisions)),
         _titled("Notes of the run", _bullets(trace.notes)),

@@ -88,7 +88,7 @@ class Role(Generic[I, O]):
 
 _MARKERS = re.compile(
     r"<\s*/?\s*(passage|evidence|draft|question|feedback|topics?|instructions?|critiques?|sections?|tables?|state|"
-    r"decision|reflection|queries)\b[^>]*(?:>|$)",
+    r"decision|reflection|queries|tests|attempt|failure|file)\b[^>]*(?:>|$)",
     re.IGNORECASE,
 )
 

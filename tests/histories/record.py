@@ -21,7 +21,9 @@ from temporalio.worker import Worker
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
+from tenure.contracts.sandbox import GivenFile
 from tests.conftest import SERVER_OPTIONS, temporal_binary
+from tests.sandboxes import ScriptedSandbox
 from tests.worlds import (
     ENOUGH,
     KITCHEN,
@@ -38,10 +40,10 @@ from tests.worlds import (
     story,
     text,
 )
-from worker import WORKFLOWS, activity_methods, runner
+from worker import WORKFLOWS, activity_methods, runner, sandbox_methods
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
-from workflows.queues import ALL_QUEUES, TENURE_QUEUE
+from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
 
 HERE = Path(__file__).parent
 SLASH = "__"
@@ -55,6 +57,16 @@ REQUEST = RunRequest(
     corpora=("kitchen",),
     limits=Limits(min_relevance=0.05),
 )
+
+
+TESTS = (GivenFile(name="test_it.py", text="from solution import f\n\n\ndef test_f():\n    assert f()\n"),)
+LESSON = {"failed": "The test.", "cause": "It is wrong.", "change": "Make it right."}
+
+
+def program(text: str) -> dict[str, Any]:
+    """A coder's answer that says a word."""
+    files = [{"path": "solution.py", "content": f"NOTE = '{text}'\n"}]
+    return {"approach": f"It says {text}.", "files": files, "entry": "", "args": [], "stdin": ""}
 
 
 async def _wait(handle: Handle, held: Held) -> None:
@@ -129,14 +141,20 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
     """Return every recorded way: its model, its request, what a person does, and where the model waits."""
     held = {name: Held(text(("All about it.", 1))) for name in ("feedback", "pause", "finish", "cancel")}
     more = Held({"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]})
-    plain = Held({})
-    code = REQUEST.model_copy(update={"mode": "code"})
+    plain, coding = Held({}), Held(program("right"))
+    code = REQUEST.model_copy(update={"mode": "code", "tests": TESTS})
+    alone = code.model_copy(update={"limits": Limits(min_relevance=0.05, sandbox_wait=0.3)})
+    given = code.model_copy(update={"files": (GivenFile(name="solution.py", text="def f():\n    return 1\n"),)})
+    written = in_turn(program("wrong"), program("wrong"), program("right"))
     nothing = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
     return {
         "offline": (None, REQUEST, _wait, plain),
         "revised": (ScriptedChat(_revised()), REQUEST, _wait, plain),
         "no_evidence": (None, nothing, _wait, plain),
-        "unsupported": (None, code, _wait, plain),
+        "unsupported": (None, alone, _wait, plain),
+        "code": (ScriptedChat(story(coder=written, code_reflector=says(LESSON))), code, _wait, plain),
+        "code_repaired": (None, given, _wait, plain),
+        "code_cancel": (ScriptedChat(story(coder=coding)), code, _cancel, coding),
         "degraded": (ScriptedChat(story(outliner=says("no"))), REQUEST, _wait, plain),
         "cycles": (ScriptedChat(_cycles(more)), REQUEST, _feedback, more),
         **{
@@ -150,10 +168,13 @@ async def record(client: Client, name: str) -> None:
     """Run one way and write the histories of the run and of its children."""
     chat, request, act, held = paths()[name]
     methods = activity_methods(chat, Reticent(KITCHEN, whole=REQUEST.question))  # type: ignore[arg-type]
+    if name.startswith("code"):
+        needed = "return 2" if name == "code_repaired" else "right"
+        methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(needed=(needed,)), Path("artifacts"))
     run = f"recorded-{name}"
     async with AsyncExitStack() as stack:
         threads = stack.enter_context(ThreadPoolExecutor(8))
-        for queue in ALL_QUEUES:
+        for queue in methods:
             worker = Worker(
                 client,
                 task_queue=queue,
@@ -166,7 +187,7 @@ async def record(client: Client, name: str) -> None:
         handle = await client.start_workflow(AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE)
         await act(handle, held)
         await handle.result()
-    for workflow_id in (run, f"{run}/research", f"{run}/spiral", f"{run}/section-1", f"{run}/section-2"):
+    for workflow_id in (run, f"{run}/research", f"{run}/spiral", f"{run}/section-1", f"{run}/section-2", f"{run}/code"):
         await _write(client, workflow_id)
 
 

@@ -10,7 +10,7 @@ from commands.history import recorded
 from tenure.contracts.trace import History
 from tests.histories.record import HERE, SLASH
 
-PARTS = ("", "/research", "/spiral", "/section-1", "/section-2")
+PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")
 
 
 def events(workflow_id: str) -> Sequence[HistoryEvent]:

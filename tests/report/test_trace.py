@@ -113,10 +113,11 @@ async def test_every_recorded_way_has_a_story(way: str) -> None:
 @pytest.mark.parametrize("part", PARTS)
 async def test_a_run_under_way_is_told_as_far_as_it_is(part: str) -> None:
     """Cut after any event, a history still tells what is in it, and the run is running."""
-    name = f"recorded-cycles{part}"
+    way = "code" if part == "/code" else "cycles"
+    name = f"recorded-{way}{part}"
     whole = events(name)
-    others = [history for history in await told("cycles") if history.workflow != name]
-    if others[0].workflow == "recorded-cycles":
+    others = [history for history in await told(way) if history.workflow != name]
+    if others[0].workflow == f"recorded-{way}":
         others[0] = others[0].model_copy(update={"came": None, "ending": "running", "ended": ""})
 
     for length in range(1, len(whole)):
@@ -155,3 +156,13 @@ def _of_cycle_one(happening: Happening) -> Happening:
         return happening
     asked = {**happening.given["input"], "cycle": 1}
     return happening.model_copy(update={"given": {**happening.given, "input": asked}})
+
+
+async def test_attempts_are_told_with_what_was_learned_and_changed() -> None:
+    """The trace of a program has every attempt as it was told of last, and shows the difference to the one before."""
+    trace = story(await told("code"))
+    text = as_markdown(trace)
+
+    assert [(attempt.n, attempt.error) for attempt in trace.attempts] == [(1, "test_right: no right"), (2, None)]
+    assert trace.attempts[0].reflection and trace.attempts[0].reflection.change == "Make it right."
+    assert "-NOTE = 'wrong'\n+NOTE = 'right'" in text

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tenure.contracts.coding import Attempt, Failure, Lesson, SourceFile
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import SectionDraft
 from tenure.contracts.spiral import Executed, LatentTopic, Reflection
 from tenure.contracts.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.roles import (
     abstract_writer,
+    code_reflector,
+    coder,
     decider,
     decomposer,
     hypothetical_document,
@@ -31,6 +34,7 @@ from tenure.roles import (
     stance_judge,
     synthesis_reflector,
     synthesizer,
+    test_writer,
     title_writer,
     topic_namer,
 )
@@ -127,6 +131,30 @@ SECTION: dict[str, Any] = {
     "other_topics": ("Ripening of cheese",),
     "wishes": ("Say more on rye bread",),
 }
+
+
+WORKSHOP: dict[str, Any] = {
+    "question": "Write a function `loaves` that counts the loaves of a batch of dough",
+    "given": (SourceFile(path="dough.csv", text="batch,kilos\n1,4.5\n"),),
+    "tests": (
+        SourceFile(
+            path="test_loaves.py",
+            text="from loaves import loaves\n\n\ndef test_whole_loaves():\n    assert loaves(4.5) == 5\n",
+        ),
+    ),
+    "installed": ("pandas 3.0.0", "pytest 9.0.0"),
+    "wishes": ("A loaf has 900 grams",),
+}
+ATTEMPT = Attempt(
+    n=1,
+    generation=1,
+    approach="Divides by the weight of a loaf.",
+    files=(SourceFile(path="loaves.py", text="def loaves(kilos):\n    return kilos // 1\n"),),
+    passed=0,
+    total=1,
+    failures=(Failure(test="test_whole_loaves", error="assert 4.0 == 5", trace="E   assert 4.0 == 5"),),
+    reflection=Lesson(failed="4.5 gives 4.0.", cause="A loaf counts as a kilo.", change="Divide by 0.9."),
+)
 
 
 @dataclass(frozen=True)
@@ -267,6 +295,25 @@ CASES: dict[str, Case] = {
         Case(
             title_writer.ROLE,
             title_writer.TitleWriterInput(question=QUESTION, topics=("Making bread", "Ripening of cheese")),
+        ),
+        Case(test_writer.ROLE, test_writer.TestWriterInput(**WORKSHOP)),
+        Case(
+            coder.ROLE,
+            coder.CoderInput(
+                **WORKSHOP,
+                specification="loaves(kilos) gives the whole loaves.",
+                candidate=2,
+                candidates=3,
+                attempts=(ATTEMPT,),
+                best=1,
+                repeated=True,
+            ),
+        ),
+        Case(
+            code_reflector.ROLE,
+            code_reflector.CodeReflectorInput(
+                **WORKSHOP, specification="loaves(kilos) gives the whole loaves.", attempt=ATTEMPT
+            ),
         ),
         Case(abstract_writer.ROLE, abstract_writer.AbstractWriterInput(question=QUESTION, sections=SECTIONS)),
     )

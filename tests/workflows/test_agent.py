@@ -112,14 +112,15 @@ async def test_an_empty_knowledge_base_ends_without_evidence(serving: Serving) -
     assert "Corpus “kitchen”: 0 files." in result.notes
 
 
-async def test_code_questions_say_that_they_are_not_served_yet(serving: Serving) -> None:
-    """A question routed to CODE is refused in words instead of being answered badly."""
+async def test_a_request_for_a_program_takes_the_coding_path(serving: Serving) -> None:
+    """A question routed to CODE is no question of research; where nobody runs programs it ends with these words."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        request = REQUEST.model_copy(update={"question": "Write a function that bakes bread in Python"})
+        asked = {"question": "Write a function that bakes bread in Python", "limits": Limits(sandbox_wait=0.3)}
+        request = REQUEST.model_copy(update=asked)
         result = await (await stage.start(request)).result()
 
     assert result.status == "unsupported" and result.mode == "CODE"
-    assert any("not available yet" in note for note in result.notes)
+    assert any("No worker runs programs" in note for note in result.notes)
 
 
 async def test_filters_hold_for_every_search_of_a_run(serving: Serving) -> None:

@@ -1,0 +1,76 @@
+"""A sandbox that follows a script, at the seam where programs leave for the real one.
+
+It runs nothing: a test says which words in a program make it pass. Whatever it was given it remembers, so
+that a test sees what would have been run, and how often.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tenure.contracts.sandbox import Batch, GivenFile, Outcome, Program, SelfTest, TestResult, Trial, Verdict
+from tenure.sandbox.base import SetupFailed
+
+USABLE = SelfTest(usable=True, message="a script", languages=("python",), packages=("numpy 2.0",))
+
+
+@dataclass
+class ScriptedSandbox:
+    """Says that a program passes the tests of whose words it holds all."""
+
+    needed: tuple[str, ...] = ("right",)
+    """One word for each test."""
+    found: SelfTest = USABLE
+    """What its self-test says."""
+    trials: list[Trial] = field(default_factory=list)
+    programs: list[Program] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    breaks: int = 0
+    """How many more times it cannot be set up."""
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    held: bool = False
+    """Whether trials wait until the test lets go."""
+
+    async def check(self) -> SelfTest:
+        return self.found
+
+    async def test(self, trial: Trial, keep: Path) -> Outcome:
+        self.trials.append(trial)
+        if self.breaks:
+            self.breaks -= 1
+            raise SetupFailed("no namespace was left")
+        if self.held:
+            self.reached.set()
+            await self.released.wait()
+        return self.judged(trial.files)
+
+    async def run(self, program: Program, keep: Path) -> Outcome:
+        self.programs.append(program)
+        text = _text(program.files)
+        if "crash" in text:
+            return Outcome(verdict="failed", exit_code=3, stderr="Traceback\nValueError: crash\n", seconds=0.1)
+        return Outcome(verdict="passed", exit_code=0, stdout=f"args {' '.join(program.args)}\n", seconds=0.1)
+
+    async def test_all(self, batch: Batch) -> tuple[Outcome, ...]:
+        self.batches.append(batch)
+        outcomes: list[Outcome] = []
+        for files in batch.candidates:
+            outcomes.append(self.judged(files))
+            if batch.stop_at_green and outcomes[-1].verdict == "passed":
+                break
+        return tuple(outcomes)
+
+    def judged(self, files: Sequence[GivenFile]) -> Outcome:
+        text = _text(files)
+        tests = tuple(
+            TestResult(name=f"test_{word}", passed=word in text, error="" if word in text else f"no {word}")
+            for word in self.needed
+        )
+        verdict: Verdict = "passed" if all(test.passed for test in tests) else "failed"
+        return Outcome(verdict=verdict, proof="tests", tests=tests, seconds=0.25, stdout="tested\n")
+
+
+def _text(files: Sequence[GivenFile]) -> str:
+    return "\n".join(file.text or "" for file in files)
