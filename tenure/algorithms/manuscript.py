@@ -6,7 +6,7 @@ Pure functions over the sections' results, so that the workflow only says what h
 from collections.abc import Iterable, Mapping, Sequence
 
 from tenure.algorithms.question import heading
-from tenure.algorithms.repetition import without_repeats
+from tenure.algorithms.repetition import without_repeats, without_restatements
 from tenure.algorithms.wishes import concerned
 from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research import Critique, SectionDraft, SectionResult, Topic
@@ -45,9 +45,9 @@ def apart(synthesis: SynthesisDraft, abstract: Draft, written: Sequence[SectionD
 
 
 def once_each(topics: Sequence[Topic], results: Results) -> dict[str, SectionResult]:
-    """Return the results with every sentence kept only in the first section that has it."""
+    """Return the results with everything said only in the first section that says it."""
     order = [topic.heading for topic in topics if topic.heading in results]
-    drafts = without_repeats([results[name].draft for name in order])
+    drafts = without_restatements([results[name].draft for name in order])
     return {name: results[name].model_copy(update={"draft": draft}) for name, draft in zip(order, drafts, strict=True)}
 
 
