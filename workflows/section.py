@@ -1,7 +1,8 @@
 """SectionWorkflow: one section, drafted and improved until its reviewer is content (document 002, chapter 6).
 
-draft → (review → search → rewrite)*, bounded by the number of rounds, by a critique that returns, and by a
-person who asks to finish. Evidence that a search adds stays with the section for all later rounds.
+draft → (review → search → rewrite)*, bounded by the number of rounds, by a critique that returns, by a rewrite that
+is worse than what it was made from, and by a person who asks to finish. Evidence that a search adds stays with the
+section for all later rounds.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from workflows.steering import Steered
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms.coverage import coverage
-    from tenure.algorithms.manuscript import together
+    from tenure.algorithms.manuscript import poorer, together
     from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, SectionRequest, SectionResult
     from tenure.contracts.run import SectionPhase, TopicProgress
@@ -41,6 +42,7 @@ class SectionWorkflow(Steered):
         self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else request.results
         self.taken = [critique.critique for critique in request.critiques if critique.origin == "person"]
         self.reviews: list[str] = []
+        self.before: Draft | None = None
         self.rounds = 0
         self.phase: SectionPhase = "waiting"
         self.note = ""
@@ -99,17 +101,31 @@ class SectionWorkflow(Steered):
         """Do one round of review and rewriting; tell whether there was something to do."""
         unheard = [wish.text for wish in self.wishes if wish.text not in self.taken]
         if unheard:
+            self.before = None  # what a person asked for is not weighed against what stood there before
             self._taken_now()
             await self._refine(unheard, unheard)
             return True
         if self.finishing or self.rounds >= self.request.limits.max_reflexions:
             return False
         review = await self._review()
+        if review.worse and self.before is not None:
+            self._keep(self.before)
+            return False
         if review.action == "NONE" or not review.critique or review.critique in self.reviews:
             return False
         self.reviews.append(review.critique)
+        before = self.draft
         await self._refine([review.critique], [review.query])
+        if poorer(before, self.draft):
+            self._keep(before)
+            return False
+        self.before = before
         return True
+
+    def _keep(self, before: Draft) -> None:
+        """Go back to the draft before the last rewriting."""
+        self.draft = before
+        self.note = f"“{self.request.topic.heading}” keeps an earlier draft, since its rewriting made it worse."
 
     async def _review(self) -> SectionReviewerOutput:
         await self._tell("reviewing")
@@ -121,6 +137,7 @@ class SectionWorkflow(Steered):
                 topic=topic.heading,
                 topic_question=topic.question,
                 draft=self.draft,
+                previous=self.before,
                 wishes=tuple(self.taken),
                 earlier=tuple(self.reviews),
             ),

@@ -16,6 +16,8 @@ from tenure.contracts.run import Feedback, Handled
 Results = Mapping[str, SectionResult]
 """The newest result of each section, by heading."""
 
+_MORE_UNCITED = 0.25
+"""By how much the share of sentences without a source may grow in a rewriting."""
 SHOWN = 24
 """Passages shown to roles that see the whole report, more only where more are cited."""
 
@@ -49,6 +51,13 @@ def once_each(topics: Sequence[Topic], results: Results) -> dict[str, SectionRes
     order = [topic.heading for topic in topics if topic.heading in results]
     drafts = without_restatements([results[name].draft for name in order])
     return {name: results[name].model_copy(update={"draft": draft}) for name, draft in zip(order, drafts, strict=True)}
+
+
+def poorer(before: Draft, after: Draft) -> bool:
+    """Tell whether a rewriting has lost most of what a draft rests on, or left much more of it without a source."""
+    passages = [{c.chunk for claim in draft.claims for c in claim.citations} for draft in (before, after)]
+    shares = [sum(bool(claim.citations) for claim in draft.claims) / len(draft.claims) for draft in (before, after)]
+    return len(passages[1]) < len(passages[0]) / 2 or shares[1] < shares[0] - _MORE_UNCITED
 
 
 def sentences_beside(topic: Topic, results: Results) -> tuple[str, ...]:

@@ -87,8 +87,8 @@ class Role(Generic[I, O]):
 
 
 _MARKERS = re.compile(
-    r"<\s*/?\s*(passage|evidence|draft|question|feedback|topics?|instructions?|critiques?|sections?|tables?|state|"
-    r"decision|reflection|queries|tests|attempt|failure|file)\b[^>]*(?:>|$)",
+    r"<\s*/?\s*(passage|evidence|draft|previous|question|feedback|topics?|instructions?|critiques?|sections?|tables?|"
+    r"state|decision|reflection|queries|tests|attempt|failure|file)\b[^>]*(?:>|$)",
     re.IGNORECASE,
 )
 

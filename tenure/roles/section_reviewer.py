@@ -30,6 +30,8 @@ Decide on one action:
 - SEARCH: evidence is missing. `critique` says what is missing, `query` is what to search for, in words a source would
   use.
 
+If the text before the last rewriting is shown as well and was the better one, set `worse`: the section then keeps it.
+
 Do not ask for matters of taste. Do not repeat a critique that was already made. {EVIDENCE_RULE}"""
 
 
@@ -44,6 +46,8 @@ class SectionReviewerInput(RoleInput):
     """What the section has to answer."""
     draft: Draft
     """The section as it stands."""
+    previous: Draft | None = None
+    """The section before it was rewritten; None where it was not."""
     wishes: tuple[str, ...] = ()
     """What people asked of this section."""
     earlier: tuple[str, ...] = ()
@@ -63,6 +67,8 @@ class SectionReviewerOutput(RoleOutput):
     """What to do about it."""
     query: str = Field(max_length=MAX_QUERY)
     """What to search for; empty unless the action is SEARCH."""
+    worse: bool = False
+    """Whether the draft is worse than the previous one; false where none is shown."""
 
 
 def render(input: SectionReviewerInput, evidence: Evidence) -> list[Message]:
@@ -72,6 +78,7 @@ def render(input: SectionReviewerInput, evidence: Evidence) -> list[Message]:
         tagged("question", input.question),
         tagged("topic", f"{input.topic}\n{input.topic_question}"),
         tagged("draft", marked(input.draft, evidence.passages)),
+        tagged("previous", marked(input.previous, evidence.passages)) if input.previous else "",
         tagged("feedback", as_list("People wished", input.wishes)) if input.wishes else "",
         tagged("critiques", as_list("Critiques already made", input.earlier)) if input.earlier else "",
     )

@@ -61,6 +61,17 @@ def test_a_sentence_stands_in_the_first_section_that_has_it() -> None:
     assert manuscript.sentences_beside(BREAD, kept) == ("Rennet.",)
 
 
+def test_a_rewriting_is_poorer_where_it_loses_what_a_draft_rests_on() -> None:
+    """Half of the passages may go and some sentences may stand without one; more than that is a loss."""
+    two = Draft(blocks=(*draft("One.", "Two.").blocks, *draft("Three.", "Four.", chunk="c2").blocks))
+    uncited = Draft(blocks=(Block(claims=(Claim(text="Five."), Claim(text="Six."))),))
+
+    assert not manuscript.poorer(two, draft("One."))
+    assert manuscript.poorer(draft("One."), uncited)
+    assert manuscript.poorer(two, Draft(blocks=(*two.blocks, *uncited.blocks)))
+    assert not manuscript.poorer(uncited, draft("One."))
+
+
 def test_cited_passages_are_shown_before_all_others() -> None:
     """Roles that see the whole report get every cited passage, whatever else was found."""
     others = tuple(reference(0.9, "o", f"o{n}") for n in range(40))

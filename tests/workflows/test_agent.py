@@ -161,6 +161,39 @@ async def test_reviewers_search_brings_new_evidence_into_the_rewrite(serving: Se
     assert any("says it better" in section.markdown for section in result.sections)
 
 
+async def test_a_rewrite_that_the_reviewer_finds_worse_is_undone(serving: Serving) -> None:
+    """The reviewer sees the text before the rewriting, and the better of the two stays."""
+
+    async def review(prompt: str) -> dict[str, Any]:
+        seen = "<previous>" in prompt
+        return {
+            "critique": "" if seen else "Dull.",
+            "action": "NONE" if seen else "REWRITE",
+            "query": "",
+            "worse": seen,
+        }
+
+    chat = ScriptedChat(story(section_reviewer=review))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert chat.count("section_rewriter") == 2 and chat.count("section_reviewer") == 4
+    assert not any("says it better" in section.markdown for section in result.sections)
+    assert "“Bread” keeps an earlier draft, since its rewriting made it worse." in result.notes
+
+
+async def test_a_rewrite_that_loses_its_sources_is_undone(serving: Serving) -> None:
+    """Whatever a reviewer wished for, a text without sources replaces none that has them."""
+    uncited = {"blocks": [{"kind": "paragraph", "sentences": [{"text": "So it is.", "passages": []}]}]}
+    review = says({"critique": "Dull.", "action": "REWRITE", "query": ""})
+    chat = ScriptedChat(story(section_reviewer=review, section_rewriter=says(uncited)))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert chat.count("section_rewriter") == 2
+    assert not any("So it is." in section.markdown for section in result.sections)
+
+
 async def test_a_critique_that_returns_ends_the_reflexion(serving: Serving) -> None:
     """A reviewer that says the same again is not obeyed for ever."""
     again = says({"critique": "Too dull.", "action": "REWRITE", "query": ""})
