@@ -190,6 +190,17 @@ class Settings(BaseSettings):
     databases: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")], SecretStr] = {}
     """Addresses of PostgreSQL databases that may be asked, by name; a user that may only read is enough."""
 
+    sandbox: Literal["bubblewrap", "docker"] = "bubblewrap"
+    """What makes the sandbox that programs run in; programs are never run without one."""
+    sandbox_python: Path | None = None
+    """Interpreter of sandboxed programs, with the packages they may use; empty for an environment in the home."""
+    sandbox_cgroup: Path | None = None
+    """Control group (version 2) that was delegated to the worker; it then holds the memory of each program."""
+    sandbox_image: str = ""
+    """Image of the containers, with Python and pytest; needed with `docker`."""
+    sandbox_runtime: str = ""
+    """Runtime of the containers, such as `runsc`; empty for the engine's own."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """How much the worker writes into its log."""
 

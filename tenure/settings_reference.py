@@ -62,6 +62,11 @@ GROUPS: Final = {
             "sandbox_wait",
         ),
     ),
+    "Sandbox": (
+        "Programs run in a sandbox, of which these settings say what makes it and what is in it. The worker reads "
+        "them when it starts.",
+        ("sandbox", "sandbox_python", "sandbox_cgroup", "sandbox_image", "sandbox_runtime"),
+    ),
     "Tables and databases": (
         "Queries over tables run in a process of their own, within these limits. Databases are named here once, so "
         "that no address and no password ever travels with a run.",

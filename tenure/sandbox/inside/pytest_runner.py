@@ -1,0 +1,160 @@
+"""Runs files of pytest against a candidate in another process, and reports each test.
+
+The tests' own modules come from memory: on disk there are empty files of their names, so that pytest finds them, and
+a candidate that reads them learns nothing. No plugin but this one is loaded, and no configuration is read.
+"""
+
+import ast
+import linecache
+import os
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from _pytest.assertion.rewrite import rewrite_asserts
+
+from tenure.sandbox.inside import wire
+from tenure.sandbox.inside.case_runner import coverage, tell
+from tenure.sandbox.inside.serving import CandidateFinder, MemoryFinder, Served
+
+FOLDER: Final = "/box/tests"
+LONGEST: Final = 6000
+"""Characters of what pytest says about one failure."""
+
+
+def main(job: dict[str, Any], report: int) -> int:
+    """Run the tests and say how pytest ended."""
+    sources = {name: content.decode() for name, content in job["tests"] if name.endswith(".py")}
+    served = Served(job["trace"])
+    runner = Runner(sources, served, job, report)
+    sys.meta_path[:0] = [MemoryFinder(sources, runner.compile), CandidateFinder(set(job["roots"]), served)]
+    sys.dont_write_bytecode = True
+    sys.argv[:] = ["pytest"]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    arguments = ["-c", "/dev/null", f"--rootdir={FOLDER}", "--noconftest", "-p", "no:cacheprovider", "-q"]
+    arguments += ["--tb=short", "--no-header", "--no-summary", "--color=no", "--import-mode=importlib"]
+    files = placed(job["tests"], sources)
+    before = marks(job["tests"], sources)
+    code = int(pytest.main([*arguments, *files], plugins=[runner]))
+    if marks(job["tests"], sources) != before:
+        tell(report, job["nonce"], {"kind": "tampered"})
+    tell(report, job["nonce"], {"kind": "end", "code": code, "ended": served.how_it_ended() if code else ""})
+    return code
+
+
+def marks(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[tuple[int, int]]:
+    """Return what tells whether the data of the tests was changed: the time of a change of a file cannot be set."""
+    data = [Path(FOLDER, name) for name, _ in files if name not in sources]
+    found = []
+    for path in [*data, *dict.fromkeys(one.parent for one in data)]:
+        try:
+            facts = path.stat(follow_symlinks=False)
+        except OSError:
+            return []
+        found.append((facts.st_ino, facts.st_ctime_ns))
+    return found
+
+
+def placed(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[str]:
+    """Put empty files where pytest looks, and the data of the tests beside them; return the files with tests."""
+    for name, content in files:
+        path = Path(FOLDER, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"" if name in sources else content)
+    helpers = ("conftest.py", "__init__.py")
+    return [f"{FOLDER}/{name}" for name in sources if Path(name).name not in helpers]
+
+
+class Runner:
+    """The plugin: takes modules from memory and reports."""
+
+    def __init__(self, sources: dict[str, str], served: Served, job: dict[str, Any], report: int) -> None:
+        self._sources = sources
+        self._served = served
+        self._job = job
+        self._report = report
+        self._config: pytest.Config | None = None
+
+    def compile(self, name: str, source: str) -> types.CodeType:
+        """Compile a module of the tests, with assertions that explain themselves."""
+        path = f"{FOLDER}/{name}"
+        linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+        tree = ast.parse(source, path)
+        rewrite_asserts(tree, source.encode(), path, self._config)
+        return compile(tree, path, "exec", dont_inherit=True)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Load what the tests share."""
+        self._config = config
+        for name in sorted(self._sources):
+            if Path(name).name == "conftest.py":
+                module = types.ModuleType(f"conftest_{len(name)}")
+                module.__file__ = f"{FOLDER}/{name}"
+                exec(self.compile(name, self._sources[name]), module.__dict__)
+                config.pluginmanager.register(module, name)
+
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module:
+        """Collect a module whose source is in memory."""
+        made: pytest.Module = _Module.from_parent(parent, path=module_path)
+        return made
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Report what was collected."""
+        self._tell("collected", ids=[item.nodeid for item in session.items])
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Report a file that cannot be imported."""
+        if report.failed:
+            text = str(report.longrepr)
+            self._tell("broken", id=report.nodeid, error=_last(text), trace=text[-LONGEST:], begun=self._served.begun)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        """Report the beginning of a test, and the lines it ran."""
+        self._tell("start", id=item.nodeid)
+        if self._job["trace"] and self._served.begun:
+            self._tell("imported", covered=coverage(self._served))
+        began = time.monotonic()
+        result = yield
+        found = coverage(self._served) if self._job["trace"] and self._served.begun else []
+        self._tell("done", id=item.nodeid, seconds=time.monotonic() - began, covered=found)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+        """Report one phase of a test."""
+        report: pytest.TestReport = yield
+        error, lines = "", []
+        if call.excinfo is not None and report.failed:
+            raised = call.excinfo.value
+            error = f"{type(raised).__name__}: {raised}".strip()
+            if isinstance(raised, wire.WireError):
+                error = self._served.how_it_ended() or str(raised)
+            lines = list(getattr(raised, "_tenure_lines", []))
+        text = str(report.longrepr)[:LONGEST] if report.failed else ""
+        self._tell("phase", id=item.nodeid, when=report.when, outcome=report.outcome, error=error, trace=text)
+        if lines:
+            self._tell("lines", id=item.nodeid, lines=lines)
+        return report
+
+    def _tell(self, kind: str, **facts: Any) -> None:
+        tell(self._report, self._job["nonce"], {"kind": kind, **facts})
+
+
+class _Module(pytest.Module):
+    """A module of tests whose source is in memory."""
+
+    def _getobj(self) -> types.ModuleType:
+        name = os.path.relpath(self.path, FOLDER)
+        dotted = name.removesuffix(".py").replace("/", ".")
+        __import__(dotted)
+        return sys.modules[dotted]
+
+
+def _last(text: str) -> str:
+    """Return the line of a failed import that says most."""
+    marked = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
+    return (marked or [""])[-1][:500]

@@ -1,0 +1,57 @@
+"""The self-test of a sandbox: a program inside tries each boundary, and a sandbox that does not hold is not used.
+
+The probe is deliberately small and harmless: every attempt is undone at once or could not do anything.
+"""
+
+import json
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from tenure.contracts.sandbox import GivenFile, Isolation, Outcome, Program, SandboxLimits, SelfTest
+from tenure.sandbox.base import SandboxError
+from tenure.sandbox.bubblewrap import advice
+from tenure.sandbox.runtime import Runtime
+
+Run = Callable[[Program, Path], Awaitable[Outcome]]
+
+LIMITS: Final = SandboxLimits(wall_seconds=30, memory_mib=256, processes=32, scratch_mib=16, artifacts=4)
+
+PROBE: Final = (Path(__file__).resolve().parent / "inside" / "probe.py").read_text(encoding="utf-8")
+"""What is run."""
+
+
+async def check(run: Run, isolation: Isolation, runtime: Runtime) -> SelfTest:
+    """Run the probe and say what it found."""
+    packages = tuple(f"{name} {version}" for name, version in runtime.packages)
+    facts = SelfTest(usable=False, message="", isolation=isolation, languages=runtime.languages, packages=packages)
+    with tempfile.TemporaryDirectory(prefix="tenure-selftest-") as folder:
+        program = Program(files=(GivenFile(name="probe.py", text=PROBE),), entry="probe.py", limits=LIMITS)
+        try:
+            outcome = await run(program, Path(folder))
+        except SandboxError as error:
+            return facts.model_copy(update={"message": advice(str(error))})
+        findings = _findings(outcome)
+    if findings:
+        problem = f"the isolation does not hold: {findings[0]}"
+        return facts.model_copy(update={"message": problem, "findings": findings})
+    memory = "memory enforced" if isolation.memory == "enforced" else "memory watched, best effort"
+    note = f"; {runtime.note}" if runtime.note else ""
+    message = f"{isolation.backend} {isolation.version}, {memory}{note}"
+    return facts.model_copy(update={"usable": True, "message": message})
+
+
+def _findings(outcome: Outcome) -> tuple[str, ...]:
+    """Return the boundaries that did not hold, or what went wrong with the probe."""
+    if outcome.verdict != "passed":
+        said = outcome.stderr.strip().splitlines()
+        return (f"the probe ended with {outcome.verdict} ({said[-1] if said else outcome.reason})",)
+    try:
+        found = tuple(str(one) for one in json.loads(outcome.stdout))
+    except (ValueError, TypeError):
+        return ("the probe said nothing",)
+    kept = [Path(artifact.path).read_bytes() for artifact in outcome.artifacts]
+    if not found and kept != [b"made in the sandbox\n"]:
+        return ("a file that the probe made did not come out",)
+    return found
