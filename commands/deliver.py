@@ -1,11 +1,17 @@
 """Handing a result over: to standard output, into a file, and as an exit code."""
 
 import json
+import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from commands.terminal import print_json, print_markdown, say, write_file
+from commands.errors import UsageError
+from commands.terminal import check_writable, print_json, print_markdown, say, write_file
 from tenure.contracts.result import Result, ResultStatus
+
+if TYPE_CHECKING:
+    from tenure.report.marks import Style
 
 UNPROVED = 3
 EXIT_CODES: dict[ResultStatus, int] = {
@@ -18,17 +24,33 @@ EXIT_CODES: dict[ResultStatus, int] = {
     "failing_tests": UNPROVED,
 }
 
+_SUFFIXES = {".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".bib": "bibtex"}
+"""Formats that the name of a file tells; every other name is Markdown's."""
+
+
+def check_delivery(arguments: Namespace) -> None:
+    """Make sure, before anything runs, that a report can be handed over as the arguments ask.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    check_writable(arguments.output)
+    if arguments.output is None and arguments.format == "pdf":
+        raise UsageError("a PDF goes into a file: add -o FILE")
+
 
 def deliver(result: Result, arguments: Namespace) -> int:
     """Print or write a result as the arguments ask, and return the exit code it stands for."""
     output: Path | None = arguments.output
+    kind = _format(arguments)
     if output is not None:
-        write_file(output, _text(result, _format(arguments)))
+        write_file(output, _content(result, kind, arguments.citations))
         say(f"report written to {output}")
-    if arguments.json or (output is None and _format(arguments) == "json"):
+    if arguments.json or (output is None and kind == "json"):
         print_json(result.model_dump(mode="json"))
     elif output is None:
-        print_markdown(_text(result, "md"))
+        text = _content(result, kind, arguments.citations).decode()
+        print_markdown(text) if kind == "md" else sys.stdout.write(text)
     if result.status == "failed":
         say(f"error: {result.decisions[-1]}")
     empty = not (result.sections or result.files)
@@ -40,15 +62,31 @@ def _format(arguments: Namespace) -> str:
     if arguments.format:
         return str(arguments.format)
     if arguments.output is not None:
-        return "json" if arguments.output.suffix == ".json" else "md"
+        return _SUFFIXES.get(arguments.output.suffix.lower(), "md")
     return "json" if arguments.json else "md"
 
 
-def _text(result: Result, kind: str) -> str:
-    """Write a result in a format."""
+def _content(result: Result, kind: str, style: "Style") -> bytes:
+    """Write a result in a format; what a format needs is imported for it alone."""
+    base = Path.cwd()
     if kind == "json":
-        return json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
-    # Here, since the renderer brings the Markdown parser along, which `--json` does not need.
+        return (json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n").encode()
+    if kind == "pdf":
+        from tenure.report.pdf import render_pdf
+
+        return render_pdf(result, base, style)
+    return _text(result, kind, base, style).encode()
+
+
+def _text(result: Result, kind: str, base: Path, style: "Style") -> str:
+    if kind == "html":
+        from tenure.report.html import render_html
+
+        return render_html(result, base, style)
+    if kind in ("bibtex", "csl"):
+        from tenure.report.bibliography import bibtex, csl_json
+
+        return (bibtex if kind == "bibtex" else csl_json)(result.sources, base)
     from tenure.report.markdown import render
 
-    return render(result, Path.cwd())
+    return render(result, base, style)

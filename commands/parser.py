@@ -42,7 +42,17 @@ def _add(commands: "Commands[argparse.ArgumentParser]", name: str, handler: str,
 def _add_output(command: argparse.ArgumentParser) -> None:
     """Add where a report goes, and in which format."""
     command.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the report into a file")
-    command.add_argument("--format", choices=["md", "json"], help="format of the report (default: md)")
+    command.add_argument(
+        "--format",
+        choices=["md", "html", "pdf", "json", "bibtex", "csl"],
+        help="format of the report, or of its references alone (default: by the file's name, else md)",
+    )
+    command.add_argument(
+        "--citations",
+        choices=["numeric", "author-year"],
+        default="numeric",
+        help="how citation marks name their sources (default: numeric)",
+    )
 
 
 def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:

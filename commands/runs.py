@@ -8,14 +8,14 @@ from rich.table import Table
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from commands.deliver import deliver
+from commands.deliver import check_delivery, deliver
 from commands.display import Snapshot, changes, display_for
 from commands.errors import CommandError
 from commands.follow import follow
 from commands.names import check_run
 from commands.place import Place, locate
 from commands.session import AGENT_WORKFLOW, QUERY_TIMEOUT, explained, open_session
-from commands.terminal import check_writable, print_json, print_table, say, stderr_console
+from commands.terminal import print_json, print_table, say, stderr_console
 from commands.texts import one_line
 from tenure.contracts.research import RunState
 from tenure.contracts.result import Result
@@ -36,14 +36,14 @@ _ENDED_BADLY = {
 def watch(arguments: Namespace, settings: Settings) -> int:
     """Run `watch`."""
     check_run(arguments.id)
-    check_writable(arguments.output)
+    check_delivery(arguments)
     return asyncio.run(_watch(arguments, locate(settings)))
 
 
 def report(arguments: Namespace, settings: Settings) -> int:
     """Run `report`."""
     check_run(arguments.id)
-    check_writable(arguments.output)
+    check_delivery(arguments)
     return asyncio.run(_report(arguments, locate(settings)))
 
 

@@ -10,7 +10,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from commands.conditions import filters_of
 from commands.corpora import ask_corpora
-from commands.deliver import deliver
+from commands.deliver import check_delivery, deliver
 from commands.display import display_for
 from commands.errors import UsageError
 from commands.follow import follow
@@ -19,7 +19,7 @@ from commands.paths import existing, manual
 from commands.place import Place, announce, ensure
 from commands.programs import given_files, given_tests
 from commands.session import AGENT_WORKFLOW, explained, open_session, register_search_attributes
-from commands.terminal import check_writable, print_json, say, stderr_console
+from commands.terminal import print_json, say, stderr_console
 from commands.texts import one_line, within_bytes
 from tenure.contracts.budget import Price
 from tenure.contracts.corpus import IngestRequest
@@ -36,7 +36,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
     request = build_request(arguments, settings)
     chosen = check_run(arguments.id) if arguments.id else new_id(request, settings)
-    check_writable(arguments.output)
+    check_delivery(arguments)
     place = ensure(settings)
     announce(place)
     return asyncio.run(_run(arguments, place, request, chosen))

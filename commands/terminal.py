@@ -58,7 +58,7 @@ def check_writable(path: Path | None) -> None:
         raise UsageError(f"{path} cannot be written: name a file in a folder you can write")
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file in one step: whoever looks sees the old one or the new one.
 
     Raises:
@@ -68,8 +68,8 @@ def write_file(path: Path, text: str) -> None:
     draft = ""
     try:
         descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
         Path(draft).chmod(0o666 & ~_umask())
         Path(draft).replace(path)
     except OSError as error:

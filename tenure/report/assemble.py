@@ -4,25 +4,22 @@ Sources get their numbers in reading order, the abstract first, and every quote 
 stored text once more, since this is the last moment at which a false one can be stopped.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Draft, SynthesisDraft
+from tenure.contracts.evidence import SynthesisDraft
 from tenure.contracts.research import ReportDraft, SectionDraft
-from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus, Synthesis
+from tenure.contracts.result import Result, ResultSection, ResultStatus, Synthesis
 from tenure.report.citations import Bibliography, SourceRecord
+from tenure.report.marks import NUMERIC, to_markdown
 from tenure.report.program import program
-from tenure.report.prose import escape, flatten
+from tenure.report.prose import flatten
 
 MOST_CONTEXT = 200
 """Characters that a citation keeps of its source on either side of the quote."""
 
 CONTEXT_IN_ALL = 60_000
 """Characters that all citations of a report keep together, so that a long report still travels in one payload."""
-
-UNSOURCED = "[unsourced]"
-"""The mark of a sentence that cites nothing, so that it cannot pass for a cited one."""
 
 
 def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Result:
@@ -49,7 +46,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         mode=draft.mode,
         question=draft.question,
         title=flatten(draft.title) or flatten(draft.question),
-        abstract=to_markdown(draft.abstract, abstract_claims),
+        abstract=to_markdown(abstract_claims, NUMERIC),
         abstract_claims=abstract_claims,
         sections=sections,
         synthesis=synthesis,
@@ -71,26 +68,6 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
     )
 
 
-def to_markdown(draft: Draft, claims: Sequence[ResultClaim]) -> str:
-    """Set a draft as Markdown with numeric citation marks.
-
-    Consecutive sentences of a paragraph that rest on the same sources share one mark at the end of
-    their run; every bullet carries its own.
-
-    Args:
-        draft: the text, for its paragraphs and lists.
-        claims: its numbered claims, one for each of the draft's, in order.
-    """
-    blocks: list[str] = []
-    position = 0
-    for block in draft.blocks:
-        own = claims[position : position + len(block.claims)]
-        position += len(own)
-        if own:
-            blocks.append(_bullets(own) if block.kind == "bullets" else _paragraph(own))
-    return "\n\n".join(blocks)
-
-
 def _context(draft: ReportDraft) -> int:
     """Return how many characters on either side of a quote each citation may keep."""
     parts = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
@@ -101,7 +78,7 @@ def _context(draft: ReportDraft) -> int:
 
 def _section(section: SectionDraft, bibliography: Bibliography) -> ResultSection:
     claims = bibliography.number(section.draft, section.topic)
-    return ResultSection(topic=section.topic, markdown=to_markdown(section.draft, claims), claims=claims)
+    return ResultSection(topic=section.topic, markdown=to_markdown(claims, NUMERIC), claims=claims)
 
 
 def _synthesis(synthesis: SynthesisDraft, bibliography: Bibliography) -> Synthesis | None:
@@ -115,24 +92,10 @@ def _synthesis(synthesis: SynthesisDraft, bibliography: Bibliography) -> Synthes
     if not any(numbered.values()):
         return None
     return Synthesis(
-        **{name: to_markdown(draft, numbered[name]) for name, draft in parts.items()},
+        **{name: to_markdown(claims, NUMERIC) for name, claims in numbered.items()},
         claims=tuple(claim for claims in numbered.values() for claim in claims),
         sentences=(len(numbered["situation"]), len(numbered["complication"]), len(numbered["resolution"])),
     )
-
-
-def _paragraph(claims: Sequence[ResultClaim]) -> str:
-    runs = groupby(claims, key=_mark)
-    return " ".join(f"{' '.join(escape(claim.text) for claim in run)} {mark}" for mark, run in runs)
-
-
-def _bullets(claims: Sequence[ResultClaim]) -> str:
-    return "\n".join(f"- {escape(claim.text)} {_mark(claim)}" for claim in claims)
-
-
-def _mark(claim: ResultClaim) -> str:
-    numbers = sorted({citation.source for citation in claim.citations})
-    return f"[{', '.join(map(str, numbers))}]" if numbers else UNSOURCED
 
 
 def _status(draft: ReportDraft, *, cited: bool) -> ResultStatus:

@@ -1,7 +1,7 @@
 """A result document as a Markdown report that a person reads from top to bottom.
 
 Text first, then what it rests on, then how it came about. Everything that is not ours is escaped
-where it enters; `abstract` and `section.markdown` were set by `assemble` and are Markdown already.
+where it enters. The text is set from the claims, so that every sentence has its mark.
 """
 
 from collections.abc import Iterator
@@ -9,12 +9,14 @@ from pathlib import PurePath
 
 from tenure.contracts.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run import Handled
+from tenure.report.layout import parted
+from tenure.report.marks import Marks, Style, marks, to_markdown
 from tenure.report.program import program_body
 from tenure.report.prose import escape, flatten
 from tenure.report.provenance import provenance
 from tenure.report.references import quotes, references
 
-_STATUS_LINES: dict[ResultStatus, str] = {
+STATUS_LINES: dict[ResultStatus, str] = {
     "done": "",
     "finished_early": "This report was asked for before the research was over; it holds what there was by then.",
     "cancelled": "The run was cancelled; this is what there was by then.",
@@ -23,13 +25,16 @@ _STATUS_LINES: dict[ResultStatus, str] = {
     "unsupported": "This kind of task cannot be done here; the last part says why.",
     "failed": "The run failed; this is what there was by then.",
 }
+"""What a reader has to know first, by how the run ended."""
 
-_BEYOND = "These thoughts go beyond the sources and are not cited."
+BEYOND = "These thoughts go beyond the sources and are not cited."
+"""What is said before thoughts that no source vouches for."""
 
-_HOW_TO_CHECK = (
+HOW_TO_CHECK = (
     "Every mark above leads to words of its source, quoted here to the letter "
     "(white space apart) with their place in the stored text."
 )
+"""What is said before the quotes."""
 
 _NOTHING_FOUND = "**No evidence was found.** Nothing that was read answers the question, so this report claims nothing."
 
@@ -41,60 +46,58 @@ _ADVICE = (
 )
 
 
-def render(result: Result, base: PurePath | None = None) -> str:
+def render(result: Result, base: PurePath | None = None, style: Style = "numeric") -> str:
     """Set a result document as Markdown.
 
     Args:
         result: the result document.
         base: folder to which paths of sources are shown relative, where they are under it.
+        style: how marks name sources.
     """
-    return "\n\n".join(part.strip() for part in _parts(result, base) if part.strip()) + "\n"
+    return "\n\n".join(part.strip() for part in _parts(result, base, style) if part.strip()) + "\n"
 
 
-def _parts(result: Result, base: PurePath | None) -> Iterator[str]:
+def _parts(result: Result, base: PurePath | None, style: Style) -> Iterator[str]:
     yield f"# {escape(result.title)}"
     asked = "Task" if result.mode == "CODE" else "Question"
     yield f"> **{asked}:** {escape(result.question)}"
-    if line := _STATUS_LINES[result.status]:
+    if line := STATUS_LINES[result.status]:
         yield f"*{line}*"
-    yield from program_body(result) if result.mode == "CODE" else _body(result)
+    yield from program_body(result) if result.mode == "CODE" else _body(result, marks(result.sources, style))
     if result.further_considerations:
         thoughts = "\n".join(f"- {escape(text)}" for text in result.further_considerations)
-        yield f"## Further Considerations\n\n*{_BEYOND}*\n\n{thoughts}"
+        yield f"## Further Considerations\n\n*{BEYOND}*\n\n{thoughts}"
     if result.feedback:
-        asked = "\n".join(_handled(word) for word in result.feedback)
+        asked = "\n".join(handled(word) for word in result.feedback)
         yield f"## What was asked along the way\n\n{asked}"
     if result.sources:
-        yield f"## References\n\n{references(result, base)}"
-        yield f"## Quotes\n\n{_HOW_TO_CHECK}\n\n{quotes(result)}"
+        yield f"## References\n\n{references(result, base, style)}"
+        yield f"## Quotes\n\n{HOW_TO_CHECK}\n\n{quotes(result, style)}"
     yield f"## How this report was made\n\n{provenance(result)}"
 
 
-def _body(result: Result) -> Iterator[str]:
+def _body(result: Result, named: Marks) -> Iterator[str]:
     if result.status == "no_evidence":
-        yield _nothing_found(result)
-    if result.abstract:
-        yield f"## Abstract\n\n{result.abstract}"
+        yield nothing_found(result)
+    if result.abstract_claims:
+        yield f"## Abstract\n\n{to_markdown(result.abstract_claims, named)}"
     for section in result.sections:
-        yield f"## {escape(section.topic)}\n\n{section.markdown}"
+        yield f"## {escape(section.topic)}\n\n{to_markdown(section.claims, named)}"
     if result.synthesis:
-        yield from _synthesis(result.synthesis)
+        yield from _synthesis(result.synthesis, named)
 
 
-def _synthesis(synthesis: Synthesis) -> Iterator[str]:
+def _synthesis(synthesis: Synthesis, named: Marks) -> Iterator[str]:
     """Set what follows from it all; a single part by itself says nothing."""
-    named = {
-        "Situation": synthesis.situation,
-        "Complication": synthesis.complication,
-        "Resolution": synthesis.resolution,
-    }
-    written = [f"**{name}.** {text}" for name, text in named.items() if text]
+    parts = parted(synthesis)
+    written = [f"**{name}.** {to_markdown(claims, named)}" for name, claims in parts.items()]
     if len(written) > 1:
         yield "## Synthesis"
         yield from written
 
 
-def _nothing_found(result: Result) -> str:
+def nothing_found(result: Result) -> str:
+    """Say that nothing was found, where it was looked, and what to try."""
     searches, unread = result.usage.searches, len(result.skipped)
     looked = (
         f"{searches} search{'' if searches == 1 else 'es'} in the knowledge base, "
@@ -106,6 +109,7 @@ def _nothing_found(result: Result) -> str:
     return f"{_NOTHING_FOUND}\n\n**Where it was looked:** {looked}{what}.\n\n**What to try:**\n\n{advice}"
 
 
-def _handled(word: Handled) -> str:
+def handled(word: Handled) -> str:
+    """Set as a bullet what a person said and what was done with it."""
     about = f" (on {escape(word.topic)})" if word.topic else ""
     return f"- “{escape(word.text)}”{about}, {escape(word.at[:16].replace('T', ' '))}: {escape(flatten(word.outcome))}"

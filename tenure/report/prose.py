@@ -2,12 +2,14 @@
 
 Sources, questions and models are hostile authors: their text may hold headings, lists, HTML, links
 and terminal control codes. `escape` takes the effect out and leaves the look of ordinary prose: a
-character gets a backslash only where Markdown would act on it. Two things are left on purpose: a
-balanced `code span`, whose content Markdown does not read, and a bare web address, which hides
-nothing behind other words.
+character gets a backslash only where Markdown would act on it. One thing is left on purpose: a balanced
+`code span`, whose content Markdown does not read. A bare web address is shown as it is, but as words:
+what a model or a page says is no link, since links lead to sources only.
 """
 
 import re
+from dataclasses import dataclass
+from typing import Literal
 
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Terminal controls, direction overrides and zero-width marks: they change what a reader sees."""
@@ -26,9 +28,11 @@ _ACTIVE = re.compile(
     | \[(?=\^)                       # a footnote
     | ~(?=~)                         # struck-out text
     | \*(?=\S)|(?<=\S)\*             # emphasis; `2 * 3` is none
+    | (?<=[A-Za-z]):(?=//)           # an address that some readers make a link of
+    | (?<=www)\.|@(?=[\w-]+\.)       # the same without a scheme, and mail
     | (?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])  # emphasis; snake_case is none
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 _LINE_START = re.compile(r"(?=[#>+=|~*\[-])")
@@ -45,16 +49,30 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def escape(text: str) -> str:
-    """Set one line of foreign text so that Markdown shows it as it is, also at the start of a line."""
+@dataclass(frozen=True)
+class Span:
+    """Some words that are set alike."""
+
+    text: str
+    """The words."""
+    kind: Literal["text", "code", "em", "strong"] = "text"
+    """How they are set."""
+
+
+def spans(text: str) -> tuple[Span, ...]:
+    """Take one line of foreign text apart into words and balanced code spans."""
     flat = flatten(text)
-    pieces: list[str] = []
+    found: list[Span] = []
     position = 0
     for code in _CODE.finditer(flat):
-        pieces += [_inert(flat[position : code.start()]), code.group()]
+        found += [Span(flat[position : code.start()]), Span(code.group(1), "code")]
         position = code.end()
-    pieces.append(_inert(flat[position:]))
-    return _inert_start("".join(pieces))
+    return tuple(span for span in (*found, Span(flat[position:])) if span.text)
+
+
+def escape(text: str) -> str:
+    """Set one line of foreign text so that Markdown shows it as it is, also at the start of a line."""
+    return _inert_start("".join(f"`{span.text}`" if span.kind == "code" else _inert(span.text) for span in spans(text)))
 
 
 def code(text: str) -> str:

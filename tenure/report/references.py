@@ -7,44 +7,61 @@ which they stand there, each with its place in the stored text and the parts of 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 
-from tenure.contracts.result import Result, ResultClaim, SourceEntry
-from tenure.report.prose import code, escape, flatten
+from tenure.contracts.result import Result, ResultCitation, ResultClaim, SourceEntry
+from tenure.report.links import is_web, shown_path, text_fragment
+from tenure.report.marks import Style, marks
+from tenure.report.prose import code, escape
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
+    """Quoted words and where they stand in their source."""
+
     start: int
+    """First character."""
     end: int
+    """One past the last."""
     quote: str
+    """The words."""
 
 
-def references(result: Result, base: PurePath | None = None) -> str:
-    """List the sources by number: title, author, date, path or address, day of reading.
+def references(result: Result, base: PurePath | None = None, style: Style = "numeric") -> str:
+    """List the sources by number or label: title, author, date, path or address, day of reading.
 
     Args:
         result: the result document.
         base: folder to which paths are shown relative, where they are under it.
+        style: how marks name sources.
     """
-    return "\n".join(f"- [{source.n}] {_reference(source, base)}" for source in result.sources)
+    return "\n".join(
+        f"- {_label(label, style)} {_reference(source, base)}" for source, label in labelled(result, style)
+    )
 
 
-def quotes(result: Result) -> str:
+def quotes(result: Result, style: Style = "numeric") -> str:
     """List the quoted words under each source, with their offsets and where the report uses them."""
-    used = _uses(result)
+    used = uses(result)
     return "\n\n".join(
-        "\n".join([f"**[{source.n}] {escape(source.title)}**", "", *_lines(used[source.n])])
-        for source in result.sources
+        "\n".join([f"**{_label(label, style)} {escape(source.title)}**", "", *_lines(source, used[source.n])])
+        for source, label in labelled(result, style)
         if source.n in used
     )
 
 
+def labelled(result: Result, style: Style) -> list[tuple[SourceEntry, str]]:
+    """Return the sources with their labels in the order of the style: by number, or by the alphabet."""
+    named = marks(result.sources, style)
+    pairs = [(source, named.label(source.n)) for source in result.sources]
+    return pairs if style == "numeric" else sorted(pairs, key=lambda pair: pair[1].casefold())
+
+
 def address(uri: str, base: PurePath | None = None) -> str:
     """Show where a source is: a web address as a link to itself, anything else as a literal path."""
-    if urlsplit(uri).scheme in ("http", "https") and not set(uri) & set(" <>\\\n\r\t"):
-        return f"<{flatten(uri)}>"
-    path = PurePath(unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri)
-    return code(str(path.relative_to(base) if base is not None and path.is_relative_to(base) else path))
+    return f"<{uri}>" if is_web(uri) else code(shown_path(uri, base))
+
+
+def _label(label: str, style: Style) -> str:
+    return f"[{label}]" if style == "numeric" else f"{escape(label)}:"
 
 
 def _reference(source: SourceEntry, base: PurePath | None) -> str:
@@ -53,25 +70,33 @@ def _reference(source: SourceEntry, base: PurePath | None) -> str:
     return ", ".join(part for part in parts if part) + "."
 
 
-def _uses(result: Result) -> dict[int, dict[_Place, list[str]]]:
+def uses(result: Result) -> dict[int, dict[Place, list[str]]]:
     """Map a source's number to its quotes and the parts of the report that rest on them."""
-    used: dict[int, dict[_Place, list[str]]] = {}
-    for part, claims in _parts(result):
-        for citation in (citation for claim in claims for citation in claim.citations):
-            place = _Place(citation.start, citation.end, citation.quote)
+    used: dict[int, dict[Place, list[str]]] = {}
+    for part, citations in _parts(result):
+        for citation in citations:
+            place = Place(citation.start, citation.end, citation.quote)
             parts = used.setdefault(citation.source, {}).setdefault(place, [])
             if part not in parts:
                 parts.append(part)
     return used
 
 
-def _parts(result: Result) -> Iterator[tuple[str, tuple[ResultClaim, ...]]]:
-    yield "Abstract", result.abstract_claims
+def _parts(result: Result) -> Iterator[tuple[str, list[ResultCitation]]]:
+    yield "Abstract", _cited(result.abstract_claims)
     for section in result.sections:
-        yield section.topic, section.claims
+        yield section.topic, _cited(section.claims)
+    yield "Synthesis", _cited(result.synthesis.claims if result.synthesis else ())
+    yield "Where sources disagree", [side for found in result.contradictions for side in (found.a, found.b)]
 
 
-def _lines(places: dict[_Place, list[str]]) -> Iterable[str]:
+def _cited(claims: Iterable[ResultClaim]) -> list[ResultCitation]:
+    return [citation for claim in claims for citation in claim.citations]
+
+
+def _lines(source: SourceEntry, places: dict[Place, list[str]]) -> Iterable[str]:
     for place in sorted(places):
         parts = "; ".join(escape(part) for part in places[place])
-        yield f"- “{escape(place.quote)}” (characters {place.start}-{place.end}; in: {parts})"
+        link = text_fragment(source.uri, place.quote)
+        opened = f"; <{link}>" if link else ""
+        yield f"- “{escape(place.quote)}” (characters {place.start}-{place.end}; in: {parts}{opened})"

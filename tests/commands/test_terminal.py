@@ -13,7 +13,7 @@ def test_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     target = tmp_path / "report.md"
     target.write_text("old")
 
-    write_file(target, "new")
+    write_file(target, b"new")
 
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
@@ -25,7 +25,7 @@ def test_failed_write_leaves_no_draft(tmp_path: Path) -> None:
     target.mkdir()
 
     with pytest.raises(CommandError, match="cannot be written"):
-        write_file(target, "new")
+        write_file(target, b"new")
     assert list(tmp_path.iterdir()) == [target]
 
 

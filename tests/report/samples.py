@@ -1,13 +1,16 @@
 """A small report draft over two stored sources, as a run would hand it to `assemble`."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
+from tenure.contracts.coding import Failure, Lesson, Proof, SourceFile
 from tenure.contracts.corpus import SkippedFile
-from tenure.contracts.evidence import Block, Citation, Claim, Draft
+from tenure.contracts.evidence import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
 from tenure.contracts.research import ReportDraft, SectionDraft
-from tenure.contracts.result import CritiqueRecord
+from tenure.contracts.result import Contradiction, CritiqueRecord, Evaluation, Result, ResultAttempt
 from tenure.contracts.run import Degraded, Handled, RoleUsage, Usage
+from tenure.report.assemble import assemble
 
 
 @dataclass(frozen=True)
@@ -95,3 +98,80 @@ def report(**changes: object) -> ReportDraft:
         notes=("Corpus notes: 2 documents.",),
     )
     return draft.model_copy(update=changes)
+
+
+def full(**changes: object) -> Result:
+    """Return a result document in which every part has something to show, with some fields changed."""
+    doubtful: dict[ClaimStatus, str] = {
+        "unverified": "The sea is old.",
+        "neutral": "The sea is wide.",
+        "refuted": "The sea never rises.",
+        "invalid_source": "The sea is on paper.",
+    }
+    claims = [
+        Claim(text=text, status=status, confidence=0.4, citations=NEAP.citations) for status, text in doubtful.items()
+    ]
+    claims.append(Claim(text="The sea is blue.", status="missing_citation"))
+    draft = report(
+        abstract=paragraph(PULLS, *claims),
+        synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP), resolution=paragraph(PULLS)),
+    )
+    result = assemble(draft, SOURCES)
+    rises, neap = (result.sections[n].claims[0].citations[0] for n in (0, 1))
+    shown: dict[str, object] = {
+        "contradictions": (Contradiction(a=rises, b=neap, severity="medium"),),
+        "evaluation": Evaluation(consistency=0.9, completeness=0.75, factuality=1.0, overall=0.88),
+    }
+    return result.model_copy(update=shown | changes)
+
+
+def hostile(words: str) -> Result:
+    """Return a result document with the same words wherever a person, a model or a page may have put them."""
+    text = f"{words} and more words of a page"
+    source = StoredSource(uri="https://moon.example/pull?a=1", title=words, text=text, author=words, published=words)
+    cited = Claim(text=words, citations=(Citation(source=MOON, start=0, end=len(text), quote=text),))
+    draft = report(
+        question=words,
+        title=words,
+        abstract=paragraph(cited),
+        sections=(
+            SectionDraft(topic=words, draft=Draft(blocks=(Block(kind="bullets", claims=(cited, Claim(text=words))),))),
+        ),
+        synthesis=SynthesisDraft(situation=paragraph(cited), complication=paragraph(cited)),
+        coverage_by_cycle={words: (0.1, 0.2)},
+        further_considerations=(words,),
+        critiques=(CritiqueRecord(topic=words, critique=words, outcome=words),),
+        decisions=(words,),
+        feedback=(Handled(text=words, topic=words, at="2026-11-20T09:31:00+00:00", outcome=words),),
+        degraded=(Degraded(role="section_writer", reason=words),),
+        skipped=(SkippedFile(path=words, reason=words),),
+        notes=(words,),
+    )
+    return assemble(draft, {MOON: source})
+
+
+def programmed(text: str = "def double(n):\n    return 2 * n\n") -> Result:
+    """Return the result document of a program that was repaired once."""
+    file = SourceFile(path="double.py", text=text)
+    failure = Failure(test="test_double", error="assert 3 == 4")
+    lesson = Lesson(failed="test_double", cause="It adds one.", change="Multiply by two.")
+    tried: dict[str, Any] = {
+        "generation": 1,
+        "maker": "coder",
+        "approach": "Multiply.",
+        "total": 1,
+        "stdout": "4\n",
+        "seconds": 0.1,
+    }
+    attempts = (
+        ResultAttempt(**tried, n=1, code=f"{text}# first\n", passed=0, error="1 test fails", reflection=lesson),
+        ResultAttempt(**tried, n=2, code=text, passed=1, error=None),
+    )
+    shown: dict[str, object] = {
+        "mode": "CODE",
+        "files": (file,),
+        "tests": (SourceFile(path="test_double.py", text="assert double(2) == 4\n"),),
+        "proof": Proof(by="person", passed=1, total=2, failing=(failure,)),
+        "attempts": attempts,
+    }
+    return assemble(report(abstract=Draft(), sections=()), {}).model_copy(update=shown)

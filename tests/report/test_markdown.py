@@ -5,13 +5,14 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tenure.contracts.corpus import SkippedFile
-from tenure.contracts.evidence import Claim, Draft
+from tenure.contracts.evidence import Claim, Draft, SynthesisDraft
 from tenure.contracts.research import ReportDraft
 from tenure.contracts.result import Result, ResultStatus
 from tenure.contracts.run import Usage
 from tenure.report.assemble import assemble
 from tenure.report.markdown import render
-from tests.report.samples import RISES, SOURCES, TIDES, StoredSource, paragraph, report
+from tests.report.samples import NEAP, RISES, SOURCES, TIDES, StoredSource, full, hostile, paragraph, report
+from tests.report.test_prose import ATTACKS
 
 EXPECTED = """\
 # Why the sea moves
@@ -53,7 +54,8 @@ stored text.
 
 **[1] The Moon's pull**
 
-- “The Moon pulls the water towards it.” (characters 0-36; in: Abstract; The rhythm; Weak tides)
+- “The Moon pulls the water towards it.” (characters 0-36; in: Abstract; The rhythm; Weak tides; \
+<https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it.>)
 
 **[2] On tides**
 
@@ -129,6 +131,34 @@ def test_a_hostile_source_cannot_shape_the_report() -> None:
     assert headings(text).count("# Owned") == 0
     assert len(headings(text)) == 7
     assert not {token.type for token in tokens} & {"html_block", "html_inline", "link_open", "image"}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_but_sources_is_linked(attack: str) -> None:
+    """Whatever hostile words stand in every field, links lead to addresses of sources and nothing is drawn or run."""
+    text = render(hostile(attack))
+    tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
+    links = {str(token.attrs["href"]).split("#")[0] for token in tokens if token.type == "link_open"}
+
+    assert links <= {"https://moon.example/pull?a=1"}
+    assert not {token.type for token in tokens} & {"html_block", "html_inline", "image", "fence", "code_block"}
+
+
+def test_marks_can_name_author_and_year() -> None:
+    """In that style references stand in the order of the alphabet and need no numbers."""
+    text = render(full(), style="author-year")
+
+    assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
+    assert "(The Moon's pull n.d.)" in text
+    assert text.index("- Author 2024: *On tides*") < text.index("- The Moon's pull n.d.: *The Moon's pull*")
+    assert "[1]" not in text
+
+
+def test_quotes_of_the_synthesis_are_listed() -> None:
+    """A source that only the synthesis cites has its quotes listed too."""
+    draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))
+
+    assert "“Neap tides are weak.” (characters 68-88; in: Synthesis)" in rendered(draft)
 
 
 def test_many_skipped_files_are_counted() -> None:

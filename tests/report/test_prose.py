@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -74,11 +75,22 @@ def test_any_text_keeps_its_words_and_gains_no_markup(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "address", ["https://evil.example/a", "HTTP://evil.example", "www.evil.example", "me@evil.example"]
+)
+def test_an_address_in_foreign_text_is_words_and_no_link(address: str) -> None:
+    """Readers that make links of bare addresses find none, and a person reads the address as it is."""
+    escaped = escape(f"See {address} now.")
+
+    assert not re.search(r"(?i)[a-z]://|www\.|\w@\w", escaped)
+    assert shown(escaped) == f"See {address} now."
+
+
+@pytest.mark.parametrize(
     "prose",
     [
         "A worker polls max_cached_workflows tasks, e.g. 2 * 3 of them (see list[int] < 4 & more).",
         "Run `python client.py start` first; it's a well-known-name #1 at 50 % – fine.",
-        "See https://docs.example/a_b for more.",
+        "See docs.example/a_b or a@b for more: 1:2 // 3.",
     ],
 )
 def test_ordinary_prose_is_left_alone(prose: str) -> None:

@@ -1,0 +1,114 @@
+"""Small figures as SVG: a course, bars and a meter, for pages and for print.
+
+Each is a picture by itself, with colours that a style sheet may replace through the classes, and with its
+numbers in words for those who do not see it.
+"""
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+INK, PALE, GREY = "#1f6f8b", "#d9e2e6", "#5f6b73"
+
+COURSE_WIDTH, COURSE_HEIGHT, MARGIN = 120, 32, 4
+
+METER_WIDTH, METER_HEIGHT = 160, 10
+
+BARS_HEIGHT, BARS_WIDTH = 110, 320
+HEAD, FOOT = 16, 18
+MOST_LABELLED = 12
+"""Bars up to which each has its figure; of more, only their heights are legible."""
+
+
+def course(shares: Sequence[float], words: str) -> str:
+    """Draw how a share from 0 to 1 went over time.
+
+    Args:
+        shares: at least one.
+        words: the same for those who do not see it.
+    """
+    svg = _picture(COURSE_WIDTH, COURSE_HEIGHT, words)
+    _line(svg, "axis", [(MARGIN, _height(0.0)), (COURSE_WIDTH - MARGIN, _height(0.0))], PALE)
+    step = (COURSE_WIDTH - 2 * MARGIN) / max(1, len(shares) - 1)
+    points = [(MARGIN + n * step, _height(share)) for n, share in enumerate(shares)]
+    if len(points) > 1:
+        _line(svg, "line", points, INK)
+    x, y = points[-1]
+    SubElement(svg, "circle", {"class": "dot", "cx": _n(x), "cy": _n(y), "r": "3", "fill": INK})
+    return _text(svg)
+
+
+def bars(values: Sequence[float], words: str) -> str:
+    """Draw numbers of 0 and more as bars with their position below, from 1.
+
+    Args:
+        values: at least one.
+        words: the same for those who do not see it.
+    """
+    svg = _picture(BARS_WIDTH, BARS_HEIGHT, words)
+    step = min(48.0, BARS_WIDTH / len(values))
+    most = max(*values, 0.0) or 1.0
+    floor = BARS_HEIGHT - FOOT
+    for n, value in enumerate(values):
+        height = max(1.0, (floor - HEAD) * max(0.0, value) / most)
+        left, middle = n * step + step * 0.15, n * step + step / 2
+        _box(svg, "fill", (left, floor - height, step * 0.7, height), INK)
+        if len(values) <= MOST_LABELLED:
+            _label(svg, middle, floor - height - 4, f"{value:.2f}")
+            _label(svg, middle, BARS_HEIGHT - 5, str(n + 1))
+    return _text(svg)
+
+
+def meter(share: float, words: str) -> str:
+    """Draw a share of a whole; what goes beyond the whole is drawn as the whole.
+
+    Args:
+        share: from 0 on.
+        words: the same for those who do not see it.
+    """
+    svg = _picture(METER_WIDTH, METER_HEIGHT, words)
+    _box(svg, "track", (0, 0, METER_WIDTH, METER_HEIGHT), PALE)
+    _box(svg, "fill", (0, 0, METER_WIDTH * min(1.0, max(0.0, share)), METER_HEIGHT), INK)
+    return _text(svg)
+
+
+def _picture(width: int, height: int, words: str) -> Element:
+    return Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": f"0 0 {width} {height}",
+            "width": str(width),
+            "height": str(height),
+            "role": "img",
+            "aria-label": words,
+        },
+    )
+
+
+def _height(share: float) -> float:
+    """Return where a share stands in a course; the greatest is at the top."""
+    return MARGIN + (COURSE_HEIGHT - 2 * MARGIN) * (1 - min(1.0, max(0.0, share)))
+
+
+def _line(svg: Element, name: str, points: Sequence[tuple[float, float]], colour: str) -> None:
+    way = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    SubElement(svg, "polyline", {"class": name, "points": way, "fill": "none", "stroke": colour, "stroke-width": "2"})
+
+
+def _box(svg: Element, name: str, place: tuple[float, float, float, float], colour: str) -> None:
+    x, y, width, height = (_n(number) for number in place)
+    SubElement(svg, "rect", {"class": name, "x": x, "y": y, "width": width, "height": height, "fill": colour})
+
+
+def _label(svg: Element, x: float, y: float, text: str) -> None:
+    at = {"class": "label", "x": _n(x), "y": _n(y), "text-anchor": "middle", "font-size": "12", "fill": GREY}
+    SubElement(svg, "text", at | {"font-family": "sans-serif"}).text = text
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _text(svg: Element) -> str:
+    return ElementTree.tostring(svg, encoding="unicode")

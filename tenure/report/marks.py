@@ -1,0 +1,76 @@
+"""Citation marks: how a report names its sources, and claims set as Markdown with them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from tenure.contracts.evidence import ClaimStatus
+from tenure.contracts.result import ResultClaim, SourceEntry
+from tenure.report.bibliography import author_year
+from tenure.report.layout import Passage, Run, passages
+from tenure.report.prose import escape
+
+Style = Literal["numeric", "author-year"]
+"""How a mark names its sources: `[1, 2]` or `(Author 2024; Doe 2023)`."""
+
+UNSOURCED = "[unsourced]"
+"""The mark of a sentence that cites nothing, so that it cannot pass for a cited one."""
+
+
+STATUS_WORDS: Mapping[ClaimStatus, str] = {
+    "supported": "",
+    "unverified": "not checked",
+    "neutral": "not confirmed",
+    "refuted": "contradicted",
+    "missing_citation": "unsourced",
+    "invalid_source": "source did not hold",
+}
+"""What a reader is told of a sentence's support; nothing where it is supported."""
+
+
+class Marks(NamedTuple):
+    """How the marks of a report are written."""
+
+    label: Callable[[int], str]
+    """Names a source by its number."""
+    opening: str
+    """Before the first label of a mark."""
+    between: str
+    """Between two of them."""
+    closing: str
+    """After the last."""
+
+    def mark(self, sources: Sequence[int]) -> str:
+        """Write the mark of some sources, or of none."""
+        if not sources:
+            return UNSOURCED
+        return f"{self.opening}{self.between.join(self.label(n) for n in sources)}{self.closing}"
+
+
+NUMERIC = Marks(str, "[", ", ", "]")
+"""Marks by number, which the result document holds."""
+
+
+def marks(sources: Sequence[SourceEntry], style: Style) -> Marks:
+    """Return how a report with these sources marks them."""
+    return NUMERIC if style == "numeric" else Marks(author_year(sources).__getitem__, "(", "; ", ")")
+
+
+def to_markdown(claims: Sequence[ResultClaim], marks: Marks) -> str:
+    """Set claims as Markdown with citation marks.
+
+    Args:
+        claims: the sentences, in reading order.
+        marks: how sources are named in a mark.
+    """
+    return "\n\n".join(_passage(passage, marks) for passage in passages(claims))
+
+
+def _passage(passage: Passage, marks: Marks) -> str:
+    runs = [_run(run, marks) for run in passage.runs]
+    return " ".join(runs) if passage.kind == "paragraph" else "\n".join(f"- {run}" for run in runs)
+
+
+def _run(run: Run, marks: Marks) -> str:
+    mark = marks.mark(run.sources)
+    own = mark if marks is NUMERIC or not run.sources else escape(mark)
+    return f"{' '.join(escape(claim.text) for claim in run.claims)} {own}"
