@@ -8,6 +8,7 @@ Markdown reports have too are read from there, so that each is worded once.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Literal
 
@@ -398,7 +399,7 @@ def _chapters(result: Result) -> Iterator[Chapter]:
     """Yield the parts of a report on a program, which are worded in Markdown."""
     read = remarks("\n\n".join(program_body(result))) if result.mode == "CODE" else ()
     starts = [n for n, remark in enumerate(read) if n == 0 or remark.kind == "heading"]
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(read)], strict=True), 1):
+    for number, (start, end) in enumerate(pairwise([*starts, len(read)]), 1):
         first = read[start]
         named = first.kind == "heading"
         heading = "".join(span.text for span in first.spans) if named else ""
