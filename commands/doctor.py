@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 from rich.text import Text
 from temporalio.service import RPCError
@@ -24,6 +24,7 @@ from commands.place import locate
 from commands.session import open_session
 from commands.terminal import print_json, print_table
 from commands.texts import one_line
+from tenure.contracts.sandbox import SelfTest
 from tenure.contracts.trial import ChatTrial, EmbeddingTrial, ModelTrial
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
@@ -167,6 +168,25 @@ def check_embedding(settings: Settings) -> Check:
     return Check("embedding model", "ok", found, _figures(tried))
 
 
+def check_sandbox(settings: Settings) -> Check:
+    """Have the sandbox try its isolation, in a process of its own."""
+    root = Path(local.default_worker()[1]).parent
+    command = [sys.executable, "-m", "tenure.sandbox", "--check", "--json"]
+    environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
+    try:
+        tried = subprocess.run(command, capture_output=True, timeout=TRIAL_SECONDS, env=environment, text=True)
+        found = SelfTest.model_validate_json(tried.stdout)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Check("sandbox", "warn", f"programs cannot be run: {one_line(str(error), 200)}")
+    except ValidationError:
+        lines = tried.stderr.strip().splitlines() or [f"ended with code {tried.returncode}"]
+        return Check("sandbox", "warn", f"programs cannot be run: {one_line(lines[-1].removeprefix('error: '), 300)}")
+    figures = found.model_dump(mode="json", exclude={"message"})
+    if not found.usable:
+        return Check("sandbox", "warn", f"programs cannot be run: {found.message}", figures)
+    return Check("sandbox", "ok", found.message, figures)
+
+
 def check_rerank(settings: Settings) -> list[Check]:
     """Have the rerank model, where one is configured, score a sentence."""
     if not settings.rerank_model:
@@ -254,6 +274,7 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
     check_server,
     check_worker,
     check_embedding,
+    check_sandbox,
 )
 
 

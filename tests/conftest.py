@@ -37,6 +37,9 @@ from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
 settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tenure")
 
+# What is sandboxed in a test runs on the packages that are here: no test waits for an environment to be made.
+os.environ.setdefault("TENURE_SANDBOX_PYTHON", sys.executable)
+
 SERVER_OPTIONS = [
     "--dynamic-config-value",
     "history.transferProcessorMaxPollRPS=2000",
