@@ -245,7 +245,8 @@ class RoleActivities:
         return replace(twin, degraded="the budget was used up")
 
     async def _evidence(self, call: RoleCall[I]) -> Evidence:
-        return Evidence(await asyncio.to_thread(self._load, list(call.evidence)), self._knowledge.encode)
+        passages = await asyncio.to_thread(self._load, list(call.evidence))
+        return Evidence(passages, self._knowledge.encode, language=call.language)
 
     def _load(self, refs: list[PassageRef]) -> tuple[Passage, ...]:
         """Load the passages that are still there: a re-ingestion beside the run may have replaced some."""

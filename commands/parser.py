@@ -91,6 +91,9 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
         choices=["simple", "moderate", "complex"],
         help="how much work it is worth (default: by the question)",
     )
+    start.add_argument(
+        "--language", type=_language, metavar="NAME", help="language of the report (default: that of the question)"
+    )
     start.add_argument("--max-cycles", type=_between(1, 100), metavar="N", help="cycles of research at the most")
     start.add_argument("--subagents", type=_between(1, 8), metavar="N", help="searches of one cycle at the most")
     start.add_argument(
@@ -176,6 +179,13 @@ def _text(value: str) -> str:
     if not value.strip():
         raise argparse.ArgumentTypeError("must not be empty")
     return value
+
+
+def _language(value: str) -> str:
+    """Accept the name or the code of a language."""
+    if not re.fullmatch(r"[^\W\d_]+(?:[ -][^\W_]+){0,3}", value.strip()) or len(value) > 40:
+        raise argparse.ArgumentTypeError("must be the name or the code of a language, such as German or pt-BR")
+    return value.strip()
 
 
 def _path(value: str) -> Path:

@@ -121,6 +121,8 @@ class Settings(BaseSettings):
     rerank_api_key: SecretStr | None = None
     """Key of the rerank server, where it wants one."""
 
+    language: str = Field(default="", max_length=40)
+    """Language of reports, by its name or code; empty for that of the question."""
     max_sections: int = Field(default=6, ge=1, le=12)
     """Sections of a report at the most."""
     max_reflexions: int = Field(default=2, ge=0, le=10)

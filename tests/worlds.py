@@ -222,6 +222,8 @@ class ScriptedChat:
     lines: dict[str, Line]
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Role and last user message of every call."""
+    told: dict[str, str] = field(default_factory=dict)
+    """What each role was told that it is, the last time."""
     name: str = "scripted"
 
     prices: dict[str, Price] = field(default_factory=dict)
@@ -235,6 +237,7 @@ class ScriptedChat:
     async def complete(self, ask: Ask, call: InFlight) -> Completion:
         prompt = ask.messages[-1].content
         self.asked.append((ask.role, prompt))
+        self.told[ask.role] = ask.messages[0].content
         reply = await self.lines[ask.role](prompt)
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Completion(text, f"scripted-{ask.tier}", self.bill)

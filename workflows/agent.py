@@ -342,9 +342,17 @@ class AgentWorkflow(Steered):
                 "limits": ceilings(self.request.limits),
                 "degraded": (*self.calls.degraded, *draft.degraded),
                 "skipped": tuple(self.skipped),
-                "notes": (*self.notes, *_embedded(usage.embedded_share), *draft.notes),
+                "notes": (*self.notes, *self._untranslated(usage), *_embedded(usage.embedded_share), *draft.notes),
                 "feedback": self._feedback(draft.feedback),
             }
+        )
+
+    def _untranslated(self, usage: Usage) -> tuple[str, ...]:
+        if not self.request.limits.language or usage.model_calls:
+            return ()
+        return (
+            f"Nothing was translated into {self.request.limits.language}: without a model a report is made of quotes, "
+            "in the language of its sources.",
         )
 
     def _feedback(self, handled: tuple[Handled, ...]) -> tuple[Handled, ...]:

@@ -131,7 +131,8 @@ class Calls:
 
         answers, taken = await self._reserve(allowance, closing=closing)
         allowed = allowance(answers) if answers else None
-        call = role_call(input, evidence, allowance=allowed, spent=taken is None, turn=turn)
+        language = self._limits.language
+        call = role_call(input, evidence, allowance=allowed, spent=taken is None, turn=turn, language=language)
         reply = await self._asked(method, call, summary)
         if talk:
             paid = reply.model_calls > 0

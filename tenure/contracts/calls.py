@@ -51,6 +51,8 @@ class RoleCall(Contract, Generic[I]):
     """Whether the run's budget is used up, so that the twin answers."""
     turn: Turn | None = None
     """Where in a conversation it stands; None for a question of its own."""
+    language: str = ""
+    """The language people want to read; empty for that of the question."""
 
 
 class RoleReply(Contract, Generic[O]):

@@ -48,6 +48,8 @@ class Limits(Contract):
 
     max_sections: int = Field(default=6, ge=1, le=12)
     """Sections of a report at the most; the question's complexity may ask for fewer."""
+    language: str = Field(default="", max_length=40)
+    """Language of the report; empty for that of the question."""
     max_reflexions: int = Field(default=2, ge=0, le=10)
     """Review-and-rewrite rounds of one section (document 002, Def. 6.2)."""
     max_revisions: int = Field(default=2, ge=0, le=10)

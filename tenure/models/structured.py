@@ -176,7 +176,7 @@ async def _ask_fitting(
 
 
 async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, call: InFlight, meter: _Meter) -> O:
-    meter.prompt = tuple(role.render(input, evidence))
+    meter.prompt = tuple(role.prompt(input, evidence))
     ask = Ask(role.name, role.tier, meter.prompt, role.output.model_json_schema(), role.streamed)
     reason = UNFIT
     for attempt in range(RE_ASKS + 1):

@@ -77,4 +77,4 @@ LEAST_LEFT = 4
 """Sentences a section must have before it gives its first one to the abstract."""
 
 
-ROLE = Role("abstract_writer", "main", WrittenText, render, offline, streamed=True)
+ROLE = Role("abstract_writer", "main", WrittenText, render, offline, streamed=True, read_by_people=True)

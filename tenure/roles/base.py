@@ -58,6 +58,8 @@ class Evidence:
     """Sentence encoder for the twin."""
     history: tuple[Message, ...] = ()
     """What was said before in the same conversation, the oldest first; a prompt begins with exactly these words."""
+    language: str = ""
+    """The language people want to read; empty for that of the question."""
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape (n, d); an empty (0, 0) array for no text."""
@@ -79,11 +81,22 @@ class Role(Generic[I, O]):
     output: type[O]
     """Schema of the answer."""
     render: Callable[[I, Evidence], list[Message]]
-    """Prompt for a model."""
+    """Its words for a model: our own in the first message, all that is not ours in those after it."""
     offline: Callable[[I, Evidence], O]
     """The deterministic twin."""
     streamed: bool = False
     """Whether its answers are long enough for people to watch them come in."""
+    read_by_people: bool = False
+    """Whether its answers stand in the report."""
+
+    def prompt(self, input: I, evidence: Evidence) -> list[Message]:
+        """Return the prompt for a model, with the language in which people want to read the answer."""
+        system, *others = self.render(input, evidence)
+        if not self.read_by_people:
+            return [system, *others]
+        language = f"in {evidence.language}" if evidence.language else "in the language of the question"
+        rule = f"Write {language}, whatever language the passages are in; names and quoted words stay as they are."
+        return [system.model_copy(update={"content": f"{system.content}\n\n{rule}"}), *others]
 
 
 _MARKERS = re.compile(

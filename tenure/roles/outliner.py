@@ -91,4 +91,4 @@ def _planned(heading: str, question: str) -> PlannedTopic:
     return PlannedTopic(heading=heading, question=shorten(question, MAX_QUESTION))
 
 
-ROLE = Role("outliner", "main", OutlinerOutput, render, offline)
+ROLE = Role("outliner", "main", OutlinerOutput, render, offline, read_by_people=True)

@@ -138,4 +138,4 @@ def _unsaid(input: ReportReflectorInput) -> list[ReportCritique]:
     ]
 
 
-ROLE = Role("report_reflector", "main", ReportReflectorOutput, render, offline)
+ROLE = Role("report_reflector", "main", ReportReflectorOutput, render, offline, read_by_people=True)

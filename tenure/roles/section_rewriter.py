@@ -47,4 +47,4 @@ def offline(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
     return written(compose(wish, evidence.passages, evidence.vectors, said=said))
 
 
-ROLE = Role("section_rewriter", "main", WrittenText, render, offline, streamed=True)
+ROLE = Role("section_rewriter", "main", WrittenText, render, offline, streamed=True, read_by_people=True)

@@ -59,4 +59,4 @@ def offline(input: SectionWriterInput, evidence: Evidence) -> WrittenText:
     return written(compose(wish, evidence.passages, evidence.vectors))
 
 
-ROLE = Role("section_writer", "main", WrittenText, render, offline, streamed=True)
+ROLE = Role("section_writer", "main", WrittenText, render, offline, streamed=True, read_by_people=True)

@@ -187,4 +187,4 @@ def _sentences(excerpt: Excerpt, passages: Sequence[Passage]) -> list[WrittenSen
     return [WrittenSentence(text=text, passages=(excerpt.passage,)) for text in said]
 
 
-ROLE = Role("synthesizer", "main", SynthesizerOutput, render, offline, streamed=True)
+ROLE = Role("synthesizer", "main", SynthesizerOutput, render, offline, streamed=True, read_by_people=True)

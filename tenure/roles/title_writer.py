@@ -52,4 +52,4 @@ def _inside(name: str) -> str:
     return name[0].lower() + name[1:] if name.split()[0] in {"How", "Why", "What", "When", "Where", "Which"} else name
 
 
-ROLE = Role("title_writer", "fast", TitleWriterOutput, render, offline)
+ROLE = Role("title_writer", "fast", TitleWriterOutput, render, offline, read_by_people=True)

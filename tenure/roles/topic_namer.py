@@ -88,4 +88,4 @@ def _bounds(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
         first += size
 
 
-ROLE = Role("topic_namer", "fast", TopicNamerOutput, render, offline)
+ROLE = Role("topic_namer", "fast", TopicNamerOutput, render, offline, read_by_people=True)

@@ -168,7 +168,7 @@ class Case:
     @property
     def prompt(self) -> str:
         """The whole prompt as one text, who speaks above each message."""
-        messages = self.role.render(self.input, self.evidence)
+        messages = self.role.prompt(self.input, self.evidence)
         return "\n".join(f"=== {message.role} ===\n{message.content}\n" for message in messages)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tenure.roles.base import Evidence, mark_passages, neutralise, tagged
 from tests.passages import passage
+from tests.roles.cases import CASES
 from tests.worlds import encode
 
 
@@ -37,6 +38,16 @@ def test_a_marker_of_ours_is_taken_out(marker: str) -> None:
 def test_other_angle_brackets_stay(text: str) -> None:
     """What is not one of our markers is left as it is."""
     assert text == neutralise(text)
+
+
+def test_what_people_read_is_written_in_their_language() -> None:
+    """A role whose answer stands in the report is told the language, every other one is not."""
+    writer, asked = CASES["section_writer"].role, CASES["section_writer"].input
+    router = CASES["router"]
+
+    assert "Write in Low German, whatever" in writer.prompt(asked, Evidence(language="Low German"))[0].content
+    assert "Write in the language of the question" in writer.prompt(asked, Evidence())[0].content
+    assert router.role.prompt(router.input, Evidence(language="x")) == router.role.render(router.input, Evidence())
 
 
 PIECES = st.sampled_from(["<", "</", "passage", " draft", ">", "x", "\n", "<passage>", "</topic>"])

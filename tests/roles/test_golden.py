@@ -21,7 +21,7 @@ def test_the_prompt_is_the_golden_one(name: str) -> None:
 def test_a_prompt_is_a_system_and_a_user_message(name: str) -> None:
     """Our own words come first and alone; what is not ours comes in one message after them."""
     case = CASES[name]
-    messages = case.role.render(case.input, case.evidence)
+    messages = case.role.prompt(case.input, case.evidence)
 
     assert [message.role for message in messages] == ["system", "user"]
     assert not any(passage.text in messages[0].content for passage in case.evidence.passages)

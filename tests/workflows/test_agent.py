@@ -135,6 +135,20 @@ async def test_filters_hold_for_every_search_of_a_run(serving: Serving) -> None:
     assert "Only passages were read whose published >= 2020." in result.notes
 
 
+async def test_the_report_is_in_the_language_that_was_asked_for(serving: Serving) -> None:
+    """What people read is written in it by a model, and without one the report says that nothing was translated."""
+    asked = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"language": "German"})})
+    chat = ScriptedChat(story())
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        written = await (await stage.start(asked)).result()
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        quoted = await (await stage.start(asked)).result()
+
+    told = {role for role, system in chat.told.items() if "Write in German" in system}
+    assert told >= {"outliner", "section_writer", "title_writer", "abstract_writer"} and "router" not in told
+    assert [any("translated into German" in note for note in one.notes) for one in (written, quoted)] == [False, True]
+
+
 async def test_mode_research_overrules_the_router(serving: Serving) -> None:
     """A person's --mode decides, whatever the router thinks."""
     route = {"mode": "CODE", "complexity": "simple", "query_type": "factual", "reason": "wrongly"}
