@@ -50,7 +50,8 @@ def without_restatements(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
 
     found = [[first(claim) for claim in draft.claims] for draft in drafts]
     return tuple(
-        _with(draft, [one and one.supported() for one in ones]) for draft, ones in zip(drafts, found, strict=True)
+        _with(draft, [one.supported() if one else None for one in ones])
+        for draft, ones in zip(drafts, found, strict=True)
     )
 
 
