@@ -293,7 +293,7 @@ class Store:
         self.end()
         if len(self.kept) >= self._count:
             return False
-        shown = harmless(name.decode(errors="backslashreplace"))
+        shown = harmless(name.decode(errors="backslashreplace")).replace("\n", "\\x0a").replace("\t", "\\x09")
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{len(self.kept) + 1:03}-{plain_name(shown)}"
         path.write_bytes(b"")

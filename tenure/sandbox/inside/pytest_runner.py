@@ -5,6 +5,7 @@ a candidate that reads them learns nothing. No plugin but this one is loaded, an
 """
 
 import ast
+import importlib
 import linecache
 import os
 import sys
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
+from _pytest.config import default_plugins
 
 from tenure.sandbox.inside import wire
 from tenure.sandbox.inside.case_runner import coverage, tell
@@ -41,8 +43,14 @@ def main(job: dict[str, Any], report: int) -> int:
     code = int(pytest.main([*arguments, *files], plugins=[runner]))
     if marks(job["tests"], sources) != before:
         tell(report, job["nonce"], {"kind": "tampered"})
-    tell(report, job["nonce"], {"kind": "end", "code": code, "ended": served.how_it_ended() if code else ""})
+    tell(report, job["nonce"], {"kind": "end", "code": code})
     return code
+
+
+def warm_up() -> None:
+    """Import what pytest imports when it begins, so that forks of this process need not."""
+    for name in default_plugins:
+        importlib.import_module(f"_pytest.{name}")
 
 
 def marks(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[tuple[int, int]]:
@@ -109,7 +117,10 @@ class Runner:
         """Report a file that cannot be imported."""
         if report.failed:
             text = str(report.longrepr)
-            self._tell("broken", id=report.nodeid, error=_last(text), trace=text[-LONGEST:], begun=self._served.begun)
+            error = self._served.how_it_ended() if wire.WireError.__name__ in text else ""
+            self._tell(
+                "broken", id=report.nodeid, error=error or _last(text), trace=text[-LONGEST:], begun=self._served.begun
+            )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:

@@ -6,22 +6,16 @@ exactly its type; everything else stays where it is and is reached through a han
 its owner's word, so it counts only where a test asks for it: compared with plain data, a handle is never equal.
 """
 
-import asyncio
 import base64
 import builtins
 import collections
-import datetime
-import decimal
-import fractions
 import importlib
 import json
 import os
-import pathlib
 import socket
 import sys
 import threading
 import types
-import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final, NoReturn
 
@@ -59,26 +53,28 @@ PLAIN_BASES: Final = (int, str, float, complex, list, tuple, dict, set, frozense
 NOT_MIRRORED: Final = ("unittest", "doctest", "bdb", "_pytest", "pytest", "pluggy")
 """Packages whose exceptions steer a test run; from the other side they come as strangers."""
 
-VALUES: Final[dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] = {
-    bytes: (lambda value: base64.b64encode(value).decode(), base64.b64decode),
-    bytearray: (lambda value: base64.b64encode(value).decode(), lambda plain: bytearray(base64.b64decode(plain))),
-    complex: (lambda value: [value.real, value.imag], lambda plain: complex(*plain)),
-    range: (lambda value: [value.start, value.stop, value.step], lambda plain: range(*plain)),
-    decimal.Decimal: (str, decimal.Decimal),
-    fractions.Fraction: (str, fractions.Fraction),
-    datetime.datetime: (lambda value: value.isoformat(), datetime.datetime.fromisoformat),
-    datetime.date: (lambda value: value.isoformat(), datetime.date.fromisoformat),
-    datetime.time: (lambda value: value.isoformat(), datetime.time.fromisoformat),
-    datetime.timedelta: (
-        lambda value: [value.days, value.seconds, value.microseconds],
-        lambda plain: datetime.timedelta(*plain),
+VALUES: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]] = {
+    "builtins.bytes": (lambda value: base64.b64encode(value).decode(), lambda kind, plain: base64.b64decode(plain)),
+    "builtins.bytearray": (
+        lambda value: base64.b64encode(value).decode(),
+        lambda kind, plain: kind(base64.b64decode(plain)),
     ),
-    uuid.UUID: (str, uuid.UUID),
-    pathlib.PosixPath: (str, pathlib.PosixPath),
-    pathlib.PurePosixPath: (str, pathlib.PurePosixPath),
+    "builtins.complex": (lambda value: [value.real, value.imag], lambda kind, plain: kind(*plain)),
+    "builtins.range": (lambda value: [value.start, value.stop, value.step], lambda kind, plain: kind(*plain)),
+    "decimal.Decimal": (str, lambda kind, plain: kind(plain)),
+    "fractions.Fraction": (str, lambda kind, plain: kind(plain)),
+    "datetime.datetime": (lambda value: value.isoformat(), lambda kind, plain: kind.fromisoformat(plain)),
+    "datetime.date": (lambda value: value.isoformat(), lambda kind, plain: kind.fromisoformat(plain)),
+    "datetime.time": (lambda value: value.isoformat(), lambda kind, plain: kind.fromisoformat(plain)),
+    "datetime.timedelta": (
+        lambda value: [value.days, value.seconds, value.microseconds],
+        lambda kind, plain: kind(*plain),
+    ),
+    "uuid.UUID": (str, lambda kind, plain: kind(plain)),
+    "pathlib.PosixPath": (str, lambda kind, plain: kind(plain)),
+    "pathlib.PurePosixPath": (str, lambda kind, plain: kind(plain)),
 }
-"""Plain values that JSON does not have, with the way there and back."""
-VALUE_NAMES: Final = {kind.__name__: kind for kind in VALUES}
+"""Plain values that JSON does not have, with the way there and back; their modules are loaded where one is met."""
 
 CONTAINERS: Final[dict[type, str]] = {
     list: "list",
@@ -221,8 +217,8 @@ class Endpoint:
         if kind in MAPPINGS:
             pairs = [[self.encode(key, depth + 1), self.encode(one, depth + 1)] for key, one in value.items()]
             return ["map", MAPPINGS[kind], pairs]
-        if kind in VALUES:
-            return ["value", kind.__name__, VALUES[kind][0](value)]
+        if (name := _value_name(kind)) is not None:
+            return ["value", name, VALUES[name][0](value)]
         return self._encode_rest(value, kind, depth)
 
     def _encode_rest(self, value: Any, kind: type, depth: int) -> Encoded:
@@ -312,7 +308,8 @@ class Endpoint:
         return MAPPING_NAMES[kind]([(self.decode(key), self.decode(value)) for key, value in pairs])
 
     def _decode_value(self, kind: str, plain: Any) -> Any:
-        return VALUES[VALUE_NAMES[kind]][1](plain)
+        module, _, name = kind.rpartition(".")
+        return VALUES[kind][1](getattr(importlib.import_module(module), name), plain)
 
     def _decode_slice(self, parts: list[Any]) -> slice:
         return slice(*(self.decode(one) for one in parts))
@@ -555,6 +552,15 @@ def _merged(old: Any, new: Any) -> Any:
     return new
 
 
+def _value_name(kind: type) -> str | None:
+    """Return the name of a type of plain values; None where it is none, or only bears the name of one."""
+    module = kind.__module__
+    # Since Python 3.13 paths live in a module inside of the one that shows them.
+    shown = "pathlib" if module.startswith("pathlib.") else module
+    name = f"{shown}.{kind.__qualname__}"
+    return name if name in VALUES and getattr(sys.modules.get(shown), kind.__qualname__, None) is kind else None
+
+
 def _flat(arguments: list[Any]) -> list[Any]:
     """Return arguments with the items of those that are plain lists or dictionaries of arguments."""
     return [
@@ -649,6 +655,7 @@ def _of_folder(error: BaseException, folder: str) -> types.TracebackType | None:
 
 def run_coroutine(waited: Any) -> Any:
     """Wait for something in a loop of its own."""
+    import asyncio
 
     async def wait() -> Any:
         return await waited
