@@ -39,7 +39,7 @@ from tenure.logs import configure
 from tenure.models.chat import ChatModel
 from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
-from tenure.models.rerank_endpoint import rerank_model
+from tenure.models.reranking import rerank_model
 from tenure.sandbox.base import Sandbox
 from tenure.settings import Settings, fault
 from tenure.sources.sql_engine import Limits

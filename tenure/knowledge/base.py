@@ -38,7 +38,7 @@ from tenure.knowledge.store import Store
 from tenure.knowledge.structured import Structured
 from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
 from tenure.models.embedding import EmbeddingModel
-from tenure.models.rerank_endpoint import RerankModel
+from tenure.models.reranking import RerankModel
 from tenure.roles.base import Message
 from tenure.sources.sql_engine import Limits
 

@@ -12,7 +12,7 @@ from tenure.knowledge.errors import InvalidSearch
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import TokenVectors
 from tenure.models.embedding import EmbeddingModel, TokenEmbedding
-from tenure.models.rerank_endpoint import RerankModel
+from tenure.models.reranking import RerankModel
 
 _COLUMNS = ["id", "uri", "kind", "published", "search_text", "vector"]
 

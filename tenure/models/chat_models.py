@@ -1,12 +1,14 @@
 """Which chat back-end the settings ask for."""
 
-from tenure.models.openai_backend import OpenAIBackend
-from tenure.models.openai_chat import OpenAIChat
-from tenure.models.openai_responses import OpenAIResponses
+from typing import TYPE_CHECKING
+
 from tenure.settings import Settings
 
+if TYPE_CHECKING:
+    from tenure.models.openai_backend import OpenAIBackend
 
-def chat_model(settings: Settings) -> OpenAIBackend | None:
+
+def chat_model(settings: Settings) -> "OpenAIBackend | None":
     """Return the configured chat model, None where the twins answer.
 
     Raises:
@@ -14,4 +16,11 @@ def chat_model(settings: Settings) -> OpenAIBackend | None:
     """
     if not settings.uses_model:
         return None
-    return (OpenAIResponses if settings.model_api == "responses" else OpenAIChat).from_settings(settings)
+    # The client library takes more than a second of processor time to load: only for those who have a model.
+    if settings.model_api == "responses":
+        from tenure.models.openai_responses import OpenAIResponses
+
+        return OpenAIResponses.from_settings(settings)
+    from tenure.models.openai_chat import OpenAIChat
+
+    return OpenAIChat.from_settings(settings)

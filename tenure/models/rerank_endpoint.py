@@ -8,7 +8,7 @@ As with every model, nothing is retried here, and what goes wrong arrives as a `
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import httpx
 import openai
@@ -29,14 +29,6 @@ from tenure.settings import Settings
 
 _NAMES: Final = Names("TENURE_RERANK_API_KEY", "TENURE_RERANK_BASE_URL")
 _MODEL: Final = "TENURE_RERANK_MODEL"
-
-
-class RerankModel(Protocol):
-    """Says how well passages answer a question; may be called from several threads at once."""
-
-    def scores(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return one score per document, in order; higher is better, on a scale of the model's own."""
-        ...
 
 
 class _Result(BaseModel):
@@ -61,6 +53,23 @@ class RerankEndpoint:
         self._api_key, self._base_url = checked_key(api_key, _NAMES.key), checked_address(base_url, _NAMES.address)
         self._lock = threading.Lock()
         self._client: openai.OpenAI | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "RerankEndpoint":
+        """Make the model that the settings name.
+
+        Raises:
+            ValueError: there is no address of its server, or an address or key cannot be used.
+        """
+        if not settings.rerank_base_url:
+            raise ValueError(f"{_MODEL} needs the address of its server: set {_NAMES.address}")
+        key = settings.rerank_api_key
+        return cls(
+            settings.rerank_model,
+            settings.rerank_base_url,
+            api_key=key.get_secret_value() if key else None,
+            timeout=settings.model_timeout,
+        )
 
     def scores(self, query: str, documents: Sequence[str]) -> list[float]:
         """Return one score per document, in order.
@@ -117,22 +126,3 @@ class RerankEndpoint:
                     api_key=self._api_key or NO_KEY, base_url=self._base_url, max_retries=0, timeout=self._timeout
                 )
             return self._client
-
-
-def rerank_model(settings: Settings) -> RerankEndpoint | None:
-    """Return the rerank model that the settings ask for; None where they ask for none.
-
-    Raises:
-        ValueError: there is a model, but no address of its server; or an address or key cannot be used.
-    """
-    if not settings.rerank_model:
-        return None
-    if not settings.rerank_base_url:
-        raise ValueError(f"{_MODEL} needs the address of its server: set {_NAMES.address}")
-    key = settings.rerank_api_key
-    return RerankEndpoint(
-        settings.rerank_model,
-        settings.rerank_base_url,
-        api_key=key.get_secret_value() if key else None,
-        timeout=settings.model_timeout,
-    )

@@ -20,7 +20,7 @@ from tenure.models.embedding import EmbeddingError, embedding_model
 from tenure.models.endpoint import NO_KEY, checked_address, checked_key
 from tenure.models.openai_backend import OpenAIBackend
 from tenure.models.reply import CUT_OFF
-from tenure.models.rerank_endpoint import rerank_model
+from tenure.models.reranking import rerank_model
 from tenure.models.routes import Route, Routes
 from tenure.roles.base import Message, RoleOutput
 from tenure.settings import Settings, variable

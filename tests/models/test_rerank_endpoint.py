@@ -7,7 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 from tenure.models.chat import ModelError, RequestRejected, TransportError
-from tenure.models.rerank_endpoint import RerankEndpoint, rerank_model
+from tenure.models.rerank_endpoint import RerankEndpoint
+from tenure.models.reranking import rerank_model
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
 from tests.schema_instance import Json
