@@ -10,6 +10,7 @@ from pathlib import PurePath
 from tenure.contracts.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run import Handled
 from tenure.report.layout import parted
+from tenure.report.limits import evidence_limits
 from tenure.report.marks import Marks, Style, marks, to_markdown
 from tenure.report.program import program_body
 from tenure.report.prose import escape, flatten
@@ -64,6 +65,8 @@ def _parts(result: Result, base: PurePath | None, style: Style) -> Iterator[str]
     if line := STATUS_LINES[result.status]:
         yield f"*{line}*"
     yield from program_body(result) if result.mode == "CODE" else _body(result, marks(result.sources, style))
+    if limits := evidence_limits(result):
+        yield "## Limits of the evidence\n\n" + "\n".join(f"- {escape(limit)}" for limit in limits)
     if result.further_considerations:
         thoughts = "\n".join(f"- {escape(text)}" for text in result.further_considerations)
         yield f"## Further Considerations\n\n*{BEYOND}*\n\n{thoughts}"

@@ -20,6 +20,7 @@ from tenure.contracts.evidence import ClaimStatus
 from tenure.contracts.result import Result, ResultCitation, ResultClaim, SourceEntry
 from tenure.report import figures, layout
 from tenure.report.layout import parted
+from tenure.report.limits import evidence_limits
 from tenure.report.links import is_web, shown_path, text_fragment
 from tenure.report.markdown import BEYOND, HOW_TO_CHECK, STATUS_LINES, handled, nothing_found
 from tenure.report.marks import STATUS_WORDS, Marks, Style, marks
@@ -233,6 +234,7 @@ class Page:
     sections: tuple[Part, ...]
     synthesis: tuple[Part, ...]
     disagreements: tuple[Disagreement, ...]
+    limits: tuple[Line, ...]
     beyond: str
     further: tuple[Line, ...]
     feedback: tuple[Remark, ...]
@@ -275,6 +277,7 @@ def page(result: Result, base: PurePath | None = None, style: Style = "numeric")
             Disagreement(f"Severity: {found.severity}", (setter.side(found.a), setter.side(found.b)))
             for found in result.contradictions
         ),
+        limits=tuple(spans(text) for text in evidence_limits(result)),
         beyond=BEYOND,
         further=tuple(spans(text) for text in result.further_considerations),
         feedback=remarks("\n".join(handled(word) for word in result.feedback)),

@@ -32,6 +32,12 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 - Neap tides are weak. [2]
 - The Moon pulls the water towards it. [1]
 
+## Limits of the evidence
+
+- All of it rests on 2 sources.
+- The newest of the sources with a date is of 2024-05-01; 1 of 2 has no date.
+- One file could not be read.
+
 ## Further Considerations
 
 *These thoughts go beyond the sources and are not cited.*

@@ -1,0 +1,84 @@
+"""What a report says of the limits of its evidence."""
+
+from typing import Any
+
+import pytest
+
+from tenure.contracts.corpus import SkippedFile
+from tenure.contracts.result import Result
+from tenure.contracts.run import Usage
+from tenure.report.assemble import assemble
+from tenure.report.html import render_html
+from tenure.report.limits import evidence_limits
+from tenure.report.markdown import render
+from tests.report.samples import SOURCES, report
+
+SOUND = assemble(report(), SOURCES)
+
+
+def changed(**fields: Any) -> Result:
+    """The sample's result with other fields and nothing else to complain of."""
+    topics = {section.topic: 0.9 for section in SOUND.sections}
+    sources = tuple(
+        source.model_copy(update={"n": n, "published": ""}) for n in (1, 2, 3) for source in SOUND.sources[:1]
+    )
+    sections = tuple(
+        section.model_copy(
+            update={"claims": tuple(claim.model_copy(update={"status": "supported"}) for claim in section.claims)}
+        )
+        for section in SOUND.sections
+    )
+    plain: dict[str, Any] = {"coverage": topics, "sources": sources, "sections": sections, "skipped": ()}
+    return SOUND.model_copy(update=plain | fields)
+
+
+def test_sound_evidence_has_no_limits_to_tell() -> None:
+    """Nothing is said where there is nothing to say, and a run without a report has no such part."""
+    assert evidence_limits(changed()) == ()
+    assert "Limits of the evidence" not in render(changed())
+    assert evidence_limits(changed(sections=(), skipped=(SkippedFile(path="a", reason="b"),))) == ()
+
+
+DATED = SOUND.sources[0].model_copy(update={"published": "2019-02-03"})
+DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"coverage": {"Whales": 0.0}}, "Nothing was found on “Whales”."),
+        ({"coverage": {SOUND.sections[0].topic: 0.2}}, f"The evidence on “{SOUND.sections[0].topic}” is thin."),
+        ({"sources": changed().sources[:1]}, "All of it rests on a single source."),
+        ({"sources": changed().sources[:2]}, "All of it rests on 2 sources."),
+        (
+            {"sources": (DATED, *changed().sources[1:])},
+            "The newest of the sources with a date is of 2019-02-03; 2 of 3 have no date.",
+        ),
+        ({"sources": (DATED,) * 3}, "The newest of the sources with a date is of 2019-02-03."),
+        (
+            {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,)}),)},
+            "One sentence is not carried by the quotes beside; the marks say which.",
+        ),
+        (
+            {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,) * 2}),)},
+            "2 sentences are not carried by the quotes beside; the marks say which.",
+        ),
+        (
+            {"usage": Usage(embedded_share=0.5)},
+            "Some searches looked at passages by their words alone, since their vectors were not made yet.",
+        ),
+        ({"skipped": (SkippedFile(path="a", reason="b"),)}, "One file could not be read."),
+        ({"skipped": (SkippedFile(path="a", reason="b"),) * 2}, "2 files could not be read."),
+    ],
+)
+def test_each_limit_is_told_in_a_sentence(fields: dict[str, Any], told: str) -> None:
+    """What the reader should know before relying on the report is counted from the report itself."""
+    assert evidence_limits(changed(**fields)) == (told,)
+
+
+def test_limits_stand_in_every_format() -> None:
+    """They follow what was found, in Markdown and on the page, and lead into it from the table of contents."""
+    result = changed(sources=tuple(source.model_copy(update={"published": ""}) for source in SOUND.sources))
+
+    assert "## Limits of the evidence\n\n- All of it rests on 2 sources." in render(result)
+    assert '<a href="#limits">' in render_html(result) and "All of it rests on 2 sources." in render_html(result)
