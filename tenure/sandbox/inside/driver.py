@@ -317,18 +317,25 @@ def run_unit(job: Job, unit: Job, deadline: float) -> tuple[int, dict[bytes, tup
     return status, marks
 
 
+def warm_up(kind: str) -> None:
+    """Import once what every fork of this process is going to need."""
+    sys.path[:0] = ["/in"]
+    if kind == "tests":
+        from tenure.sandbox.inside import pytest_runner
+
+        pytest_runner.warm_up()
+    else:
+        from tenure.sandbox.inside import case_runner  # noqa: F401
+
+
 def main() -> None:
     """Run the job that the supervisor sends."""
     os.closerange(3, 4096)
     frame(b"H")
     job: Job = marshal.loads(read_exactly(int.from_bytes(read_exactly(8), "big")))
     hide()
-    if job["kind"] == "tests" and len(job["units"]) > 1:
-        # Imported once, for all the forks.
-        sys.path[:0] = ["/in"]
-        from tenure.sandbox.inside import pytest_runner
-
-        pytest_runner.warm_up()
+    if len(job["units"]) > 1:
+        warm_up(job["kind"])
     deadline = time.monotonic() + job["limits"]["wall_seconds"]
     marks: dict[bytes, tuple[int, int]] = {}
     for number, unit in enumerate(job["units"]):

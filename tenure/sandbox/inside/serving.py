@@ -112,14 +112,22 @@ class RemoteModule(types.ModuleType):
         if name.startswith("__") or name.startswith("_tenure"):
             super().__setattr__(name, value)
         else:
-            setattr(self._tenure_handle(), name, value)
+            handle = self._tenure_handle()
+            was = self.__dict__.setdefault("_tenure_was", {})
+            if name not in was and hasattr(handle, name):
+                was[name] = getattr(handle, name)
+            setattr(handle, name, value)
 
     def __delattr__(self, name: str) -> None:
-        """Delete a name of the module."""
-        handle = self._tenure_handle()
-        end, _ = wire.owner_of(handle) or (None, 0)
-        if end is not None:
-            end.request("delattr", handle, name)
+        """Delete a name of the module; one that a test has set becomes again what it was.
+
+        That is how a patch is taken back where the name is not the object's own, as here it seems.
+        """
+        was = self.__dict__.get("_tenure_was", {})
+        if name in was:
+            setattr(self._tenure_handle(), name, was.pop(name))
+        else:
+            self._tenure_served.end.request("delattr", self._tenure_handle(), name)
 
     def _tenure_handle(self) -> Any:
         if (known := self.__dict__.get("_tenure_known")) is None:

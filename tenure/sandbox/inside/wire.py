@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, NoReturn
 
 LARGEST: Final = 64 << 20
@@ -467,6 +467,23 @@ class RemoteType(type):
         return end.request("getattr", _Reference(end, number), name)
 
 
+def _forwarded_by_class(name: str) -> Callable[..., Any]:
+    """Return the method of a class of the other side that passes an operator on."""
+
+    def method(cls: Any, *arguments: Any) -> Any:
+        owned = cls.__dict__.get("_tenure_of")
+        if owned is None or owned[1] == 0:
+            raise TypeError(f"{cls.__name__} has no {name}")
+        end, number = owned
+        return end.request("special", _Reference(end, number), name, list(arguments), {})
+
+    return method
+
+
+for _name in ("__getitem__", "__iter__", "__len__", "__contains__"):
+    setattr(RemoteType, _name, _forwarded_by_class(_name))
+
+
 class Attributes(Word):
     """Reaches the attributes of an object of the other side."""
 
@@ -486,11 +503,6 @@ class Attributes(Word):
 
 class Handle(Attributes, metaclass=RemoteType):
     """Stands for an object of the other side."""
-
-    def __await__(self) -> Iterator[Any]:
-        """Have the other side wait for it."""
-        end, number = object.__getattribute__(self, "_tenure_handle")
-        return iter([end.request("await", _Reference(end, number))])
 
 
 for _name in SPECIAL:
@@ -691,6 +703,8 @@ def special(target: Any, name: str, arguments: list[Any], named: dict[str, Any])
         return dir(target)
     if name == "__iter__":
         return iter(target)
+    if name == "__getitem__":
+        return target[arguments[0]]
     if name == "__call__":
         return target(*arguments, **named)
     method = getattr(type(target), name, None)

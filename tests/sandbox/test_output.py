@@ -1,0 +1,37 @@
+"""What is kept of a stream, and how it is shown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.sandbox.output import Kept, harmless
+
+
+@given(st.lists(st.binary(max_size=40)))
+def test_beginning_and_end_are_kept(pieces: list[bytes]) -> None:
+    """However the stream is cut, a short one is whole, and a long one has its beginning, its end and their distance."""
+    kept, whole = Kept(32), b"".join(pieces)
+    for piece in pieces:
+        kept.add(piece)
+
+    assert kept.truncated == (len(whole) > 32)
+    if kept.truncated:
+        assert kept.text.startswith(harmless(whole[:16].decode(errors="replace")))
+        assert kept.text.endswith(harmless(whole[-16:].decode(errors="replace")))
+        assert f"[... {len(whole) - 32} bytes left out ...]" in kept.text
+    else:
+        assert kept.text == harmless(whole.decode(errors="replace"))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\n\ttext ä 好 😀", "plain\n\ttext ä 好 😀"),
+        ("\x1b[2J\r\x00\x9b", "\\x1b[2J\\x0d\\x00\\x9b"),
+        ("\u202e\u200b\ufeff\u2028", "\\u202e\\u200b\\ufeff\\u2028"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_what_acts_or_hides_is_written_out(text: str, shown: str) -> None:
+    """Text stays as it is but for what acts on a terminal, hides, or is no character."""
+    assert harmless(text) == shown
