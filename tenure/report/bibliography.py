@@ -26,7 +26,7 @@ _ASIDE = re.compile(r"<[^>]*>|\([^)]*\)|\S+@\S+")
 _BETWEEN = re.compile(r"\s*(?:;|\n|&|\band\b)\s*")
 _PARTICLES = frozenset("da de del della den der di do dos du la le ten ter van von zu".split())
 _YEAR = re.compile(r"(?<!\d)(1[4-9]\d\d|20\d\d|21\d\d)(?!\d)")
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W\d_]{4,}")
 _TEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "~": r"\textasciitilde{}",
@@ -128,7 +128,7 @@ def _told_apart(plain: Sequence[str]) -> list[str]:
 
 def _key(source: SourceEntry) -> str:
     families = [name.family for name in names(source.author)]
-    title = next((word for word in _WORD.findall(source.title) if len(word) > 3), "")
+    title = next(iter(_WORD.findall(source.title)), "")
     parts = (_plain_letters(families[0]) if families else "", year(source.published), _plain_letters(title))
     return "".join(parts) or f"source{source.n}"
 

@@ -7,7 +7,7 @@ where it enters. The text is set from the claims, so that every sentence has its
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from tenure.contracts.result import Result, ResultStatus, Synthesis
+from tenure.contracts.result import Contradiction, Result, ResultStatus, Synthesis
 from tenure.contracts.run import Handled
 from tenure.report.layout import parted
 from tenure.report.limits import evidence_limits
@@ -65,6 +65,8 @@ def _parts(result: Result, base: PurePath | None, style: Style) -> Iterator[str]
     if line := STATUS_LINES[result.status]:
         yield f"*{line}*"
     yield from program_body(result) if result.mode == "CODE" else _body(result, marks(result.sources, style))
+    if result.contradictions:
+        yield f"## Where sources disagree\n\n{_contradictions(result, marks(result.sources, style))}"
     if limits := evidence_limits(result):
         yield "## Limits of the evidence\n\n" + "\n".join(f"- {escape(limit)}" for limit in limits)
     if result.further_considerations:
@@ -97,6 +99,28 @@ def _synthesis(synthesis: Synthesis, named: Marks) -> Iterator[str]:
     if len(written) > 1:
         yield "## Synthesis"
         yield from written
+
+
+def _contradictions(result: Result, named: Marks) -> str:
+    titles = {source.n: escape(source.title) for source in result.sources}
+    return "\n\n".join(
+        "\n".join(
+            [
+                f"{severity(found)}",
+                "",
+                *(
+                    f"- {titles[s.source]}: “{escape(s.quote)}” {named.markdown((s.source,))}"
+                    for s in (found.a, found.b)
+                ),
+            ]
+        )
+        for found in result.contradictions
+    )
+
+
+def severity(found: Contradiction) -> str:
+    """Say how much a contradiction matters."""
+    return f"Severity: {found.severity}"
 
 
 def nothing_found(result: Result) -> str:

@@ -45,6 +45,10 @@ class Marks(NamedTuple):
             return UNSOURCED
         return f"{self.opening}{self.between.join(self.label(n) for n in sources)}{self.closing}"
 
+    def markdown(self, sources: Sequence[int]) -> str:
+        """Write a mark as Markdown, in which names are foreign text."""
+        return self.mark(sources) if self.label is str or not sources else escape(self.mark(sources))
+
 
 NUMERIC = Marks(str, "[", ", ", "]")
 """Marks by number, which the result document holds."""
@@ -70,7 +74,16 @@ def _passage(passage: Passage, marks: Marks) -> str:
     return " ".join(runs) if passage.kind == "paragraph" else "\n".join(f"- {run}" for run in runs)
 
 
+def note(claim: ResultClaim, run: Run) -> str:
+    """Return what a reader has to see of a sentence's status; that it cites nothing, its run says already."""
+    told = not run.sources and claim.status in ("missing_citation", "invalid_source")
+    return "" if told or claim.status == "unverified" else STATUS_WORDS[claim.status]
+
+
 def _run(run: Run, marks: Marks) -> str:
-    mark = marks.mark(run.sources)
-    own = mark if marks is NUMERIC or not run.sources else escape(mark)
-    return f"{' '.join(escape(claim.text) for claim in run.claims)} {own}"
+    return " ".join([*(_sentence(claim, run) for claim in run.claims), marks.markdown(run.sources)])
+
+
+def _sentence(claim: ResultClaim, run: Run) -> str:
+    doubt = note(claim, run)
+    return f"{escape(claim.text)} [{doubt}]" if doubt else escape(claim.text)

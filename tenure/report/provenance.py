@@ -19,6 +19,7 @@ def provenance(result: Result) -> str:
         *_degraded(result),
         _numbers(result.usage),
         *_coverage(result),
+        *_evaluation(result),
         *_skipped(result),
         *(_critique(record.topic, record.critique, record.outcome) for record in result.critiques),
         *(f"Decision: {escape(decision)}" for decision in result.decisions),
@@ -72,6 +73,12 @@ def _count(n: int, one: str, many: str = "") -> str:
 def _coverage(result: Result) -> Iterator[str]:
     if result.coverage:
         yield "Coverage: " + ", ".join(f"{escape(topic)} {share:.0%}" for topic, share in result.coverage.items())
+
+
+def _evaluation(result: Result) -> Iterator[str]:
+    if scores := result.evaluation:
+        named = ("consistency", "completeness", "factuality", "overall")
+        yield "Self-evaluation: " + ", ".join(f"{name} {getattr(scores, name):.0%}" for name in named)
 
 
 def _skipped(result: Result) -> Iterable[str]:

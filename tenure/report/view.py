@@ -22,8 +22,8 @@ from tenure.report import figures, layout
 from tenure.report.layout import parted
 from tenure.report.limits import evidence_limits
 from tenure.report.links import is_web, shown_path, text_fragment
-from tenure.report.markdown import BEYOND, HOW_TO_CHECK, STATUS_LINES, handled, nothing_found
-from tenure.report.marks import STATUS_WORDS, Marks, Style, marks
+from tenure.report.markdown import BEYOND, HOW_TO_CHECK, STATUS_LINES, handled, nothing_found, severity
+from tenure.report.marks import STATUS_WORDS, Marks, Style, marks, note
 from tenure.report.program import program_body
 from tenure.report.prose import Span, flatten, spans
 from tenure.report.provenance import provenance
@@ -47,7 +47,7 @@ class Quote:
     """Quoted words in their context."""
 
     before: str
-    """Words of the source before them."""
+    """Words of the source before them; empty where there are none to show."""
     words: str
     """The words."""
     after: str
@@ -265,7 +265,9 @@ def page(result: Result, base: PurePath | None = None, style: Style = "numeric")
         opening=named.opening,
         between=named.between,
         closing=named.closing,
-        nothing_found=remarks(nothing_found(result)) if result.status == "no_evidence" else (),
+        nothing_found=remarks(nothing_found(result))
+        if result.status == "no_evidence" and result.mode != "CODE"
+        else (),
         chapters=tuple(_chapters(result)),
         abstract=setter.passages(result.abstract_claims),
         sections=tuple(
@@ -274,7 +276,7 @@ def page(result: Result, base: PurePath | None = None, style: Style = "numeric")
         ),
         synthesis=_synthesis(result, setter),
         disagreements=tuple(
-            Disagreement(f"Severity: {found.severity}", (setter.side(found.a), setter.side(found.b)))
+            Disagreement(severity(found), (setter.side(found.a), setter.side(found.b)))
             for found in result.contradictions
         ),
         limits=tuple(spans(text) for text in evidence_limits(result)),
@@ -341,7 +343,7 @@ class _Setter:
     def quote(self, citation: ResultCitation, verdict: str = "") -> Quote:
         """Set a quote."""
         return Quote(
-            before=flatten(citation.before),
+            before=_before(citation),
             words=flatten(citation.quote),
             after=flatten(citation.after),
             place=f"characters {citation.start}–{citation.end}",
@@ -351,7 +353,7 @@ class _Setter:
 
     def _run(self, run: layout.Run) -> Run:
         return Run(
-            tuple(Sentence(spans(claim.text), claim.status, _note(claim, run)) for claim in run.claims),
+            tuple(Sentence(spans(claim.text), claim.status, note(claim, run)) for claim in run.claims),
             tuple(self._mark(source, run.claims) for source in run.sources),
         )
 
@@ -367,10 +369,10 @@ class _Setter:
         return Mark(f"cite-{self._count}", self._marks.label(number), number, title, tuple(quotes.values()))
 
 
-def _note(claim: ResultClaim, run: layout.Run) -> str:
-    """Return what a reader has to see of a sentence's status; that it cites nothing, its run says already."""
-    quiet = claim.status == "unverified" or (claim.status == "missing_citation" and not run.sources)
-    return "" if quiet else STATUS_WORDS[claim.status]
+def _before(citation: ResultCitation) -> str:
+    """Return the words before a quote, with a sign that the source has more of them."""
+    more = citation.start > len(citation.before) > 0
+    return ("… " if more else "") + flatten(citation.before)
 
 
 def _verdict(claim: ResultClaim) -> str:

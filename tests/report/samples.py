@@ -169,6 +169,7 @@ def programmed(text: str = "def double(n):\n    return 2 * n\n") -> Result:
     )
     shown: dict[str, object] = {
         "mode": "CODE",
+        "status": "done",
         "files": (file,),
         "tests": (SourceFile(path="test_double.py", text="assert double(2) == 4\n"),),
         "proof": Proof(by="person", passed=1, total=2, failing=(failure,)),

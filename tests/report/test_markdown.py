@@ -160,6 +160,30 @@ def test_marks_can_name_author_and_year() -> None:
     assert "[1]" not in text
 
 
+def test_doubt_is_told_behind_a_sentence() -> None:
+    """A sentence that its source does not bear out says so, and one that nobody checked says nothing."""
+    text = render(full())
+
+    assert "The sea is old. The sea is wide. [not confirmed] The sea never rises. [contradicted]" in text
+    assert "The sea is blue. [unsourced]" in text
+
+
+def test_disagreement_is_shown_with_both_quotes() -> None:
+    """Where sources disagree, both say so in their own words; elsewhere there is no such part."""
+    text = render(full())
+    part = text.split("## Where sources disagree\n\n")[1].split("\n## ")[0]
+
+    assert part.startswith("Severity: medium\n\n- On tides: “The sea rises twice a day.” [2]\n- On tides: “Neap")
+    assert "Where sources disagree" not in rendered(report())
+
+
+def test_self_evaluation_is_among_the_remarks_at_the_end() -> None:
+    """The scores stand with how the report was made."""
+    line = "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%"
+
+    assert line in render(full()).split("## How this report was made")[1]
+
+
 def test_quotes_of_the_synthesis_are_listed() -> None:
     """A source that only the synthesis cites has its quotes listed too."""
     draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))

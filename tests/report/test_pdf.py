@@ -2,13 +2,16 @@
 
 import ctypes
 from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePosixPath
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 import pytest
+import typst
 
 from tenure.contracts.evidence import Draft
+from tenure.contracts.result import Result
 from tenure.report.assemble import assemble
 from tenure.report.pdf import render_pdf
 from tests.report.samples import full, hostile, programmed, report
@@ -77,6 +80,14 @@ def test_hostile_words_are_set_as_words(attack: str) -> None:
 
     assert attack in words(pdf)
     assert {link.split("#")[0] for link in addresses(pdf)} == {"https://moon.example/pull?a=1"}
+
+
+@pytest.mark.parametrize("result", [full(), programmed()], ids=["research", "program"])
+def test_a_pdf_is_accessible(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held to the standard of accessible PDF, which refuses what it does not allow, the report is set all the same."""
+    monkeypatch.setattr(typst, "compile", partial(typst.compile, pdf_standards="ua-1"))
+
+    assert render_pdf(result).startswith(b"%PDF-")
 
 
 def test_a_report_without_evidence_is_a_pdf_too() -> None:
