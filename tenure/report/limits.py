@@ -6,6 +6,7 @@ went is told elsewhere, in the report's last part.
 
 from collections.abc import Iterator
 
+from tenure.algorithms.dates import iso_date
 from tenure.contracts.result import Result, ResultClaim
 
 THIN = 0.4
@@ -30,7 +31,7 @@ def _limits(result: Result) -> Iterator[str]:
     if 0 < len(result.sources) <= FEW_SOURCES:
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"All of it rests on {few}."
-    if dates := sorted(source.published for source in result.sources if source.published):
+    if dates := sorted((source.published for source in result.sources if source.published), key=iso_date):
         undated = len(result.sources) - len(dates)
         also = f"; {undated} of {len(result.sources)} {'has' if undated == 1 else 'have'} no date" if undated else ""
         yield f"The newest of the sources with a date is of {dates[-1]}{also}."
