@@ -14,13 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from filelock import FileLock
 
 from tenure.contracts.sandbox import GivenFile, Outcome, Program, SandboxLimits, Trial
 from tenure.sandbox.base import Sandbox
@@ -29,7 +30,9 @@ from tests.sandbox.conftest import made
 
 ATTACKS = Path(__file__).resolve().parents[3] / "shared" / "attacks"
 CANARY = Path(tempfile.gettempdir()) / "sbx-canary"
-LIMITS = SandboxLimits(wall_seconds=6, cpu_seconds=5)
+LIMITS = SandboxLimits(wall_seconds=5, cpu_seconds=5)
+CHECK = "a09_persist_check"
+Row = tuple[str, str, str, bool]
 ADD = """
 import pytest
 from solution import add
@@ -63,6 +66,8 @@ def header(path: Path, key: str) -> str:
 def surroundings() -> Iterator[None]:
     """Set up what the attacks look for: secrets, listeners, processes; none of it is real."""
     with ExitStack() as stack:
+        # The corpus gives its secrets and listeners fixed names: one test at a time.
+        stack.enter_context(FileLock(CANARY.with_suffix(".lock")))
         (CANARY / "project").mkdir(parents=True, exist_ok=True)
         (CANARY / "drop").mkdir(exist_ok=True, mode=0o777)
         (CANARY / "drop").chmod(0o777)
@@ -100,7 +105,8 @@ def seen(path: Path, outcome: Outcome, seconds: float) -> tuple[str, bool]:
     dropped = [one.name for one in (CANARY / "drop").iterdir()]
     secret = any(b"SBXCANARY" in Path(one.path).read_bytes() for one in outcome.artifacts)
     harmless = all(one == "\n" or one == "\t" or one.isprintable() for one in outcome.stdout + outcome.stderr)
-    held = not dropped and not secret and not daemons() and harmless and seconds < LIMITS.wall_seconds + 20
+    # Daemons of another attack that runs now are looked for once all are done.
+    held = not dropped and not secret and harmless and seconds < LIMITS.wall_seconds + 20
     held = held and not re.search(r"[\x1b\x9b\r\x00\u202e]", outcome.stdout)
     if word == "EXPOSED" and path.stem == "a40_proc_sys_dev":
         # Only this machine's own setting of oom_score_adj, which a program may lower to what it was before.
@@ -110,47 +116,61 @@ def seen(path: Path, outcome: Outcome, seconds: float) -> tuple[str, bool]:
     return facts, held and word in ("CONTAINED", "INFO")
 
 
-async def attacked(box: Sandbox, keep: Path) -> list[tuple[str, str, str, bool]]:
-    """Run every attack and return program, expected, seen and whether it was contained."""
-    rows = []
-    for path in programs("program"):
-        began = time.monotonic()
-        program = Program(files=(GivenFile(name=path.name, path=str(path)),), entry=path.name, limits=LIMITS)
-        outcome = await box.run(program, keep / path.stem)
-        words, held = seen(path, outcome, time.monotonic() - began)
-        rows.append((path.stem, header(path, "safe"), words, held))
-    for path in programs("solution"):
-        trial = Trial(
-            files=(GivenFile(name="solution.py", path=str(path)),),
-            tests=(GivenFile(name="test_add.py", text=ADD),),
-            limits=SandboxLimits(wall_seconds=30, cpu_seconds=20),
-        )
-        outcome = await box.test(trial, keep / path.stem)
-        dropped = [one.name for one in (CANARY / "drop").iterdir()]
-        words = f"{outcome.verdict}: {outcome.reason}"[:120]
-        rows.append((path.stem, header(path, "safe"), words, outcome.verdict != "passed" and not dropped))
-    return rows
+async def attacked(box: Sandbox, keep: Path) -> list[Row]:
+    """Run every attack, four at a time, and return program, expected, seen and whether it was contained."""
+    room = asyncio.Semaphore(4)
+
+    async def one(path: Path, attack: Callable[[Sandbox, Path, Path], Awaitable[Row]]) -> Row:
+        async with room:
+            return await attack(box, path, keep / path.stem)
+
+    found = [one(path, of_program) for path in programs("program") if path.stem != CHECK]
+    found += [one(path, of_solution) for path in programs("solution")]
+    rows = [*await asyncio.gather(*found)]
+    # The second half of a pair: what the first half has left would be found by it.
+    rows.append(await of_program(box, ATTACKS / f"{CHECK}.py", keep / CHECK))
+    return sorted(rows)
 
 
-def table(rows: list[tuple[str, str, str, bool]], who: str) -> str:
+async def of_program(box: Sandbox, path: Path, keep: Path) -> Row:
+    """Run an attack that says itself what it got."""
+    began = time.monotonic()
+    program = Program(files=(GivenFile(name=path.name, path=str(path)),), entry=path.name, limits=LIMITS)
+    outcome = await box.run(program, keep)
+    return path.stem, header(path, "safe"), *seen(path, outcome, time.monotonic() - began)
+
+
+async def of_solution(box: Sandbox, path: Path, keep: Path) -> Row:
+    """Test an attack that pretends to be a right solution."""
+    trial = Trial(
+        files=(GivenFile(name="solution.py", path=str(path)),),
+        tests=(GivenFile(name="test_add.py", text=ADD),),
+        limits=SandboxLimits(wall_seconds=60, cpu_seconds=20),
+    )
+    outcome = await box.test(trial, keep)
+    dropped = [*(CANARY / "drop").iterdir()]
+    words = f"{outcome.verdict}: {outcome.reason}"[:120]
+    return path.stem, header(path, "safe"), words, outcome.verdict in ("failed", "forged") and not dropped
+
+
+def table(rows: list[Row], who: str) -> str:
     """Return the table of a user."""
     lines = [f"## As {who}", "", "| program | expected | seen | contained |", "|---|---|---|---|"]
     lines += [f"| {name} | {wanted} | {words} | {'yes' if held else 'NO'} |" for name, wanted, words, held in rows]
     return "\n".join(lines) + "\n"
 
 
-def written(rows: list[tuple[str, str, str, bool]], who: str) -> None:
+def written(rows: list[Row], who: str) -> None:
     """Write the table of a user where a person finds it."""
     folder = Path(os.environ.get("TENURE_ATTACK_TABLES", tempfile.gettempdir()))
     (folder / f"tenure-attacks-{who.replace(' ', '-')}.md").write_text(table(rows, who), encoding="utf-8")
 
 
-def missed(rows: list[tuple[str, str, str, bool]]) -> list[Any]:
+def missed(rows: list[Row]) -> list[Any]:
     """Return the attacks that were not contained."""
     return [row for row in rows if not row[3]]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_the_corpus_is_contained(box: Sandbox, tmp_path: Path) -> None:
     """Every program of the corpus is contained for the user who runs the tests."""
@@ -158,11 +178,11 @@ async def test_the_corpus_is_contained(box: Sandbox, tmp_path: Path) -> None:
         rows = await attacked(box, tmp_path)
 
     written(rows, "root" if os.geteuid() == 0 else "ordinary user")
+    assert daemons() == []
     assert len(rows) > 50
     assert missed(rows) == []
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_corpus_is_contained_for_an_ordinary_user() -> None:
     """Every program of the corpus is contained where the supervisor itself is an ordinary user."""
@@ -173,11 +193,12 @@ def test_the_corpus_is_contained_for_an_ordinary_user() -> None:
 
     rows = [(str(row[0]), str(row[1]), str(row[2]), bool(row[3])) for row in found]
     written(rows, "ordinary user")
+    assert daemons() == []
     assert len(rows) > 50
     assert missed(rows) == []
 
 
-def as_this_user() -> list[tuple[str, str, str, bool]]:
+def as_this_user() -> list[Row]:
     """Run the corpus in this process; called as an ordinary user."""
     assert os.geteuid() != 0
     with tempfile.TemporaryDirectory() as keep:
