@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import shutil
+import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -47,6 +48,9 @@ SERVER_OPTIONS = [
     "history.timerProcessorMaxPollRPS=2000",
 ]
 
+
+# A runner that was started in the background ignores the interrupt, and every process would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long before the runner's own limit a test is cancelled, in seconds.
 LEAVE_TO_CLEAN_UP = 15

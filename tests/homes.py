@@ -28,11 +28,7 @@ class Home(CommandLine):
     def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
         """Run a command of the client to its end."""
         with self.popen(*arguments) as process:
-            try:
-                out, err = process.communicate(timeout=timeout)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise
+            out, err = process.communicate(timeout=timeout)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def json(self, *arguments: str) -> Any:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -39,9 +39,10 @@ class CommandLine:
             **(extra or {}),
         }
 
-    def popen(self, *arguments: str, extra: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        """Start a command in a process of its own, as a person does."""
-        return subprocess.Popen(
+    @contextmanager
+    def popen(self, *arguments: str, extra: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+        """Start a command in a process of its own, as a person does; a test that fails does not wait for it."""
+        with subprocess.Popen(
             [sys.executable, str(ROOT / "client.py"), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -49,7 +50,12 @@ class CommandLine:
             text=True,
             env=self.environment(extra),
             cwd=self.settings.home.parent,
-        )
+        ) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
 
     def __call__(self, *arguments: str, extra: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command in this process, which spares the imports; a thread, since its event loop is its own."""
