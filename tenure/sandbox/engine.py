@@ -129,7 +129,7 @@ class ContainedSandbox:
                 {"kind": "cases", "cases": calls},
             )
         tests = contents(batch.tests)
-        required = verdict.tests_in({name: text.decode() for name, text in tests if name.endswith(".py")})
+        required = verdict.required_tests({name: text.decode() for name, text in tests if name.endswith(".py")})
         if not required:
             raise ValueError("the tests have no test: pytest looks for functions whose names begin with test")
         if not self.runtime.has_pytest:

@@ -211,7 +211,7 @@ class _Report:
         return _with_facts(TestResult(name=name, passed=True), done)
 
 
-def tests_in(files: dict[str, str]) -> dict[str, bool]:
+def required_tests(files: dict[str, str]) -> dict[str, bool]:
     """Return the tests that the source of test files has, and of each whether the source lets it be skipped.
 
     Raises:

@@ -1,0 +1,156 @@
+"""What a report proves, and what it does not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tenure.contracts.sandbox import SandboxLimits
+from tenure.sandbox.output import Kept
+from tenure.sandbox.supervisor import Observed, Store, Supervision, Unit, plain_name
+from tenure.sandbox.verdict import ended_early, equal, of_tests, required_tests
+
+NONCE = "secret"
+REQUIRED = {"test_a.py::test_one": False}
+
+
+def phases(name: str, outcome: str = "passed") -> list[dict[str, Any]]:
+    """Return the report of one test."""
+    when = [("setup", "passed"), ("call", outcome), ("teardown", "passed")]
+    lines = [{"kind": "phase", "id": name, "when": part, "outcome": how} for part, how in when]
+    return [{"kind": "start", "id": name}, *lines, {"kind": "done", "id": name, "seconds": 0.1}]
+
+
+def unit(*lines: dict[str, Any], status: int | None = 0, nonce: str = NONCE) -> Unit:
+    """Return what was seen of a process that wrote a report."""
+    report = bytearray(b"".join(json.dumps({"nonce": nonce, **line}).encode() + b"\n" for line in lines))
+    return Unit(Kept(100), Kept(100), report, status=status)
+
+
+GOOD = [*phases("test_a.py::test_one"), {"kind": "end", "code": 0}]
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "reason"),
+    [
+        (unit(*GOOD), "passed", ""),
+        (unit(*GOOD, nonce="guessed"), "forged", "the report has not the secret of this run"),
+        (unit(*GOOD[:-1]), "forged", "the tests were ended from inside"),
+        (unit({"kind": "end", "code": 0}), "forged", "the report does not have every test"),
+        (unit(*GOOD, status=256), "forged", "the report does not have every test"),
+        (unit(*phases("test_a.py::test_two"), GOOD[-1]), "forged", "the report does not have every test"),
+        (unit({"kind": "tampered"}, *GOOD), "forged", "the data of the tests was changed"),
+        (unit(*phases("test_a.py::test_one", "skipped"), GOOD[-1]), "failed", "it was skipped"),
+        (unit(*phases("test_a.py::test_one", "failed"), {"kind": "end", "code": 1}), "failed", ""),
+        (unit(*phases("test_a.py::test_one")[:1], {"kind": "end", "code": 1}), "failed", "it did not end"),
+    ],
+)
+def test_a_report_has_to_agree_with_the_facts(found: Unit, verdict: str, reason: str) -> None:
+    """Only a report with the secret, with every test and with the end that it tells is believed."""
+    outcome = of_tests(Observed(units=[found], finished=True), found, REQUIRED, NONCE)
+
+    assert outcome.verdict == verdict
+    assert outcome.reason.startswith(reason)
+
+
+def test_lines_that_are_no_json_are_no_report() -> None:
+    """Whatever is not a line of a report makes it a forged one."""
+    found = unit(*GOOD)
+    found.report += b"[" * 100_000 + b"\n"
+
+    assert of_tests(Observed(units=[found]), found, REQUIRED, NONCE).verdict == "forged"
+
+
+def test_a_limit_comes_before_everything() -> None:
+    """A candidate that was ended by a limit did not pass, whatever was reported before."""
+    found = unit(*GOOD)
+    found.limits.append("wall")
+
+    assert of_tests(Observed(units=[found]), found, REQUIRED, NONCE).verdict == "timeout"
+    assert of_tests(Observed(units=[found], limits=["memory"]), found, REQUIRED, NONCE).verdict == "limit"
+    assert ended_early(Observed()).verdict == "error"
+
+
+def test_tests_are_counted_by_their_source() -> None:
+    """Functions and methods that pytest runs are found, and whether their source speaks of leaving them out."""
+    source = """
+import pytest, unittest
+def helper(): pass
+def test_plain(): pass
+async def test_async(): pass
+@pytest.mark.skip
+def test_left_out(): pass
+class TestGroup:
+    def test_in_group(self): pass
+class TestMade:
+    def __init__(self): pass
+    def test_never(self): pass
+class TestNot:
+    __test__ = False
+    def test_never(self): pass
+class Cases(unittest.TestCase):
+    def test_case(self): pass
+"""
+
+    found = required_tests({"test_a.py": source, "conftest.py": "def test_no(): pass", "sub/__init__.py": ""})
+
+    assert found == {
+        "test_a.py::test_plain": False,
+        "test_a.py::test_async": False,
+        "test_a.py::test_left_out": True,
+        "test_a.py::TestGroup::test_in_group": False,
+        "test_a.py::Cases::test_case": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "tolerance", "same"),
+    [
+        (1, 1.0, 0, True),
+        (True, 1, 0, False),
+        (0.3000001, 0.3, 0.001, True),
+        (0.31, 0.3, 0.001, False),
+        (float("nan"), float("nan"), 0, True),
+        ([1, [2]], (1, [2]), 0, True),
+        ([1], [1, 2], 0, False),
+        ({"a": 1}, {"a": 1}, 0, True),
+        ({"a": 1}, {"b": 1}, 0, False),
+        ("1", 1, 0, False),
+        (None, None, 0, True),
+    ],
+)
+def test_values_are_equal_as_data(found: Any, wanted: Any, tolerance: float, same: bool) -> None:
+    """Numbers are equal as numbers, truths are no numbers, and containers are equal by their items."""
+    assert equal(found, wanted, tolerance) is same
+
+
+@pytest.mark.parametrize(
+    ("shown", "plain"),
+    [
+        ("a/plot.png", "plot.png"),
+        ("../..", "file"),
+        ("-rf \\xff", "rf__xff"),
+        (".hidden", "hidden"),
+        ("x" * 200, "x" * 80),
+    ],
+)
+def test_stored_names_are_harmless(shown: str, plain: str) -> None:
+    """The name of a stored file begins with a letter and has nothing that leads anywhere."""
+    assert plain_name(shown) == plain
+
+
+def test_a_driver_that_lies_sends_only_bytes(tmp_path: Any) -> None:
+    """Artifacts beyond the limits, data without a file and unknown frames are dropped, and no half file stays."""
+    store = Store(tmp_path, SandboxLimits(artifacts=1, artifact_mib=1))
+
+    assert not store.take("D", b"nowhere")
+    assert store.take("A", b"../../etc/passwd")
+    assert store.take("D", b"data")
+    assert store.take("Z", b"")
+    assert not store.take("A", b"second")
+    store.end()
+
+    assert [one.name for one in store.kept] == ["../../etc/passwd"]
+    assert [path.name for path in tmp_path.iterdir()] == ["001-passwd"]
+    supervision = Supervision(SandboxLimits(), b"", None, lambda unit: True, None)
+    supervision._take_in(b"X\x00\x00\x00\x01?" + b"O\xff\xff\xff\xff" + b"?" * 10)
