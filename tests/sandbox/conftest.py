@@ -1,9 +1,12 @@
 """One sandbox for all tests of a process: it lives on threads of its own, and starting it is the dearest part."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
 
+from tenure.contracts.sandbox import SelfTest
 from tenure.sandbox.base import NoSandbox
 from tenure.sandbox.choice import bubblewrapped
 from tenure.sandbox.engine import ContainedSandbox
@@ -18,10 +21,21 @@ def made() -> ContainedSandbox:
     return bubblewrapped(settings, current(settings))
 
 
+@cache
+def tested() -> SelfTest:
+    """Have the sandbox of this process try itself, in a loop of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(made().check())).result()
+
+
 @pytest.fixture
 def box() -> ContainedSandbox:
-    """The sandbox, on the packages of the tests; a machine that has none skips and says why."""
+    """The sandbox, on the packages of the tests; a machine that cannot have one skips and says why."""
     try:
-        return made()
+        found = tested()
     except NoSandbox as error:
         pytest.skip(str(error))
+    if not found.usable and not found.findings:
+        # It could not even be set up; one that does not hold is no reason to look away.
+        pytest.skip(found.message)
+    return made()

