@@ -270,6 +270,7 @@ def test_doctor_checks_everything(running: CommandLine) -> None:
         "Temporal server",
         "worker",
         "embedding model",
+        "sandbox",
         "chat model",
         "prices",
     ]
