@@ -330,15 +330,16 @@ class _Mutator:
 
     def _of_body(self, body: Sequence[ast.stmt], names: Sequence[str], nodes: Sequence[ast.AST]) -> Iterator[Edit]:
         """Yield what may be done to the statements of a block: drop, swap, move out, add one like another."""
-        own = [stmt for stmt in body if self._alone(stmt)]
+        own = [stmt for stmt in _without_doc_string(list(body)) if self._alone(stmt)]
         for stmt in own:
-            if len(body) > 1 and isinstance(stmt, _DROPPED):
+            if isinstance(stmt, _DROPPED):
                 yield self._replace(stmt, "pass", "statement")
         for first, second in pairwise(own):
             if second.lineno == _last_line(first) + 1:
                 text = f"{self._text(second)}\n{' ' * first.col_offset}{self._text(first)}"
                 yield self._span(first, second, text, "statement")
-        known = [node for node in nodes if isinstance(node, _SIMPLE) and node.lineno == node.end_lineno]
+        simple = [node for node in nodes if isinstance(node, _SIMPLE) and node.lineno == node.end_lineno]
+        known = [stmt for stmt in simple if _without_doc_string([stmt])]
         texts = dict.fromkeys(text for node in known for text in self._likes(node, names))
         for stmt in own:
             yield from (self._before(stmt, text) for text in texts)
