@@ -40,7 +40,8 @@ from tenure.models.chat import ChatModel
 from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
 from tenure.models.reranking import rerank_model
-from tenure.sandbox.base import Sandbox
+from tenure.sandbox.base import Sandbox, SandboxError
+from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings, fault
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
@@ -140,6 +141,21 @@ def sandbox_methods(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
     return [running.look_at_sandbox, running.run_tests, running.run_program, running.repair]
 
 
+async def usable_sandbox(settings: Settings) -> Sandbox | None:
+    """Return the sandbox of this machine; None where its self-test fails, which one line of the log says."""
+    try:
+        box = sandbox(settings)
+        found = await box.check()
+    except SandboxError as error:
+        structlog.get_logger().warning("this worker runs no programs", why=str(error))
+        return None
+    if not found.usable:
+        structlog.get_logger().warning("this worker runs no programs", why=found.message)
+        return None
+    structlog.get_logger().info("programs run in a sandbox", sandbox=found.message)
+    return box
+
+
 def sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
     """Return the worker of the queue of programs."""
     return Worker(
@@ -212,6 +228,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
                 running.enter_context(deciphering)
             for worker in workers(client, settings, queues, threads):
                 await running.enter_async_context(worker)
+            if SANDBOX_QUEUE in queues and (box := await usable_sandbox(settings)):
+                await running.enter_async_context(sandbox_worker(client, settings, box))
             if TENURE_QUEUE in queues:
                 await schedule_maintenance(client, settings)
             structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))

@@ -17,7 +17,7 @@ from temporalio.exceptions import ApplicationError
 from activities.heartbeat import heartbeating
 from tenure.contracts.base import RunId
 from tenure.contracts.coding import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TrialRequest
-from tenure.contracts.sandbox import Outcome, SelfTest
+from tenure.contracts.sandbox import GivenFile, Outcome, Program, SelfTest
 from tenure.sandbox.base import NoSandbox, SandboxError
 from tenure.sandbox.repairing import search
 
@@ -28,6 +28,8 @@ SANDBOX_MISSING = "SandboxMissing"
 """There is no sandbox on the worker's machine; a person has to install one."""
 SANDBOX_FAILED = "SandboxFailed"
 """The sandbox could not be set up this time; it is tried again."""
+
+_NOTHING = Program(files=(GivenFile(name="nothing.py", text=""),), entry="nothing.py")
 
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -45,6 +47,8 @@ class SandboxActivities:
         """Tell what can be run here, and what holds it."""
         with translated():
             async with heartbeating():
+                # The environment of programs is made with the first of them, and what it holds is known from then on.
+                await self._sandbox.run(_NOTHING, self._keep / "nothing")
                 return await self._sandbox.check()
 
     @activity.defn
@@ -73,7 +77,7 @@ class SandboxActivities:
 
         with translated():
             async with heartbeating(lambda: (progress,)):
-                return await search(self._sandbox, request, progress, told)
+                return await search(self._sandbox, request, progress, told, self._keep / "screened")
 
     def _folder(self, run: RunId, attempt: int, what: str) -> Path:
         """Return the folder of an attempt; the same for every try of it."""

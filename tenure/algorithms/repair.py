@@ -35,6 +35,8 @@ class Candidate:
 
     source: str
     """Its source."""
+    edits: tuple[Edit, ...]
+    """What makes it of the failing one."""
     changes: tuple[str, ...]
     """What was changed, in words."""
 
@@ -73,7 +75,7 @@ def candidates(source: str, suspicion: Mapping[int, float], tried: Collection[st
         form = normal_form(changed)
         if form not in known:
             known.add(form)
-            yield Candidate(changed, tuple(_words(source, edit) for edit in group))
+            yield Candidate(changed, group, tuple(_words(source, edit) for edit in group))
 
 
 def _pairs(found: Sequence[Edit], suspicion: Mapping[int, float]) -> list[tuple[Edit, Edit]]:

@@ -1,28 +1,53 @@
-"""Classical program repair in the sandbox: candidates by the batch, until one passes every test.
+"""Classical program repair in the sandbox: candidates by the hundred, until one passes every test.
 
 The original is run first, with its lines traced, so that the search begins where the failing tests have
-been. Every verdict is the sandbox's own, so that a candidate is green here only as any program is.
+been. Candidates are then screened, many in one start of the sandbox, which is fast and proves nothing.
+What looks good is tested like any other program, and only that verdict counts.
 """
 
+import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
 
 from tenure.algorithms.programs import digest
 from tenure.algorithms.repair import Candidate, Covered, candidates, ochiai
 from tenure.contracts.coding import RepairProgress, RepairReply, RepairRequest, SourceFile
-from tenure.contracts.sandbox import Batch, GivenFile, Outcome
+from tenure.contracts.sandbox import Batch, GivenFile, Outcome, Program
 from tenure.sandbox.base import Sandbox
 
-BATCH = 60
-"""Candidates of one start of the sandbox."""
+BATCH = 400
+"""Candidates of one start of the sandbox at the most."""
 
-LEAST_EACH, MARGIN = 1.0, 4.0
-"""Seconds a candidate gets at the least, and how many times the original's time."""
+STRETCH = 12.0
+"""Seconds of one start of the sandbox, and half as many for candidates that are slow."""
+
+EACH_CASES, EACH_PYTEST = 0.1, 0.6
+"""Seconds of the processor that a candidate gets for cases, and for tests of pytest with its start."""
+
+LONGEST_JOB = 180_000
+"""Characters of a job at the most."""
+_SCREENING = Path(__file__).parent / "inside" / "screening.py"
+
+
+class Screened(NamedTuple):
+    """What a screening has found."""
+
+    promising: list[int]
+    """Numbers of the candidates to be tested, in order."""
+    seen: int
+    """How many had their turn."""
+
+
+Found = tuple[str, Candidate]
+"""A candidate and the file it is a version of."""
 
 
 async def search(
-    sandbox: Sandbox, request: RepairRequest, begun: RepairProgress, told: Callable[[RepairProgress], None]
+    sandbox: Sandbox, request: RepairRequest, begun: RepairProgress, told: Callable[[RepairProgress], None], keep: Path
 ) -> RepairReply:
     """Search for a small edit with which a program passes all its tests.
 
@@ -31,24 +56,26 @@ async def search(
         request: the program and its tests.
         begun: how far an earlier search for the same came.
         told: hears how far this one is.
+        keep: a folder for what candidates leave; nothing of it is used.
     """
     clock = time.monotonic() - begun.seconds
     original = await _traced(sandbox, request)
     found = _candidates(request, original)
-    tried = len(list(islice(found, begun.tried)))
-    each = max(LEAST_EACH, MARGIN * original.seconds if original.verdict != "timeout" else LEAST_EACH)
+    tried = len(await asyncio.to_thread(list, islice(found, begun.tried)))
+    waiting: list[Found] = []
     while (left := request.seconds - (time.monotonic() - clock)) > 0:
-        batch = list(islice(found, BATCH))
-        if not batch:
+        waiting += await asyncio.to_thread(list, islice(found, BATCH - len(waiting)))
+        if not waiting:
             return RepairReply(tried=tried, exhausted=True, seconds=time.monotonic() - clock)
-        outcomes = await sandbox.test_all(_batch(request, batch, min(each, request.limits.wall_seconds), left))
-        green = next((n for n, outcome in enumerate(outcomes) if outcome.verdict == "passed"), None)
-        tried += len(outcomes) if green is None else green + 1
-        seconds = time.monotonic() - clock
-        told(RepairProgress(tried=tried, seconds=seconds))
+        screened = await _screened(sandbox, request, waiting, original, min(left, STRETCH), keep)
+        green = await _proven(sandbox, request, [waiting[n] for n in screened.promising], left)
+        tried += screened.seen
+        waiting = waiting[screened.seen :]
+        told(RepairProgress(tried=tried, seconds=time.monotonic() - clock))
         if green is not None:
-            name, candidate = batch[green]
+            name, candidate = green
             changed = (SourceFile(path=name, text=candidate.source),)
+            seconds = time.monotonic() - clock
             return RepairReply(files=changed, changes=candidate.changes, tried=tried, seconds=seconds)
     return RepairReply(tried=tried, seconds=time.monotonic() - clock)
 
@@ -61,7 +88,7 @@ async def _traced(sandbox: Sandbox, request: RepairRequest) -> Outcome:
     return (await sandbox.test_all(batch))[0]
 
 
-def _candidates(request: RepairRequest, original: Outcome) -> Iterator[tuple[str, Candidate]]:
+def _candidates(request: RepairRequest, original: Outcome) -> Iterator[Found]:
     """Yield changed files by their names, those of the most suspicious file first; none that has failed before."""
     texts = {file.name: file.text or "" for file in request.files}
     suspicion = {name: _suspicion(name, original) for name in request.mended}
@@ -77,22 +104,75 @@ def _suspicion(name: str, outcome: Outcome) -> Mapping[int, float]:
     return ochiai([Covered(frozenset(test.covered.get(name, ())), test.passed) for test in outcome.tests])
 
 
-def _batch(request: RepairRequest, batch: list[tuple[str, Candidate]], each: float, left: float) -> Batch:
-    """Return candidates with what lies beside them."""
-    changed = [
-        tuple(GivenFile(name=f.name, text=candidate.source) if f.name == name else f for f in _mended(request))
-        for name, candidate in batch
-    ]
-    return Batch(
-        candidates=tuple(changed),
+async def _screened(
+    sandbox: Sandbox, request: RepairRequest, waiting: list[Found], original: Outcome, seconds: float, keep: Path
+) -> Screened:
+    """Have candidates try themselves on the tests, those first that failed the original."""
+    program = Program(
+        files=(
+            GivenFile(name="screening.py", text=_SCREENING.read_text(encoding="utf-8")),
+            GivenFile(name="screening.json", text=_job(request, waiting, original, seconds)),
+            *request.files,
+            *request.tests,
+        ),
+        entry="screening.py",
+        limits=request.limits.model_copy(
+            update={"wall_seconds": 2 * seconds + 5, "cpu_seconds": 2 * round(seconds) + 5, "artifacts": 0}
+        ),
+    )
+    outcome = await sandbox.run(program, keep)
+    told = [line.split() for line in outcome.stdout.splitlines()]
+    numbers = [(words[0], int(words[1])) for words in told if len(words) == 2 and words[1].isdigit()]
+    green = [number for word, number in numbers if word == "green" and number < len(waiting)]
+    seen = max((number for word, number in numbers if word == "seen"), default=0)
+    # A screening that was ended from outside has still seen something, or the search would never end.
+    return Screened(green, min(len(waiting), max(seen, 1)))
+
+
+def _job(request: RepairRequest, waiting: list[Found], original: Outcome, seconds: float) -> str:
+    """Write the job of a screening, with as many candidates as it may hold."""
+    texts = {file.name: file.text for file in request.files}
+    failed = [not test.passed for test in original.tests]
+    order = sorted(range(len(request.cases)), key=lambda n: not (n < len(failed) and failed[n]))
+    first = next((name for name in request.mended), "").removesuffix(".py").replace("/", ".")
+    job = {
+        "sources": {name: texts[name] for name in request.mended},
+        "cases": [
+            {**request.cases[n].model_dump(mode="json"), "module": request.cases[n].module or first} for n in order
+        ],
+        "tests": [file.name for file in request.tests if file.name.endswith(".py")],
+        "seconds": seconds,
+        "each": EACH_CASES if request.cases else EACH_PYTEST,
+        "candidates": [],
+    }
+    room = LONGEST_JOB - len(json.dumps(job))
+    listed: list[object] = []
+    for name, candidate in waiting:
+        entry = [name, [(edit.start, edit.end, edit.text) for edit in candidate.edits]]
+        room -= len(json.dumps(entry)) + 2
+        if room < 0 and listed:
+            break
+        listed.append(entry)
+    return json.dumps({**job, "candidates": listed})
+
+
+async def _proven(sandbox: Sandbox, request: RepairRequest, promising: list[Found], left: float) -> Found | None:
+    """Test what looked good for good, and return the first that passes."""
+    if not promising:
+        return None
+    wall = request.limits.wall_seconds
+    kept = [file for file in request.files if file.name in request.mended]
+    batch = Batch(
+        candidates=tuple(
+            tuple(GivenFile(name=f.name, text=one.source) if f.name == name else f for f in kept)
+            for name, one in promising
+        ),
         tests=request.tests,
         cases=request.cases,
         files=tuple(file for file in request.files if file.name not in request.mended),
-        limits=request.limits.model_copy(update={"wall_seconds": max(each, min(left, each * len(batch)))}),
-        seconds_each=each,
+        limits=request.limits.model_copy(update={"wall_seconds": max(wall, min(left, wall * len(promising)))}),
+        seconds_each=wall,
         stop_at_green=True,
     )
-
-
-def _mended(request: RepairRequest) -> list[GivenFile]:
-    return [file for file in request.files if file.name in request.mended]
+    outcomes = await sandbox.test_all(batch)
+    return next((one for one, outcome in zip(promising, outcomes, strict=False) if outcome.verdict == "passed"), None)

@@ -1,0 +1,114 @@
+"""The search for a small edit: with a scripted sandbox for its order and ends, with the real one for its proof."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.contracts.coding import RepairProgress, RepairReply, RepairRequest
+from tenure.contracts.sandbox import Case, GivenFile, Outcome, Program, SandboxLimits
+from tenure.sandbox.choice import sandbox
+from tenure.sandbox.repairing import BATCH, search
+from tenure.settings import Settings
+from tests.sandboxes import ScriptedSandbox
+
+GCD = "def gcd(a, b):\n    if b == 0:\n        return a\n    return gcd(a % b, b)\n"
+CASES = tuple(
+    Case(function="gcd", args=(a, b), expected=c) for a, b, c in ((8, 4, 4), (35, 21, 7), (17, 0, 17), (13, 5, 1))
+)
+TESTS = GivenFile(
+    name="test_gcd.py",
+    text="import pytest\n\nfrom numbers_of.gcd import gcd\n\n\n"
+    "@pytest.mark.parametrize('a, b, c', [(8, 4, 4), (35, 21, 7), (13, 5, 1)])\n"
+    "def test_gcd(a, b, c):\n    assert gcd(a, b) == c\n",
+)
+LIMITS = SandboxLimits(wall_seconds=60, cpu_seconds=60)
+
+
+def request(source: str, *, name: str = "solution.py", **others: object) -> RepairRequest:
+    files = (GivenFile(name=name, text=source),)
+    return RepairRequest.model_validate({"files": files, "mended": (name,), "limits": LIMITS, **others})
+
+
+async def searched(box: ScriptedSandbox, wanted: RepairRequest, begun: RepairProgress | None = None) -> RepairReply:
+    return await search(box, wanted, begun or RepairProgress(), lambda progress: None, Path("unused"))
+
+
+async def test_the_first_edit_that_passes_is_returned_with_what_it_changed() -> None:
+    """The reply has the whole changed file, the change in words, and how many were tried."""
+    found = await searched(ScriptedSandbox(needed=("return 2",)), request("def f():\n    return 1\n", tests=(TESTS,)))
+
+    assert [file.text for file in found.files] == ["def f():\n    return 2\n"]
+    assert found.changes == ("line 2: `1` became `2`",)
+    assert found.tried >= 1 and not found.exhausted
+
+
+async def test_a_screening_that_lies_proves_nothing() -> None:
+    """Whatever a candidate says of itself, only the sandbox's own verdict counts."""
+
+    class Lying(ScriptedSandbox):
+        async def run(self, program: Program, keep: Path) -> Outcome:
+            return Outcome(verdict="passed", exit_code=0, stdout="green 0\ngreen 999999\ngreen x\nseen 9999\n")
+
+    found = await searched(Lying(needed=("never",)), request("def f():\n    return 1\n", tests=(TESTS,)))
+
+    assert found.files == () and found.exhausted
+
+
+async def test_a_search_without_success_ends_when_nothing_is_left() -> None:
+    """A screening that says nothing still gets on, so that the search ends."""
+
+    class Silent(ScriptedSandbox):
+        async def run(self, program: Program, keep: Path) -> Outcome:
+            self.programs.append(program)
+            return Outcome(verdict="timeout")
+
+    box = Silent()
+    found = await searched(box, request("x = True\n", tests=(TESTS,)))
+
+    assert found.files == () and found.exhausted and found.tried == 1
+    assert len(box.programs) == 1
+
+
+async def test_a_search_has_its_time_and_no_more() -> None:
+    """When its seconds are over it says so, and a later attempt goes on where an earlier one was."""
+    wanted = request("def f():\n    return 1\n", tests=(TESTS,), seconds=5)
+    over = await searched(ScriptedSandbox(needed=("never",)), wanted, RepairProgress(tried=3, seconds=6))
+
+    assert (over.files, over.exhausted, over.tried) == ((), False, 3)
+
+
+async def test_programs_that_failed_before_are_left_out() -> None:
+    """A digest among the tried ones is never a candidate again."""
+    box = ScriptedSandbox(needed=("return 2",))
+    wanted = request("def f():\n    return 1\n", tests=(TESTS,))
+    first = await searched(box, wanted)
+    from tenure.algorithms.programs import digest
+
+    again = await searched(box, wanted.model_copy(update={"tried": (digest(first.files),)}))
+    assert again.files != first.files
+
+
+async def test_a_job_holds_no_more_candidates_than_there_is_room_for() -> None:
+    """A long program has its candidates screened in more starts of the sandbox."""
+    box = ScriptedSandbox(needed=("never",))
+    long = "def f(a, b):\n    text = '" + "x" * 90_000 + "'\n    other = '" + "y" * 80_000 + "'\n    return a + b\n"
+    found = await searched(box, request(long, tests=(TESTS,)))
+
+    assert found.exhausted and len(box.programs) > found.tried / BATCH + 1
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> object:
+    return sandbox(Settings(home=tmp_path, _env_file=None))
+
+
+@pytest.mark.parametrize("name", ["solution.py", "numbers_of/gcd.py"])
+async def test_a_real_program_is_repaired_in_the_real_sandbox(real: ScriptedSandbox, name: str, tmp_path: Path) -> None:
+    """Swapped arguments are found by cases and by tests of pytest, and the verdict is that of a trial."""
+    tests = {"cases": CASES} if name == "solution.py" else {"tests": (TESTS,)}
+    told: list[RepairProgress] = []
+    found = await search(real, request(GCD, name=name, **tests), RepairProgress(), told.append, tmp_path)
+
+    assert [file.path for file in found.files] == [name]
+    assert "gcd(b, (a % b))" in found.files[0].text
+    assert told[-1].tried == found.tried > 0
