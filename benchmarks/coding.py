@@ -13,6 +13,7 @@ even-numbered programs of the file only, so the odd ones are told apart.
 import argparse
 import asyncio
 import json
+import sys
 import tempfile
 import time
 import uuid
@@ -46,6 +47,9 @@ from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
 
 Figures = dict[str, float | int | str]
 Row = Mapping[str, Any]
+
+_PYTHON = Path(sys.executable)
+"""The tasks need no package but pytest, which this one has."""
 
 _LIMITS = Limits(program_seconds=60, repair_seconds=50, max_attempts=3)
 
@@ -124,7 +128,9 @@ async def humanevalfix(path: Path, most: int, at_once: int) -> Figures:
 
     with tempfile.TemporaryDirectory(prefix="tenure-coding-") as folder, ModelServer() as model:
         model.on("coder", coder)
-        settings = Settings(openai_base_url=model.base_url, model="m", home=Path(folder), _env_file=None)
+        settings = Settings(
+            openai_base_url=model.base_url, model="m", home=Path(folder), sandbox_python=_PYTHON, _env_file=None
+        )
         chat, gate, began = OpenAIChat.from_settings(settings), asyncio.Semaphore(at_once), time.monotonic()
         async with serving(chat, sandbox(settings), Path(folder)) as client:
 
@@ -165,7 +171,7 @@ async def quixbugs(path: Path, most: int, visible: float) -> Figures:
     """Repair every program by search, and test what came out with all of its cases."""
     rows = [(number, row) for number, row in enumerate(_rows(path)) if row["json_cases"]][:most]
     with tempfile.TemporaryDirectory(prefix="tenure-coding-") as folder:
-        box = sandbox(Settings(home=Path(folder), _env_file=None))
+        box = sandbox(Settings(home=Path(folder), sandbox_python=_PYTHON, _env_file=None))
         async with serving(None, box, Path(folder)) as client:
             done = [await _repaired(client, box, Path(folder), n, row, visible) for n, row in rows]
     return dict(_told(done, visible))

@@ -1,5 +1,6 @@
 """The search for a small edit: with a scripted sandbox for its order and ends, with the real one for its proof."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ async def test_a_job_holds_no_more_candidates_than_there_is_room_for() -> None:
 
 @pytest.fixture
 def real(tmp_path: Path) -> object:
-    return sandbox(Settings(home=tmp_path, _env_file=None))
+    return sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
 
 
 @pytest.mark.parametrize("name", ["solution.py", "numbers_of/gcd.py"])
