@@ -51,7 +51,8 @@ Row = Mapping[str, Any]
 _PYTHON = Path(sys.executable)
 """The tasks need no package but pytest, which this one has."""
 
-_LIMITS = Limits(program_seconds=60, repair_seconds=50, max_attempts=3)
+_LIMITS = Limits(program_seconds=20, repair_seconds=0, max_attempts=3)
+_SEARCH = Limits(program_seconds=10, repair_seconds=40, max_attempts=3)
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,7 @@ async def humanevalfix(path: Path, most: int, at_once: int) -> Figures:
                 task = f"Repair the function {row['entry_point']} [{row['task_id']}]: {row['docstring']}"
                 tests = (GivenFile(name="test_check.py", text=_tests(row), read_only=True),)
                 async with gate:
-                    limits = _LIMITS.model_copy(update={"repair_seconds": 0.0})
-                    return await written(client, RunRequest(question=task, mode="code", tests=tests, limits=limits))
+                    return await written(client, RunRequest(question=task, mode="code", tests=tests, limits=_LIMITS))
 
             results = await asyncio.gather(*(one(row) for row in rows))
         await chat.aclose()
@@ -185,7 +185,7 @@ async def _repaired(client: Client, box: Sandbox, home: Path, number: int, row: 
         mode="code",
         files=(file,),
         tests=(GivenFile(name="cases.json", text=cases),),
-        limits=_LIMITS,
+        limits=_SEARCH,
     )
     began = time.monotonic()
     result = await written(client, request)

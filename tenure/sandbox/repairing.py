@@ -25,11 +25,17 @@ BATCH = 400
 STRETCH = 12.0
 """Seconds of one start of the sandbox, and half as many for candidates that are slow."""
 
+TRACED = 6.0
+"""Seconds for the original; one that runs without end is searched without a suspicion."""
+
 EACH_CASES, EACH_PYTEST = 0.1, 0.6
 """Seconds of the processor that a candidate gets for cases, and for tests of pytest with its start."""
 
 LONGEST_JOB = 180_000
 """Characters of a job at the most."""
+
+LONGEST_EDIT = 4_000
+"""Characters of the edits of a candidate at the most."""
 _SCREENING = Path(__file__).parent / "inside" / "screening.py"
 
 
@@ -82,9 +88,9 @@ async def search(
 
 async def _traced(sandbox: Sandbox, request: RepairRequest) -> Outcome:
     """Run the original once, and see which of its lines each test runs."""
-    batch = Batch(
-        candidates=(request.files,), tests=request.tests, cases=request.cases, limits=request.limits, trace=True
-    )
+    wall = min(TRACED, request.limits.wall_seconds)
+    limits = request.limits.model_copy(update={"wall_seconds": wall})
+    batch = Batch(candidates=(request.files,), tests=request.tests, cases=request.cases, limits=limits, trace=True)
     return (await sandbox.test_all(batch))[0]
 
 
@@ -149,6 +155,8 @@ def _job(request: RepairRequest, waiting: list[Found], original: Outcome, second
     listed: list[object] = []
     for name, candidate in waiting:
         entry = [name, [(edit.start, edit.end, edit.text) for edit in candidate.edits]]
+        # One that writes so much anew is no small edit; the original in its place keeps the numbers.
+        entry = entry if len(json.dumps(entry)) <= LONGEST_EDIT else [name, []]
         room -= len(json.dumps(entry)) + 2
         if room < 0 and listed:
             break

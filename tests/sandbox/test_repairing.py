@@ -92,7 +92,7 @@ async def test_programs_that_failed_before_are_left_out() -> None:
 async def test_a_job_holds_no_more_candidates_than_there_is_room_for() -> None:
     """A long program has its candidates screened in more starts of the sandbox."""
     box = ScriptedSandbox(needed=("never",))
-    long = "def f(a, b):\n    text = '" + "x" * 90_000 + "'\n    other = '" + "y" * 80_000 + "'\n    return a + b\n"
+    long = "def f(a, b):\n    text = '" + "x" * 90_000 + "'\n    other = '" + "y" * 60_000 + "'\n    return a + b\n"
     found = await searched(box, request(long, tests=(TESTS,)))
 
     assert found.exhausted and len(box.programs) > found.tried / BATCH + 1

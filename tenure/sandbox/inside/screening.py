@@ -15,6 +15,7 @@ import select
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import types
 from collections.abc import Callable
@@ -143,6 +144,7 @@ def _same(found: Any, wanted: Any, case: dict[str, Any]) -> bool:
 
 
 def _by_pytest(tests: list[str]) -> Tester:
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     import pytest
 
     class Counting:
@@ -156,10 +158,25 @@ def _by_pytest(tests: list[str]) -> Tester:
                 os.write(self._told, b".")
 
     def tester(told: int) -> bool:
-        quiet = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:terminal", "--rootdir", ".")
+        quiet = ("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--rootdir", ".")
         return pytest.main([*quiet, *tests], plugins=[Counting(told)]) == 0
 
+    _warm(pytest.main)
     return tester
+
+
+def _warm(run: Callable[[list[str]], Any]) -> None:
+    """Run a test of nothing once here: what pytest imports for it, every child has then."""
+    said, nowhere = os.dup(1), os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "test_nothing.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("def test_nothing():\n    assert True\n")
+            run(["-q", "-p", "no:cacheprovider", "--rootdir", folder, path])
+    finally:
+        os.dup2(said, 1)
 
 
 if __name__ == "__main__":

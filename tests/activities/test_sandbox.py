@@ -1,0 +1,82 @@
+"""Sandbox activities: where things are kept, what an error means, and that a search goes on where it was."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.sandbox import SANDBOX_FAILED, SANDBOX_MISSING, SandboxActivities
+from tenure.contracts.base import RunId
+from tenure.contracts.coding import ProgramRequest, RepairProgress, RepairRequest, TrialRequest
+from tenure.contracts.sandbox import GivenFile, Outcome, Program, Trial
+from tenure.sandbox.base import NoSandbox
+from tests.sandboxes import USABLE, ScriptedSandbox
+
+FILE = GivenFile(name="solution.py", text="def f():\n    return 1\n")
+TRIAL = TrialRequest(run=RunId("a run/with: odd words"), attempt=2, trial=Trial(files=(FILE,)))
+
+
+class Noting(ScriptedSandbox):
+    """Remembers the folders it was given."""
+
+    kept: Path = Path()
+
+    async def test(self, trial: Trial, keep: Path) -> Outcome:
+        self.kept = keep
+        return await super().test(trial, keep)
+
+
+async def test_what_a_program_leaves_is_kept_by_run_and_attempt(tmp_path: Path) -> None:
+    """The folder's name holds no odd letter of the run's id, and is the same at every try."""
+    box = Noting()
+    activities = SandboxActivities(box, tmp_path)
+    await ActivityEnvironment().run(activities.run_tests, TRIAL)
+    first = box.kept
+    await ActivityEnvironment().run(activities.run_tests, TRIAL)
+
+    assert first == box.kept
+    assert first.parts[-2:] == ("attempt-2", "tests")
+    assert first.parent.parent.parent == tmp_path
+    assert first.parent.parent.name.startswith("a-run-with-odd-words-")
+
+
+async def test_a_failing_program_is_a_result(tmp_path: Path) -> None:
+    """Neither a failed test nor a crash is an error of the activity."""
+    activities = SandboxActivities(ScriptedSandbox(), tmp_path)
+    program = Program(files=(GivenFile(name="main.py", text="crash"),), entry="main.py")
+    request = ProgramRequest(run=RunId("r"), attempt=1, program=program)
+
+    assert (await ActivityEnvironment().run(activities.run_tests, TRIAL)).verdict == "failed"
+    assert (await ActivityEnvironment().run(activities.run_program, request)).exit_code == 3
+    assert await ActivityEnvironment().run(activities.look_at_sandbox) == USABLE
+
+
+async def test_a_sandbox_that_cannot_be_set_up_is_to_be_tried_again(tmp_path: Path) -> None:
+    """A passing fault is retried, a missing sandbox is not."""
+
+    class Missing(ScriptedSandbox):
+        async def test(self, trial: Trial, keep: Path) -> Outcome:
+            raise NoSandbox("install bubblewrap")
+
+    for box, kind, final in ((ScriptedSandbox(breaks=1), SANDBOX_FAILED, False), (Missing(), SANDBOX_MISSING, True)):
+        with pytest.raises(ApplicationError) as raised:
+            await ActivityEnvironment().run(SandboxActivities(box, tmp_path).run_tests, TRIAL)
+        assert (raised.value.type, raised.value.non_retryable) == (kind, final)
+
+
+async def test_a_search_goes_on_where_an_earlier_attempt_was(tmp_path: Path) -> None:
+    """What an earlier attempt has tried, as its heartbeats say, is not tried again."""
+    activities = SandboxActivities(ScriptedSandbox(needed=("return 2",)), tmp_path)
+    tests = (GivenFile(name="test_f.py", text="from solution import f\n\n\ndef test_f():\n    assert f() == 2\n"),)
+    request = RepairRequest(files=(FILE,), mended=("solution.py",), tests=tests)
+    anew = await ActivityEnvironment().run(activities.repair, request)
+    environment = ActivityEnvironment()
+    environment.info = dataclasses.replace(
+        environment.info, heartbeat_details=[RepairProgress(tried=anew.tried, seconds=1)]
+    )
+    later = await environment.run(activities.repair, request)
+
+    assert anew.changes == ("line 2: `1` became `2`",)
+    assert later.changes != anew.changes and later.tried > anew.tried
