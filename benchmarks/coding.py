@@ -139,7 +139,10 @@ async def humanevalfix(path: Path, most: int, at_once: int) -> Figures:
                 task = f"Repair the function {row['entry_point']} [{row['task_id']}]: {row['docstring']}"
                 tests = (GivenFile(name="test_check.py", text=_tests(row), read_only=True),)
                 async with gate:
-                    return await written(client, RunRequest(question=task, mode="code", tests=tests, limits=_LIMITS))
+                    asked = RunRequest(question=task, mode="code", tests=tests, limits=_LIMITS)
+                    result = await written(client, asked)
+                print(row["task_id"], result.status, len(result.attempts), file=sys.stderr, flush=True)
+                return result
 
             results = await asyncio.gather(*(one(row) for row in rows))
         await chat.aclose()
@@ -193,6 +196,7 @@ async def _repaired(client: Client, box: Sandbox, home: Path, number: int, row: 
     green = result.status == "done"
     whole = Trial(files=(GivenFile(name=file.name, text=result.code or row["buggy"]),), cases=_cases(row, 1.0))
     refuted = green and (await box.test(whole, home / "refuted")).verdict != "passed"
+    print(row["name"], result.status, f"{seconds:.1f} s", file=sys.stderr, flush=True)
     return Repaired(row["name"], number % 2 == 0, green, refuted, seconds, result.attempts[-1].approach)
 
 

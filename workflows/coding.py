@@ -73,7 +73,7 @@ class CodingWorkflow(Steered):
         self.searched: set[str] = set()
         self.wishes = list(request.feedback)
         self.heard_in: dict[int, int] = {}
-        self.decisions: list[str] = []
+        self.exhausted = False
         self.notes: list[str] = []
         self.failure = ""
 
@@ -181,7 +181,7 @@ class CodingWorkflow(Steered):
             await self._search(kept)
         if not self.pending:
             self.generation -= 1
-            self.decisions.append("Ended because there was no program left to try.")
+            self.exhausted = True
         return bool(self.pending)
 
     async def _written(self, candidate: int, candidates: int, *, repeated: bool = False) -> CoderOutput:
@@ -396,7 +396,7 @@ class CodingWorkflow(Steered):
             question=self.request.question,
             title=heading(self.request.question),
             code=code.model_copy(update={"tests": ()}) if own else code,
-            decisions=(*self.decisions, self._why_ended(kept)),
+            decisions=(self._why_ended(kept),),
             feedback=self._handled(kept),
             degraded=tuple(self.calls.degraded),
             notes=tuple(dict.fromkeys(self.notes)),
@@ -440,10 +440,16 @@ class CodingWorkflow(Steered):
             return f"Ended because a step failed for good: {self.failure}"
         if kept and not kept.failures:
             return f"Ended because attempt {kept.n} was accepted."
+        return self._why_without()
+
+    def _why_without(self) -> str:
+        """Say why the run ended without a program that was accepted."""
         if self.stance.spent:
             return f"Ended because {named(self.request.limits, self.stance.spent)} was used up."
         if self.finishing:
             return "Ended because a person asked to finish."
+        if self.exhausted:
+            return "Ended because there was no program left to try."
         if not self.host.usable:
             return "Ended because there is no sandbox to run a program in."
         return f"Ended after {self.generation} of {self.request.limits.max_attempts} generations."

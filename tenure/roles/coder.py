@@ -1,10 +1,11 @@
 """Coder: the program, and its next version where the last one failed (document 000 §2.2, f_generate_code)."""
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from tenure.algorithms.code_blocks import blocks, defined, fitting, imported, named
 from tenure.algorithms.programs import file_digest
-from tenure.contracts.coding import Attempt, SourceFile, Task
+from tenure.contracts.coding import Attempt, SourceFile, Task, read_cases
+from tenure.contracts.sandbox import Case
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleOutput, mark_passages, tagged
 from tenure.roles.coding import (
     DATA_RULE,
@@ -128,10 +129,18 @@ def _given(input: CoderInput) -> list[SourceFile]:
 
 def _wanted(input: CoderInput) -> dict[str, tuple[str, ...]]:
     """Return the files that are wanted, each with the names it has to define."""
-    there = {file.path for file in input.given}
     modules = imported(file.text for file in input.tests)
     files = {f"{module.replace('.', '/')}.py": names for module, names in modules.items() if names}
-    return {path: names for path, names in files.items() if path not in there} or {"solution.py": named(input.question)}
+    called = tuple(dict.fromkeys(case.function for file in input.tests for case in _cases(file)))
+    return files or {"solution.py": called or named(input.question)}
+
+
+def _cases(file: SourceFile) -> tuple[Case, ...]:
+    """Return the calls that a file of tests describes; none where it is something else."""
+    try:
+        return read_cases(file.text) if file.path.endswith(".json") else ()
+    except ValidationError:
+        return ()
 
 
 def _answer(approach: str, files: list[SourceFile]) -> CoderOutput:

@@ -30,6 +30,15 @@ def test_without_tests_the_request_names_the_function() -> None:
     assert offered(question="Bake `bread`").files == ()
 
 
+def test_cases_name_the_function_they_call() -> None:
+    """A file of cases wants their functions; any other JSON file wants nothing."""
+    cases = SourceFile(path="cases.json", text='[{"function": "median", "args": [[1]], "expected": 1}]')
+    other = SourceFile(path="notes.json", text="{}")
+
+    assert offered(question="Repair it", tests=(cases, other)).files[0].content == MEDIAN
+    assert offered(question="Repair it", tests=(other,)).files == ()
+
+
 def test_candidates_side_by_side_are_different_ones() -> None:
     """The second candidate is the second that fits, and a third is not there."""
     assert offered(tests=TESTS, candidate=2).files[0].content == LOWER

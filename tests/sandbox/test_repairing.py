@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tenure.algorithms.programs import digest
 from tenure.contracts.coding import RepairProgress, RepairReply, RepairRequest
 from tenure.contracts.sandbox import Case, GivenFile, Outcome, Program, SandboxLimits
+from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import sandbox
 from tenure.sandbox.repairing import BATCH, search
 from tenure.settings import Settings
@@ -30,7 +32,7 @@ def request(source: str, *, name: str = "solution.py", **others: object) -> Repa
     return RepairRequest.model_validate({"files": files, "mended": (name,), "limits": LIMITS, **others})
 
 
-async def searched(box: ScriptedSandbox, wanted: RepairRequest, begun: RepairProgress | None = None) -> RepairReply:
+async def searched(box: Sandbox, wanted: RepairRequest, begun: RepairProgress | None = None) -> RepairReply:
     return await search(box, wanted, begun or RepairProgress(), lambda progress: None, Path("unused"))
 
 
@@ -83,8 +85,6 @@ async def test_programs_that_failed_before_are_left_out() -> None:
     box = ScriptedSandbox(needed=("return 2",))
     wanted = request("def f():\n    return 1\n", tests=(TESTS,))
     first = await searched(box, wanted)
-    from tenure.algorithms.programs import digest
-
     again = await searched(box, wanted.model_copy(update={"tried": (digest(first.files),)}))
     assert again.files != first.files
 
@@ -99,12 +99,13 @@ async def test_a_job_holds_no_more_candidates_than_there_is_room_for() -> None:
 
 
 @pytest.fixture
-def real(tmp_path: Path) -> object:
+def real(tmp_path: Path) -> Sandbox:
+    """Return the real sandbox, with the interpreter of the tests."""
     return sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
 
 
 @pytest.mark.parametrize("name", ["solution.py", "numbers_of/gcd.py"])
-async def test_a_real_program_is_repaired_in_the_real_sandbox(real: ScriptedSandbox, name: str, tmp_path: Path) -> None:
+async def test_a_real_program_is_repaired_in_the_real_sandbox(real: Sandbox, name: str, tmp_path: Path) -> None:
     """Swapped arguments are found by cases and by tests of pytest, and the verdict is that of a trial."""
     tests = {"cases": CASES} if name == "solution.py" else {"tests": (TESTS,)}
     told: list[RepairProgress] = []
