@@ -154,7 +154,7 @@ class ContainedSandbox:
         running: list[Supervision] = []
 
         def work() -> Observed:
-            block = marshal.dumps({**job, "units": units(), "limits": bounds}, 2)
+            block = marshal.dumps({**job, "units": units(), "limits": bounds, "home": self.runtime.home}, 2)
             control = self._backend.control(limits)
             supervision = Supervision(limits, block, keep, goes_on, control)
             running.append(supervision)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -58,6 +58,8 @@ class Runtime:
     """Names and versions of what can be imported besides the standard library."""
     note: str = ""
     """What a person should know about it."""
+    fonts: Path | None = None
+    """Folder with the list of fonts that Matplotlib would otherwise make anew in every sandbox, for seconds."""
     languages: tuple[Language, ...] = field(default_factory=lambda: languages())
     """What else can be run here."""
 
@@ -83,6 +85,12 @@ class Runtime:
             "OMP_NUM_THREADS": "1",
             "MPLBACKEND": "Agg",
         }
+
+    @cached_property
+    def home(self) -> list[tuple[str, bytes]]:
+        """Files that a program finds in its home."""
+        found = sorted(self.fonts.glob("fontlist-*.json")) if self.fonts is not None else []
+        return [(f".cache/matplotlib/{path.name}", path.read_bytes()) for path in found]
 
     @cached_property
     def has_pytest(self) -> bool:
@@ -153,7 +161,7 @@ def current(settings: Settings) -> Runtime:
         return examine(settings.sandbox_python.absolute())
     made = _Made(settings)
     if made.ready:
-        return examine(made.python)
+        return replace(examine(made.python), fonts=made.fonts)
     return examine(Path(sys.executable), "Tenure's own packages, until the sandbox's environment is made")
 
 
@@ -179,6 +187,7 @@ class _Made:
         self._mark = self._folder / "made.json"
         self._failed = self._folder / "failed"
         self.python = self._folder / "python" / "bin" / "python"
+        self.fonts = self._folder / "fonts"
 
     @property
     def ready(self) -> bool:
@@ -196,7 +205,7 @@ class _Made:
                 return
             shutil.rmtree(self.python.parents[1], ignore_errors=True)
             try:
-                for command in self._commands():
+                for command in [*self._commands(), self._list_fonts]:
                     subprocess.run(command, check=True, capture_output=True, timeout=MAKING_SECONDS, umask=0o022)
             except (OSError, subprocess.SubprocessError) as error:
                 said = getattr(error, "stderr", None) or str(error).encode()
@@ -211,6 +220,12 @@ class _Made:
             return time.time() - self._failed.stat().st_mtime < AGAIN_SECONDS
         except OSError:
             return False
+
+    @property
+    def _list_fonts(self) -> list[str]:
+        """The command that has Matplotlib list the fonts."""
+        code = "import os, sys; os.environ['MPLCONFIGDIR'] = sys.argv[1]; import matplotlib.font_manager"
+        return [str(self.python), "-c", code, str(self.fonts)]
 
     def _commands(self) -> list[list[str]]:
         """Return the commands that make it, with uv where there is one."""

@@ -306,6 +306,7 @@ def run_unit(job: Job, unit: Job, deadline: float) -> tuple[int, dict[bytes, tup
     """Run one unit and tell how it ended; return its wait status and the marks of its files."""
     for folder in (WORK, "/box/tmp", "/box/home"):
         os.makedirs(folder, exist_ok=True)
+    place("/box/home", job["home"])
     marks = place(WORK, unit["files"])
     began = time.monotonic()
     each = unit.get("seconds") or job["limits"]["wall_seconds"]
