@@ -28,5 +28,6 @@ class ReportActivities:
         parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
         drafts = (draft.abstract, *(section.draft for section in draft.sections), *parts)
         cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
+        cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
         with translated(), Beat():
             return assemble(draft, self._knowledge.sources(sorted(cited)))

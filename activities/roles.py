@@ -17,14 +17,18 @@ from activities.calling import calling
 from activities.errors import translated
 from tenure.algorithms.passages import Passage
 from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_reply
-from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence import Claims, Disagreements, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.research import Assessment
 from tenure.knowledge.errors import UnknownChunk
 from tenure.models.chat import Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
+    claim_checker,
+    claim_rewriter,
     code_reflector,
     coder,
+    contradiction_finder,
     decider,
     decomposer,
     hypothetical_document,
@@ -38,6 +42,7 @@ from tenure.roles import (
     section_reviewer,
     section_rewriter,
     section_writer,
+    self_evaluator,
     sql_writer,
     stance_judge,
     synthesis_reflector,
@@ -169,6 +174,49 @@ class RoleActivities:
         return await self._write(section_rewriter.ROLE, call)
 
     @activity.defn
+    async def claim_checker(self, call: RoleCall[claim_checker.ClaimCheckerInput]) -> RoleReply[Claims]:
+        """Hold claims against what they cite."""
+        async with _working(claim_checker.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(claim_checker.ROLE, call, evidence, in_flight)
+            checked = await asyncio.to_thread(claim_checker.checked, call.input.claims, given.output, evidence.passages)
+        return _reply(Claims(claims=checked), given)
+
+    @activity.defn
+    async def claim_rewriter(self, call: RoleCall[claim_rewriter.ClaimRewriterInput]) -> RoleReply[Claims]:
+        """Correct claims that did not hold."""
+        async with _working(claim_rewriter.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(claim_rewriter.ROLE, call, evidence, in_flight)
+            rewritten = await asyncio.to_thread(
+                claim_rewriter.rewritten, call.input.claims, given.output, evidence.passages
+            )
+        return _reply(Claims(claims=rewritten), given)
+
+    @activity.defn
+    async def contradiction_finder(
+        self, call: RoleCall[contradiction_finder.ContradictionFinderInput]
+    ) -> RoleReply[Disagreements]:
+        """Find what sources disagree in."""
+        role = contradiction_finder.ROLE
+        async with _working(role.name) as in_flight:
+            paired = await asyncio.to_thread(contradiction_finder.paired, await self._evidence(call))
+            # Where no two sources speak of the same there is nothing to ask a model.
+            asked = call if paired.passages else call.model_copy(update={"spent": True})
+            given = await self._answer(role, asked, paired, in_flight)
+            found = contradiction_finder.disagreements(given.output, paired.passages)
+        return _reply(Disagreements(found=found), given if paired.passages else replace(given, degraded=None))
+
+    @activity.defn
+    async def self_evaluator(self, call: RoleCall[self_evaluator.SelfEvaluatorInput]) -> RoleReply[Assessment]:
+        """Evaluate the report."""
+        async with _working(self_evaluator.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(self_evaluator.ROLE, call, evidence, in_flight)
+            assessed = await asyncio.to_thread(self_evaluator.assessed, call.input, given.output, evidence)
+        return _reply(assessed, given)
+
+    @activity.defn
     async def report_reflector(
         self, call: RoleCall[report_reflector.ReportReflectorInput]
     ) -> RoleReply[report_reflector.ReportReflectorOutput]:
@@ -246,7 +294,7 @@ class RoleActivities:
 
     async def _evidence(self, call: RoleCall[I]) -> Evidence:
         passages = await asyncio.to_thread(self._load, list(call.evidence))
-        return Evidence(passages, self._knowledge.encode, language=call.language)
+        return Evidence(passages, self._knowledge.encode, self._knowledge.tokens, language=call.language)
 
     def _load(self, refs: list[PassageRef]) -> tuple[Passage, ...]:
         """Load the passages that are still there: a re-ingestion beside the run may have replaced some."""

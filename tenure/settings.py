@@ -129,6 +129,8 @@ class Settings(BaseSettings):
     """Review-and-rewrite rounds of one section at the most."""
     max_revisions: int = Field(default=2, ge=0, le=10)
     """Generations of a whole report at the most (R_max)."""
+    evaluation_bar: float = Field(default=0.6, ge=0, le=1)
+    """Overall score of the self-evaluation below which a report is refined once more; 0 for never."""
     passages_per_section: int = Field(default=14, ge=1, le=60)
     """Passages a section is written from."""
     max_per_source: int = Field(default=5, ge=1, le=60)

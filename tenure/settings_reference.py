@@ -49,7 +49,7 @@ GROUPS: Final = {
         "the question, so a running run keeps the limits it was started with.",
         (
             *("effort", "max_cycles", "subagents", "strategy", "max_sections", "max_reflexions", "max_revisions"),
-            *("language",),
+            *("evaluation_bar", "language"),
             *("passages_per_section", "max_per_source", "min_relevance", "min_novelty", "parallel_sections"),
             *("rerank", "rerank_listwise"),
             *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),

@@ -8,9 +8,10 @@ the section is being written" without sleeping.
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -167,6 +168,8 @@ class MemoryKnowledge:
     def encode(self, texts: Sequence[str]) -> Vectors:
         return encode(texts)
 
+    tokens: ClassVar[None] = None
+
     def ingest(
         self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> IngestReport:
@@ -312,6 +315,13 @@ GOOD: dict[str, Any] = {
     "logic_issues": [],
     "improvement_suggestions": [],
 }
+GOOD_REPORT: dict[str, Any] = {
+    "rephrasings": ["Bread rises.", "Bread rises.", "Bread rises."],
+    "contradictions": [],
+    "components": [{"component": "How is bread made?", "addressed": True}],
+    "issues": [],
+    "suggestions": [],
+}
 NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
 
@@ -343,6 +353,10 @@ def story(**lines: Line) -> dict[str, Line]:
         "section_writer": _by_topic,
         "section_reviewer": says(NO_CRITIQUE),
         "section_rewriter": says(text(("The rewritten section says it better.", 1))),
+        "claim_checker": all_hold,
+        "claim_rewriter": says({"rewrites": []}),
+        "contradiction_finder": says({"contradictions": []}),
+        "self_evaluator": says(GOOD_REPORT),
         "report_reflector": says(NOTHING_TO_ADD),
         "title_writer": says({"title": "Bread and cheese"}),
         "abstract_writer": says(text(("Both take time.", 1))),
@@ -350,9 +364,15 @@ def story(**lines: Line) -> dict[str, Line]:
     }
 
 
+async def all_hold(prompt: str) -> Reply:
+    """A checker's answer: every claim it is shown is supported."""
+    count = len(re.findall(r"^\d+\. .* \(cites [^()]*\)$", prompt, re.MULTILINE))
+    return {"verdicts": [{"claim": n, "verdict": "supported", "confidence": 0.9} for n in range(1, count + 1)]}
+
+
 async def _by_topic(prompt: str) -> Reply:
     topic = prompt.split("<topic>\n")[1].split("\n")[0]
-    return text((f"The section on {topic} says something.", 1), (f"And {topic} has a second thought.", 2))
+    return text((f"{topic} is what this section tells of.", 1), (f"{topic} deserves a second thought.", 2))
 
 
 KITCHEN = {

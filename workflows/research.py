@@ -1,4 +1,4 @@
-"""ResearchWorkflow: outline → spiral → sections → reflect → refine until K = ∅ or R_n ≥ R_max → title, abstract.
+"""ResearchWorkflow: outline → spiral → sections → (reflect → refine)* → evaluate → title, abstract → verify.
 
 The order of the nodes is `algorithms/transitions.py`'s (document 000 §2.3). A section that fails costs
 itself alone; a person's word reaches the sections it concerns while they are written, or the next
@@ -17,6 +17,7 @@ from workflows.purse import by_signal
 from workflows.section import SectionWorkflow, report
 from workflows.spiral import SpiralWorkflow
 from workflows.steering import Steered, send
+from workflows.verification import verified
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
@@ -26,7 +27,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.question import heading
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
-    from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
+    from tenure.contracts.evidence import Disagreement, Disagreements, Draft, PassageRef, SearchRequest, SynthesisDraft
     from tenure.contracts.research import (
         Critique,
         ProgressUpdate,
@@ -37,14 +38,16 @@ with workflow.unsafe.imports_passed_through():
         SubQuestion,
         Topic,
     )
-    from tenure.contracts.result import CritiqueRecord, ResultStatus
+    from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
     from tenure.contracts.run import Feedback, Phase, TopicProgress
     from tenure.contracts.spiral import Aim, SpiralRequest, SpiralResult
     from tenure.roles.abstract_writer import AbstractWriterInput
+    from tenure.roles.contradiction_finder import ContradictionFinderInput
     from tenure.roles.decomposer import DecomposerInput, DecomposerOutput
     from tenure.roles.outliner import OutlinerInput
     from tenure.roles.question_rewriter import QuestionRewriterInput
     from tenure.roles.report_reflector import ReportReflectorInput
+    from tenure.roles.self_evaluator import SelfEvaluatorInput
     from tenure.roles.title_writer import TitleWriterInput
 
 SPIRAL = "/spiral"
@@ -70,6 +73,8 @@ class ResearchWorkflow(Steered):
         self.revisions = 0
         self.critiques: list[CritiqueRecord] = []
         self.considerations: tuple[str, ...] = ()
+        self.contradictions: tuple[Disagreement, ...] = ()
+        self.evaluation: Evaluation | None = None
         self.notes: list[str] = []
         self.wishes = list(request.feedback)
         self.offered: set[tuple[str, str]] = set()
@@ -125,6 +130,7 @@ class ResearchWorkflow(Steered):
                 self.content = not critiques
             state = AgentState("RESEARCH", critiques, revisions=self.revisions)
             node = next_node(node, state, self._r_max(critiques))
+        await self._look_back()
 
     @workflow.signal(description="Stop at once and deliver what is written.")
     async def cancel(self) -> None:
@@ -308,8 +314,7 @@ class ResearchWorkflow(Steered):
                 self.heeded.setdefault(wish, []).append(topic.heading)
         if result.draft.claims or not (before and before.draft.claims):
             self.results[topic.heading] = result
-        if result.note:
-            self.notes.append(result.note)
+        self.notes += [*([result.note] if result.note else []), *result.removed]
 
     async def _failed(self, topic: Topic, error: ChildWorkflowError) -> SectionResult:
         """Describe a section that was given up or failed; its siblings go on."""
@@ -348,10 +353,49 @@ class ResearchWorkflow(Steered):
         heard = manuscript.unheard(self.wishes, self.topics, self.results)
         return [*found, *(c for c in heard if (c.critique, c.topic) not in self.offered)]
 
+    async def _look_back(self) -> None:
+        """Evaluate the report and compare its sources; one that falls short is refined once more."""
+        sections = manuscript.sections(self.topics, self.results)
+        if self.finishing or not sections:
+            return
+        await self._tell("reflect", "the report is evaluated")
+        try:
+            critiques, disagreements = await asyncio.gather(self._evaluate(), self._compare())
+            self.contradictions = disagreements.found
+            if critiques and not self.finishing:
+                await self._generate(critiques)
+                await self._evaluate()
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            self.notes.append(f"The report was not evaluated to the end: {cause(error)}")
+
+    async def _evaluate(self) -> list[Critique]:
+        """Evaluate the report; return what would mend one that is below the bar, where there is budget left."""
+        assessed = await self.calls.role(
+            RoleActivities.self_evaluator,
+            SelfEvaluatorInput(question=self.request.question, sections=manuscript.sections(self.topics, self.results)),
+            summary=f"generation {self.revisions}",
+        )
+        self.evaluation = assessed.evaluation
+        if assessed.evaluation.overall >= self.request.limits.evaluation_bar or self.stance.scarce:
+            return []
+        found, _ = manuscript.addressed(assessed.critiques, self.topics, self.request.limits.max_sections)
+        return list(found)
+
+    async def _compare(self) -> Disagreements:
+        """Look for what the sources of the report disagree in."""
+        return await self.calls.role(
+            RoleActivities.contradiction_finder,
+            ContradictionFinderInput(question=self.request.question),
+            manuscript.shown(self.results, self.request.evidence),
+            summary="statements of different sources",
+        )
+
     async def _compose(self) -> ReportDraft:
         """Give the report its title and abstract; one that is cancelled or has failed gets by without."""
         sections = manuscript.sections(self.topics, self.results)
-        title, abstract = heading(self.request.question), Draft()
+        title, abstract, synthesis = heading(self.request.question), Draft(), self.gathered.synthesis
         if sections and not self.cancelled and not self.failure:
             await self._tell("compose")
             named, abstract = await asyncio.gather(
@@ -370,6 +414,7 @@ class ResearchWorkflow(Steered):
                 ),
             )
             title = named.title
+            abstract, synthesis = await self._verified(abstract, synthesis)
         await self._tell("compose", "the text is written", ended=True)
         return ReportDraft(
             id=self.request.run,
@@ -378,10 +423,12 @@ class ResearchWorkflow(Steered):
             title=title,
             abstract=abstract,
             sections=manuscript.beside(abstract, sections),
-            synthesis=manuscript.apart(self.gathered.synthesis, abstract, sections),
+            synthesis=manuscript.apart(synthesis, abstract, sections),
             information_gain=self.gathered.gains,
             coverage_by_cycle={aim.topic.heading: aim.course for aim in self.gathered.aims if aim.course},
             further_considerations=self.considerations,
+            contradictions=self.contradictions,
+            evaluation=self.evaluation,
             critiques=tuple(self.critiques),
             decisions=(*self.gathered.decisions, self._why_ended()),
             feedback=manuscript.handled(self.wishes, self.results, self.heeded, self.gathered.taken),
@@ -389,6 +436,15 @@ class ResearchWorkflow(Steered):
             notes=tuple(dict.fromkeys(self.notes)),
             status=self._status(bool(sections)),
         )
+
+    async def _verified(self, abstract: Draft, synthesis: SynthesisDraft) -> tuple[Draft, SynthesisDraft]:
+        """Check what the report says beside its sections."""
+        parts = (abstract, synthesis.situation, synthesis.complication, synthesis.resolution)
+        evidence = manuscript.shown(self.results, self.request.evidence)
+        settled = await verified(self.calls, parts, evidence, "Abstract and synthesis", closing=True)
+        self.notes += settled.notes
+        first, *rest = settled.drafts
+        return first, SynthesisDraft(situation=rest[0], complication=rest[1], resolution=rest[2])
 
     def _status(self, written: bool) -> ResultStatus:
         if self.cancelled:

@@ -1,7 +1,7 @@
 """SectionWorkflow: one section, drafted and improved until its reviewer is content (document 002, chapter 6).
 
-draft → (review → search → rewrite)*, bounded by the number of rounds, by a critique that returns, by a rewrite that
-is worse than what it was made from, and by a person who asks to finish. Evidence that a search adds stays with the
+draft → (review → search → rewrite)* → verify, bounded by the number of rounds, by a critique that returns, by a rewrite
+that is worse than what it was made from, and by a person who asks to finish. Evidence that a search adds stays with the
 section for all later rounds.
 """
 
@@ -14,11 +14,13 @@ from workflows.calls import Calls
 from workflows.failures import cause
 from workflows.purse import by_signal
 from workflows.steering import Steered
+from workflows.verification import verified
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms.coverage import coverage
     from tenure.algorithms.manuscript import poorer, together
+    from tenure.algorithms.verification import carried
     from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, SectionRequest, SectionResult
     from tenure.contracts.run import SectionPhase, TopicProgress
@@ -46,6 +48,7 @@ class SectionWorkflow(Steered):
         self.rounds = 0
         self.phase: SectionPhase = "waiting"
         self.note = ""
+        self.removed: tuple[str, ...] = ()
 
     @workflow.run
     async def run(self, request: SectionRequest) -> SectionResult:
@@ -72,6 +75,13 @@ class SectionWorkflow(Steered):
             if is_cancelled_exception(error):
                 raise
             self.note = f"“{self.request.topic.heading}” was not improved any further: {cause(error)}"
+        await self._verify()
+
+    async def _verify(self) -> None:
+        """Let no claim stand that its sources do not bear out; what was checked before is not checked again."""
+        draft = carried(self.request.draft or Draft(), self.draft)
+        settled = await verified(self.calls, [draft], self.evidence, self.request.topic.heading)
+        self.draft, self.removed = settled.drafts[0], settled.notes
 
     async def _first_draft(self) -> None:
         topic, gathered = self.request.topic, self.request.gathered
@@ -238,8 +248,15 @@ class SectionWorkflow(Steered):
             wishes=tuple(self.taken),
             usage=self.calls.usage,
             degraded=tuple(self.calls.degraded),
-            note=self.note if written else f"Nothing on “{self.request.topic.heading}” was found in the corpora.",
+            note=self.note if written else self._why_empty(),
+            removed=self.removed,
         )
+
+    def _why_empty(self) -> str:
+        name = self.request.topic.heading
+        if self.removed:
+            return f"Nothing that was written on “{name}” held against its sources."
+        return f"Nothing on “{name}” was found in the corpora."
 
 
 async def report(run: str, update: ProgressUpdate) -> None:

@@ -5,6 +5,7 @@ Passages never travel through Temporal; activities load them by id (DESIGN §2, 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,19 @@ Vectors = NDArray[np.float32]
 
 Encoder = Callable[[Sequence[str]], Vectors]
 """Turns n texts into n unit vectors; deterministic."""
+
+
+class Tokens(NamedTuple):
+    """A text as its tokens, each read in its context."""
+
+    vectors: Vectors
+    """Unit rows, one for each token that stands for something."""
+    spans: tuple[tuple[int, int], ...]
+    """Where each of them begins and ends in the text."""
+
+
+TokenEncoder = Callable[[Sequence[str]], list[Tokens]]
+"""Turns n texts into the tokens of n texts; deterministic."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ STOP_WORDS = frozenset(
 """English words that carry no topic."""
 
 
+LAST_LATIN = 0x24F
+"""Last letter of the Latin blocks that European languages use."""
 UBIQUITOUS, ENOUGH_TEXTS = 0.5, 8
 """Share of texts that hold a name from which it tells them apart no more, and texts from which that is counted."""
 MAX_ITEM_WORDS = 60
@@ -147,6 +149,18 @@ def ubiquitous(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(
         stem for word, count in held.items() if count >= enough and plain[word] * 5 <= count for stem in stems(word)
     )
+
+
+_FUNCTION_WORDS = frozenset("the of and is are to that for with by has have it its be been from not".split())
+_ENOUGH_TO_TELL = 4
+
+
+def foreign(text: str) -> bool:
+    """Tell whether a statement is plainly not in English: none of the words that hardly an English sentence lacks."""
+    letters = [character for character in text if character.isalpha()]
+    other = sum(ord(character) > LAST_LATIN for character in letters)
+    said = words(text)
+    return 2 * other > len(letters) or (len(said) >= _ENOUGH_TO_TELL and not _FUNCTION_WORDS.intersection(said))
 
 
 def telling(text: str, common: frozenset[str]) -> str:

@@ -70,6 +70,33 @@ class Draft(Contract):
         return "\n\n".join(" ".join(claim.text for claim in block.claims) for block in self.blocks)
 
 
+class Disagreement(Contract):
+    """Two statements of different sources that cannot both be true."""
+
+    a: Citation
+    """One side."""
+    b: Citation
+    """The other."""
+    severity: Literal["low", "medium", "high"]
+    """How much it matters."""
+    about: str = ""
+    """What they disagree in."""
+
+
+class Disagreements(Contract):
+    """Everything that sources were found to disagree in."""
+
+    found: tuple[Disagreement, ...] = ()
+    """The contradictions."""
+
+
+class Claims(Contract):
+    """Claims on their own, as a check or a correction gives them back."""
+
+    claims: tuple[Claim | None, ...]
+    """One for each that was given, in order; None where one is left out."""
+
+
 class SynthesisDraft(Contract):
     """Situation, Complication and Resolution, as far as they are written (document 004)."""
 

@@ -8,8 +8,8 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Resource
 from tenure.contracts.coding import Attempt, CodeDraft
 from tenure.contracts.corpus import SkippedFile
-from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
-from tenure.contracts.result import CritiqueRecord, ResultStatus
+from tenure.contracts.evidence import Disagreement, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run import (
     Complexity,
     Degraded,
@@ -139,6 +139,8 @@ class SectionResult(Contract):
     """Calls answered by a twin."""
     note: str = ""
     """Why there is no text, where there is none."""
+    removed: tuple[str, ...] = ()
+    """Claims that verification took out, and why."""
 
 
 class SectionDraft(Contract):
@@ -150,6 +152,15 @@ class SectionDraft(Contract):
     """Its text."""
     coverage: float = 0.0
     """Coverage of the topic, 0 to 1."""
+
+
+class Assessment(Contract):
+    """What a run thinks of its own report."""
+
+    evaluation: Evaluation
+    """The scores, and what is wrong."""
+    critiques: tuple[Critique, ...] = ()
+    """What would mend it, by section."""
 
 
 class ReportDraft(Contract):
@@ -175,6 +186,10 @@ class ReportDraft(Contract):
     """Coverage of each topic before the first cycle and after every one."""
     further_considerations: tuple[str, ...] = ()
     """Thoughts beyond the sources."""
+    contradictions: tuple[Disagreement, ...] = ()
+    """Where its sources disagree."""
+    evaluation: Evaluation | None = None
+    """What the run thinks of it; None where it did not look."""
     critiques: tuple[CritiqueRecord, ...] = ()
     """Critiques and what became of them."""
     decisions: tuple[str, ...] = ()

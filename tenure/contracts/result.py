@@ -113,6 +113,12 @@ class Evaluation(Contract):
     """Share of claims that are supported."""
     overall: float
     """All of them."""
+    missing: tuple[str, ...] = ()
+    """Parts of the question that nothing answers."""
+    issues: tuple[str, ...] = ()
+    """What is wrong with it."""
+    suggestions: tuple[str, ...] = ()
+    """What would mend it."""
 
 
 class Contradiction(Contract):
@@ -124,6 +130,8 @@ class Contradiction(Contract):
     """The other."""
     severity: Literal["low", "medium", "high"]
     """How much it matters."""
+    about: str = ""
+    """What they disagree in."""
 
 
 class ResultAttempt(Contract):

@@ -54,6 +54,8 @@ class Limits(Contract):
     """Review-and-rewrite rounds of one section (document 002, Def. 6.2)."""
     max_revisions: int = Field(default=2, ge=0, le=10)
     """R_max: generations of the report as a whole (document 000 §2.3)."""
+    evaluation_bar: float = Field(default=0.6, ge=0, le=1)
+    """Overall score of the self-evaluation below which a report is refined once more."""
     passages_per_section: int = Field(default=14, ge=1, le=60)
     """k of context selection (document 002, Def. 6.1)."""
     max_per_source: int = Field(default=5, ge=1)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from tenure.algorithms.passages import Passage, Vectors
+from tenure.algorithms.passages import Passage, TokenEncoder, Vectors
 from tenure.contracts.base import SourceId
 from tenure.contracts.calls import Turn
 from tenure.contracts.corpus import (
@@ -37,7 +37,7 @@ from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
 from tenure.knowledge.structured import Structured
 from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
-from tenure.models.embedding import EmbeddingModel
+from tenure.models.embedding import EmbeddingModel, TokenReading
 from tenure.models.reranking import RerankModel
 from tenure.roles.base import Message
 from tenure.sources.sql_engine import Limits
@@ -235,3 +235,8 @@ class KnowledgeBase:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text, recently used ones from memory."""
         return self._sentences.encode(texts)
+
+    @property
+    def tokens(self) -> TokenEncoder | None:
+        """What reads texts token by token; None where the embedding model is a server's."""
+        return self._model.read_tokens if isinstance(self._model, TokenReading) else None

@@ -13,7 +13,7 @@ Errors of this layer::
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from tenure.algorithms.passages import Vectors
+from tenure.algorithms.passages import Tokens, Vectors
 from tenure.settings import Settings
 
 
@@ -76,6 +76,15 @@ class TokenEmbedding(Protocol):
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one array per text, in order, with a unit row for each token that stands for something."""
+        ...
+
+
+@runtime_checkable
+class TokenReading(Protocol):
+    """What an embedding model has besides where it also tells where its tokens stand."""
+
+    def read_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the same vectors together with the places of their tokens in each text."""
         ...
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tenure.algorithms.passages import Vectors
+from tenure.algorithms.passages import Tokens, Vectors
 from tenure.models.minilm_weights import converted_model, published_model
 
 if TYPE_CHECKING:
@@ -75,6 +75,14 @@ class MiniLM:
         found = dict(self._states(texts))
         # The first and the last token frame every text and say nothing of their own.
         return [_unit(found[row][1:-1]) for row in range(len(texts))]
+
+    def read_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the tokens of each text with their vectors and their places in it, in order."""
+        encodings = self._model().tokenizer.encode_batch(list(texts)) if texts else []
+        return [
+            Tokens(vectors, tuple(encoding.offsets[1 : 1 + len(vectors)]))
+            for vectors, encoding in zip(self.embed_tokens(texts), encodings, strict=True)
+        ]
 
     def _states(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
         """Yield each text's place and the last hidden states of its tokens."""

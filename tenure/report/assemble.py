@@ -38,6 +38,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
     abstract_claims = bibliography.number(draft.abstract, "Abstract")
     sections = tuple(_section(section, bibliography) for section in draft.sections if section.draft.claims)
     synthesis = _synthesis(draft.synthesis, bibliography)
+    contradictions = bibliography.contradictions(draft.contradictions)
     entries = bibliography.entries()
     status = _status(draft, cited=bool(entries))
     made = program(draft.code) if draft.code else {}
@@ -53,6 +54,8 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         information_gain=draft.information_gain,
         coverage_by_cycle=draft.coverage_by_cycle,
         further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
+        contradictions=contradictions,
+        evaluation=draft.evaluation,
         sources=entries,
         coverage={section.topic: section.coverage for section in draft.sections},
         critiques=draft.critiques,

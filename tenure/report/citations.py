@@ -6,12 +6,12 @@ dropped silently and nothing false is kept.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Block, Citation, Claim, Draft
-from tenure.contracts.result import ResultCitation, ResultClaim, SourceEntry
+from tenure.contracts.evidence import Block, Citation, Claim, Disagreement, Draft
+from tenure.contracts.result import Contradiction, ResultCitation, ResultClaim, SourceEntry
 from tenure.report.prose import flatten
 
 
@@ -76,6 +76,10 @@ class Bibliography:
             for n, claim in enumerate(block.claims)
         )
 
+    def contradictions(self, found: Sequence[Disagreement]) -> tuple[Contradiction, ...]:
+        """Check and number the two sides of each; one of which a side does not hold is taken out."""
+        return tuple(one for disagreement in found if (one := self._contradiction(disagreement)) is not None)
+
     def entries(self) -> tuple[SourceEntry, ...]:
         """List the cited sources by number."""
         return tuple(self._entry(source, n) for source, n in self._numbers.items())
@@ -93,6 +97,14 @@ class Bibliography:
             confidence=claim.confidence,
             citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
         )
+
+    def _contradiction(self, found: Disagreement) -> Contradiction | None:
+        for fault in (self._fault(found.a), self._fault(found.b)):
+            if fault is not None:
+                self.notes.append(f"Where sources disagree: a pair was taken out, {fault}")
+                return None
+        a, b = self._numbered(found.a), self._numbered(found.b)
+        return Contradiction(a=a, b=b, severity=found.severity, about=found.about)
 
     def _fault(self, citation: Citation) -> str | None:
         source = self._sources.get(citation.source)

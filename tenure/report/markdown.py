@@ -106,7 +106,7 @@ def _contradictions(result: Result, named: Marks) -> str:
     return "\n\n".join(
         "\n".join(
             [
-                f"{severity(found)}",
+                escape(severity(found)),
                 "",
                 *(
                     f"- {titles[s.source]}: “{escape(s.quote)}” {named.markdown((s.source,))}"
@@ -119,8 +119,8 @@ def _contradictions(result: Result, named: Marks) -> str:
 
 
 def severity(found: Contradiction) -> str:
-    """Say how much a contradiction matters."""
-    return f"Severity: {found.severity}"
+    """Say how much a contradiction matters, and what it is about where that is known."""
+    return f"Severity: {found.severity}" + (f" ({flatten(found.about)})" if found.about else "")
 
 
 def nothing_found(result: Result) -> str:

@@ -79,6 +79,7 @@ def _evaluation(result: Result) -> Iterator[str]:
     if scores := result.evaluation:
         named = ("consistency", "completeness", "factuality", "overall")
         yield "Self-evaluation: " + ", ".join(f"{name} {getattr(scores, name):.0%}" for name in named)
+        yield from (f"Self-evaluation: {escape(issue)}" for issue in scores.issues)
 
 
 def _skipped(result: Result) -> Iterable[str]:

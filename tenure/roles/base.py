@@ -13,7 +13,7 @@ from typing import Generic, Literal, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from tenure.algorithms.passages import Encoder, Passage, Vectors
+from tenure.algorithms.passages import Encoder, Passage, TokenEncoder, Vectors
 
 Tier = Literal["main", "fast"]
 
@@ -56,6 +56,8 @@ class Evidence:
     """Passages, best first; the model and the citations know them by position, from 1."""
     encode: Encoder = field(default=no_encoder, compare=False)
     """Sentence encoder for the twin."""
+    tokens: TokenEncoder | None = field(default=None, compare=False)
+    """What reads texts token by token; None where the embedding model does not show its tokens."""
     history: tuple[Message, ...] = ()
     """What was said before in the same conversation, the oldest first; a prompt begins with exactly these words."""
     language: str = ""

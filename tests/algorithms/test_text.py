@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text import MAX_ITEM_WORDS, fingerprint, sentences, stems, words
+from tenure.algorithms.text import MAX_ITEM_WORDS, fingerprint, foreign, sentences, stems, words
 
 LINES = st.one_of(
     st.text(max_size=40),
@@ -120,3 +120,18 @@ def test_a_fingerprint_is_blind_to_case_marks_and_spacing(other: str) -> None:
 def test_a_fingerprint_is_its_own_fingerprint(text: str) -> None:
     """Taking it twice changes nothing."""
     assert fingerprint(text) == fingerprint(fingerprint(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The bread is baked.", False),
+        ("Bread rises slowly.", False),
+        ("Das Brot wird im Ofen gebacken.", True),
+        ("面包由面粉制成。", True),
+        ("", False),
+    ],
+)
+def test_a_statement_in_another_language_is_told(text: str, expected: bool) -> None:
+    """Sentences without an English function word, or in another script, are foreign; short ones are not judged."""
+    assert foreign(text) is expected

@@ -58,6 +58,15 @@ def test_tokens_have_vectors_of_their_own(model: MiniLM) -> None:
     assert model.embed_tokens([]) == []
 
 
+def test_tokens_tell_where_they_stand(model: MiniLM) -> None:
+    """A token comes with its place in the text, so that words can be put together again."""
+    (found,) = model.read_tokens(["A sourdough rises"])
+
+    pieces = ["A sourdough rises"[start:end] for start, end in found.spans]
+    assert "".join(pieces) == "Asourdoughrises" and len(pieces) == len(found.vectors)
+    assert model.read_tokens([]) == []
+
+
 def test_a_token_is_nearest_to_its_like_in_a_paraphrase(model: MiniLM) -> None:
     """What late interaction rests on: a cat finds the kitten, not the window."""
     cat, kitten = model.embed_tokens(["the cat", "a kitten near windows"])

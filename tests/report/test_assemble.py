@@ -1,5 +1,5 @@
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
+from tenure.contracts.evidence import Block, Citation, Claim, Disagreement, Draft, SynthesisDraft
 from tenure.contracts.research import SectionDraft
 from tenure.report.assemble import CONTEXT_IN_ALL, assemble
 from tests.report.samples import (
@@ -197,3 +197,15 @@ def test_the_synthesis_tells_whose_its_sentences_are() -> None:
     assert result.synthesis is not None
     assert result.synthesis.sentences == (2, 0, 1)
     assert len(result.synthesis.claims) == 3
+
+
+def test_both_sides_of_a_contradiction_are_checked_and_numbered() -> None:
+    """A pair is shown with the numbers of its sources; one of which a side was made up is taken out with a note."""
+    true = Disagreement(a=NEAP.citations[0], b=PULLS.citations[0], severity="high", about="the Moon")
+    false = true.model_copy(update={"b": true.b.model_copy(update={"quote": "The Moon pushes."})})
+
+    result = assemble(report(contradictions=(true, false)), SOURCES)
+
+    (found,) = result.contradictions
+    assert (found.a.source, found.b.source, found.severity, found.about) == (2, 1, "high", "the Moon")
+    assert any(note.startswith("Where sources disagree: a pair was taken out") for note in result.notes)

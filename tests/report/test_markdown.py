@@ -203,3 +203,11 @@ def test_a_result_read_back_from_json_renders_the_same() -> None:
     result = assemble(report(), SOURCES)
 
     assert render(Result.model_validate_json(result.model_dump_json())) == render(result)
+
+
+def test_a_contradiction_says_what_it_is_about() -> None:
+    """The point of disagreement stands beside the severity, without effect on the Markdown."""
+    (found,) = full().contradictions
+    told = full(contradictions=(found.model_copy(update={"about": "how *strong*"}),))
+
+    assert "Severity: medium (how \\*strong\\*)" in render(told)

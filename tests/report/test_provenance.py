@@ -1,7 +1,7 @@
 from tenure.contracts.run import Usage
 from tenure.report.assemble import assemble
 from tenure.report.provenance import provenance
-from tests.report.samples import SOURCES, report
+from tests.report.samples import SOURCES, full, report
 
 
 def test_tokens_pages_and_money_are_told_where_there_are_any() -> None:
@@ -20,3 +20,15 @@ def test_repeated_stand_ins_are_counted() -> None:
     text = provenance(assemble(report(degraded=degraded), SOURCES))
 
     assert "- A twin stood in for the model in 3 calls of section writer: the answer was no JSON" in text
+
+
+def test_the_evaluation_is_told_with_its_issues() -> None:
+    """What the run thinks of its report is one line, and one more for each issue."""
+    result = full()
+    assert result.evaluation is not None
+    evaluation = result.evaluation.model_copy(update={"issues": ("Too short.",)})
+
+    text = provenance(full(evaluation=evaluation))
+
+    assert "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%\n" in text
+    assert "- Self-evaluation: Too short." in text

@@ -15,8 +15,11 @@ from tenure.contracts.spiral import Executed, LatentTopic, Reflection
 from tenure.contracts.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.roles import (
     abstract_writer,
+    claim_checker,
+    claim_rewriter,
     code_reflector,
     coder,
+    contradiction_finder,
     decider,
     decomposer,
     hypothetical_document,
@@ -30,6 +33,7 @@ from tenure.roles import (
     section_reviewer,
     section_rewriter,
     section_writer,
+    self_evaluator,
     sql_writer,
     stance_judge,
     synthesis_reflector,
@@ -286,6 +290,17 @@ CASES: dict[str, Case] = {
                 **SECTION, draft=DRAFT, critiques=("The hours of rising are missing",), said=(RIPENS,)
             ),
         ),
+        Case(claim_checker.ROLE, claim_checker.ClaimCheckerInput(claims=DRAFT.claims)),
+        Case(
+            claim_rewriter.ROLE,
+            claim_rewriter.ClaimRewriterInput(
+                topic="Making bread",
+                claims=tuple(claim.model_copy(update={"status": "refuted"}) for claim in DRAFT.claims[1:]),
+                said=(MADE,),
+            ),
+        ),
+        Case(contradiction_finder.ROLE, contradiction_finder.ContradictionFinderInput(question=QUESTION)),
+        Case(self_evaluator.ROLE, self_evaluator.SelfEvaluatorInput(question=QUESTION, sections=SECTIONS)),
         Case(
             report_reflector.ROLE,
             report_reflector.ReportReflectorInput(
