@@ -74,8 +74,9 @@ class _Instance:
 
     def _string(self, node: Json, path: Path) -> str:
         name = next(part for part in reversed(path) if not part.isdecimal())
-        numbers = ".".join(part for part in path if part.isdecimal())
-        words = " ".join(filter(None, (MARKER, self.about, numbers, name.replace("_", " "))))
+        # In letters: a figure that no source has would be a reason to take the sentence out.
+        place = ".".join(chr(ord("a") + int(part) - 1) for part in path if part.isdecimal())
+        words = " ".join(filter(None, (MARKER, self.about, place, name.replace("_", " "))))
         return words.ljust(node.get("minLength", 0), ".")[: node.get("maxLength")]
 
 

@@ -27,6 +27,9 @@ Script = str | Json | Callable[[Json], str | Json]
 
 _NO_FAULT = Fault()
 
+_IN_LETTERS = str.maketrans("0123456789", "ghijklmnop")
+"""Tells requests apart without a figure, which a report would look for in its sources."""
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -392,7 +395,7 @@ class ModelServer:
         if not schema:
             return f"{MARKER} {about:04x}"
         if self.nonsense is None:
-            return json.dumps(instance(schema, f"{about:04x}"))
+            return json.dumps(instance(schema, f"{about:04x}".translate(_IN_LETTERS)))
         with self._lock:
             self._said[request.schema_name, about] += 1
             again = self._said[request.schema_name, about]
