@@ -91,7 +91,7 @@ async def test_long_research_stays_within_its_bounds(serving: Serving) -> None:
         carried = [size async for size in states(stage.client, run.id)]
 
     assert len(result.information_gain) == CYCLES
-    assert result.usage.calls == len(chat.asked)
+    assert result.usage.model_calls == len(chat.asked)
     assert sum(kind == "SubagentWorkflow" for kind, _, _ in measured) == CYCLES * TASKS
     assert len(carried) > 1
     assert all(events < EVENTS and size < BYTES for _, events, size in measured)

@@ -215,7 +215,7 @@ async def test_a_history_begun_anew_carries_the_research_on(serving: Serving) ->
 
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, ENOUGH)))
     result = await researched(serving, chat, asked(6, long_history=20))
-    assert result.usage.calls == len(chat.asked)
+    assert result.usage.model_calls == len(chat.asked)
     assert len(result.information_gain) >= 2
     asked_again = [json.dumps(prompt) for role, prompt in chat.asked if role == "planner"]
     assert len(asked_again) == len(set(asked_again))
