@@ -8,6 +8,7 @@ import pytest
 from tenure.algorithms.programs import digest
 from tenure.contracts.coding import RepairProgress, RepairReply, RepairRequest
 from tenure.contracts.sandbox import Case, GivenFile, Outcome, Program, SandboxLimits
+from tenure.sandbox import repairing
 from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import sandbox
 from tenure.sandbox.repairing import BATCH, search
@@ -89,11 +90,12 @@ async def test_programs_that_failed_before_are_left_out() -> None:
     assert again.files != first.files
 
 
-async def test_a_job_holds_no_more_candidates_than_there_is_room_for() -> None:
-    """A long program has its candidates screened in more starts of the sandbox."""
+async def test_a_job_holds_no_more_candidates_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no room in a job is screened in the next one, and what is no small edit in none."""
+    monkeypatch.setattr(repairing, "LONGEST_JOB", 3_000)
+    monkeypatch.setattr(repairing, "LONGEST_EDIT", 60)
     box = ScriptedSandbox(needed=("never",))
-    long = "def f(a, b):\n    text = '" + "x" * 90_000 + "'\n    other = '" + "y" * 60_000 + "'\n    return a + b\n"
-    found = await searched(box, request(long, tests=(TESTS,)))
+    found = await searched(box, request(GCD, tests=(TESTS,)))
 
     assert found.exhausted and len(box.programs) > found.tried / BATCH + 1
 
@@ -104,7 +106,7 @@ def real(tmp_path: Path) -> Sandbox:
     return sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
 
 
-@pytest.mark.parametrize("name", ["solution.py", "numbers_of/gcd.py"])
+@pytest.mark.parametrize("name", [pytest.param("solution.py", marks=pytest.mark.slow), "numbers_of/gcd.py"])
 async def test_a_real_program_is_repaired_in_the_real_sandbox(real: Sandbox, name: str, tmp_path: Path) -> None:
     """Swapped arguments are found by cases and by tests of pytest, and the verdict is that of a trial."""
     tests = {"cases": CASES} if name == "solution.py" else {"tests": (TESTS,)}
