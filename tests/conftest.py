@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -17,11 +17,11 @@ from typing import Any, Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
+from temporalio.worker import Replayer, Worker
 
 from activities.heartbeat import PACE
 from tenure.contracts.result import Result
@@ -104,12 +104,8 @@ SLOW = os.environ.get("TENURE_SLOW_TESTS") == "1"
 
 @pytest.fixture(params=[1000, 0] if SLOW else [1000], ids=["cached", "replayed"] if SLOW else ["cached"])
 def cached_workflows(request: pytest.FixtureRequest) -> int:
-    """Return how many workflows a worker keeps in memory; the slow form replays every test's workflows, too."""
+    """Return how many workflows a worker keeps in memory; the slow form runs every test without any as well."""
     return int(request.param)
-
-
-replayed_too = pytest.mark.parametrize("cached_workflows", [1000, 0], ids=["cached", "replayed"])
-"""Runs the test twice: with the workflow cache, and with every task replayed from history, which takes longer."""
 
 
 class Serving(Protocol):
@@ -135,11 +131,37 @@ class Stage:
         self._started.append(handle)
         return handle
 
+    async def replay(self) -> None:
+        """Replay all of its runs with everything they began: a test that passes shows that they can be."""
+        histories = [history for handle in self._started async for history in _family(self.client, handle.id)]
+        replayer = Replayer(workflows=WORKFLOWS, workflow_runner=runner(), data_converter=pydantic_data_converter)
+        await replayer.replay_workflows(_each(histories))
+
     async def terminate(self) -> None:
         """End the runs a failed test leaves open, which the workers of the next test would take up."""
         for handle in self._started:
             with contextlib.suppress(RPCError):  # it has ended by itself
                 await handle.terminate("its test failed")
+
+
+async def _family(client: Client, workflow: str, run: str | None = None) -> AsyncIterator[WorkflowHistory]:
+    """Yield the history of a run, those it went on in, and those of its children."""
+    history = await client.get_workflow_handle(workflow, run_id=run).fetch_history()
+    yield history
+    for event in history.events:
+        if event.HasField("child_workflow_execution_started_event_attributes"):
+            child = event.child_workflow_execution_started_event_attributes.workflow_execution
+            async for one in _family(client, child.workflow_id, child.run_id):
+                yield one
+        if event.HasField("workflow_execution_continued_as_new_event_attributes"):
+            later = event.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
+            async for one in _family(client, workflow, later):
+                yield one
+
+
+async def _each(histories: Sequence[WorkflowHistory]) -> AsyncIterator[WorkflowHistory]:
+    for history in histories:
+        yield history
 
 
 @pytest.fixture
@@ -179,5 +201,6 @@ def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) 
             finally:
                 for worker in reversed(started):
                     await worker.__aexit__(None, None, None)
+            await stage.replay()
 
     return serve

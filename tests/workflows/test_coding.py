@@ -4,7 +4,7 @@ from typing import Any
 
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tenure.contracts.sandbox import GivenFile, SelfTest
-from tests.conftest import Serving, replayed_too
+from tests.conftest import Serving
 from tests.sandboxes import ScriptedSandbox
 from tests.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
 from workflows.agent import AgentWorkflow
@@ -42,7 +42,6 @@ def script(**lines: Line) -> ScriptedChat:
     return ScriptedChat(story(**(made | lines)))
 
 
-@replayed_too
 async def test_a_failing_program_is_reflected_on_and_repaired(serving: Serving) -> None:
     """E leads to a reflection and another generation, which sees the failure and what was learned."""
     chat, box = script(coder=in_turn(code("wrong"), code("right"))), ScriptedSandbox()
@@ -190,7 +189,6 @@ async def test_a_sandbox_that_cannot_be_set_up_is_tried_again(serving: Serving) 
     assert result.status == "done" and len(result.attempts) == 1 and len(box.trials) == 2
 
 
-@replayed_too
 async def test_feedback_reaches_the_next_generation(serving: Serving) -> None:
     """What a person says while a program is tested is worth one generation, also when the program passes."""
     chat, box = script(coder=in_turn(code("right"), code("right and kind"))), ScriptedSandbox(held=True)

@@ -5,7 +5,7 @@ from typing import Any
 from tenure.contracts.evidence import SearchRequest
 from tenure.contracts.rerank import Recency, Rerank
 from tenure.contracts.run import Limits, RunRequest
-from tests.conftest import Serving, replayed_too
+from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
 
 
@@ -15,7 +15,6 @@ def asked(**limits: Any) -> RunRequest:
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
-@replayed_too
 async def test_the_model_puts_what_was_found_into_order(serving: Serving) -> None:
     """Asked after each search, it decides which passage a writer sees first; the rest keeps its order behind."""
     shown: dict[str, list[str]] = {}
@@ -54,7 +53,6 @@ async def test_an_order_is_paid_from_the_budget(serving: Serving) -> None:
     assert result.sections
 
 
-@replayed_too
 async def test_every_search_has_the_second_stage_of_the_run(serving: Serving) -> None:
     """Ages of documents are counted from the day of the run, the same one when it is replayed."""
     wanted = Rerank(diversity=0.2, recency=Recency(half_life_days=30))

@@ -14,7 +14,7 @@ from tenure.contracts.evidence import PassageRef
 from tenure.contracts.retrieval import Side, Strategy
 from tenure.contracts.run import Limits, Stance
 from tenure.contracts.spiral import Step, SubagentRequest, SubagentResult
-from tests.conftest import Serving, replayed_too
+from tests.conftest import Serving
 from tests.worlds import KITCHEN, Line, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from workflows.queues import TENURE_QUEUE
 from workflows.retrieval import ROUNDS, STRATEGIES
@@ -101,7 +101,6 @@ async def test_a_direct_task_searches_once(serving: Serving) -> None:
     assert (result.queries, result.ending) == ((), "complete")
 
 
-@replayed_too
 async def test_an_iterative_task_ends_when_its_best_passages_stay(serving: Serving) -> None:
     """A query that brings something new without changing the five best passages is the last one."""
     knowledge = MemoryKnowledge(crowd(40))
@@ -175,7 +174,6 @@ async def test_who_finishes_gets_what_there_is(serving: Serving, strategy: Strat
     assert result.candidates
 
 
-@replayed_too
 async def test_a_broad_search_is_followed_into_its_groups(serving: Serving) -> None:
     """Every group gets a query of its own, and what it finds says which group it was."""
 

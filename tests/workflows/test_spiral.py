@@ -9,7 +9,7 @@ import pytest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tenure.models.chat import RequestRejected
-from tests.conftest import Serving, replayed_too
+from tests.conftest import Serving
 from tests.workflows.test_agent import until
 from tests.worlds import (
     ENOUGH,
@@ -50,7 +50,6 @@ def wanting(planner: Line, **lines: Line) -> ScriptedChat:
     return ScriptedChat(story(planner=planner, decider=says(MORE), **lines))
 
 
-@replayed_too
 async def test_what_is_missing_reaches_the_next_plan_and_the_next_synthesis(serving: Serving) -> None:
     """The decision's reasoning and key factors are in the prompts of the cycle after it."""
     planner = in_turn(plans(search("What is flour?")), plans(search("How does cheese ripen?", "Cheese")), FINISH)
@@ -113,7 +112,6 @@ async def test_steps_that_wait_for_each_other_are_planned_anew(serving: Serving)
     assert result.synthesis is not None
 
 
-@replayed_too
 async def test_dependent_steps_wait(serving: Serving) -> None:
     """A step begins when what it depends on has brought something, whatever the order of the plan."""
     plan = plans(
@@ -162,7 +160,6 @@ async def test_an_empty_plan_ends_the_research(serving: Serving) -> None:
     assert len(result.information_gain) == 1
 
 
-@replayed_too
 async def test_failing_subagents_cost_their_own_tasks_alone(serving: Serving) -> None:
     """Where every task fails the cycle is planned anew, and the report is written and says what failed."""
 
@@ -179,7 +176,6 @@ async def test_failing_subagents_cost_their_own_tasks_alone(serving: Serving) ->
     assert result.sections
 
 
-@replayed_too
 async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serving) -> None:
     """A word said while a cycle runs is in the next planner's prompt, and the report tells what was asked for it."""
     held = Held(plans(search("What is bread made of?")))
@@ -204,7 +200,6 @@ async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serv
     assert result.feedback[0].outcome.startswith("The research asked “Which sourdough is in rye bread?”.")
 
 
-@replayed_too
 async def test_a_history_begun_anew_carries_the_research_on(serving: Serving) -> None:
     """A spiral that continues as new goes on with its outline, its gains and its accounts."""
     numbers = iter(range(1000))
@@ -221,7 +216,6 @@ async def test_a_history_begun_anew_carries_the_research_on(serving: Serving) ->
     assert len(asked_again) == len(set(asked_again))
 
 
-@replayed_too
 async def test_the_same_answers_give_the_same_state_to_the_byte(serving: Serving) -> None:
     """Two runs with one script carry the same state into each history and end in the same result."""
 

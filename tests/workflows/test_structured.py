@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from tenure.contracts.evidence import PassageRef
 from tenure.contracts.run import Limits, RunRequest
 from tenure.contracts.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
-from tests.conftest import Serving, replayed_too
+from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 
 RESULT = Source(
@@ -42,7 +42,6 @@ def asked() -> RunRequest:
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
-@replayed_too
 async def test_a_failed_query_is_written_anew(serving: Serving) -> None:
     """The role sees what failed and why; the result of the next query reaches every section."""
     chat = ScriptedChat(story(sql_writer=in_turn({"queries": [BAD]}, {"queries": [GOOD]})))

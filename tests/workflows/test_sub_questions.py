@@ -1,7 +1,7 @@
 """Sub-questions of a run: layer by layer, later ones with the answers of earlier ones in them."""
 
 from tenure.contracts.run import Limits, RunRequest
-from tests.conftest import Serving, replayed_too
+from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from workflows.agent import AgentWorkflow
 
@@ -33,7 +33,6 @@ async def test_a_later_question_is_searched_for_with_the_earlier_answer(serving:
     assert result.usage.by_role["question_rewriter"].calls == 1
 
 
-@replayed_too
 async def test_questions_of_a_layer_are_all_found_before_the_next_layer(serving: Serving) -> None:
     """A question that needs two answers is rewritten once, with the passages found for both."""
     knowledge = MemoryKnowledge(KITCHEN)

@@ -4,7 +4,7 @@ import json
 
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
-from tests.conftest import Serving, replayed_too
+from tests.conftest import Serving
 from tests.worlds import GOOD_REPORT, KITCHEN, MemoryKnowledge, Reply, ScriptedChat, Source, in_turn, says, story, text
 
 LIMITS = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1)
@@ -34,7 +34,6 @@ async def run(
         return await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
 
 
-@replayed_too
 async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
     """Made-up sources, wrong numbers, strange names, dead links and quotes that are not there are gone, with notes.
 
