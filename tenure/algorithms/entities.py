@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from tenure.algorithms.text import STOP_WORDS
@@ -24,6 +25,7 @@ _CAPITAL = r"[A-ZÀ-ÖØ-Þ]"
 _NAME = re.compile(rf"(?<![\w'’]){_CAPITAL}[\w'’.&-]*(?:[ \t]+{_LINK}(?:{_CAPITAL}|\d)[\w'’.&-]*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]['\"”’)\]]*\s|\n)\s*['\"“‘(\[]?$")
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
+_TAIL = re.compile(r"(?:['’]s)?[\s.,&'’-]*$")
 _ARTICLES = frozenset(("a", "an", "the"))
 _SMALL = _ARTICLES | {"of", "and", "for", "in", "on", "at", "by", "to", "with", "from"}
 
@@ -56,16 +58,46 @@ def names(text: str) -> Names:
     """Return what a text names, each key once, in order of appearance."""
     whole: dict[str, None] = {}
     parts: dict[str, None] = {}
+    for found in _found(text):
+        (parts if found.opening else whole)[found.key] = None
+        parts.update(dict.fromkeys(inner for inner in _spans(found.words) if inner != found.key))
+    return Names(tuple(whole), tuple(part for part in parts if part not in whole))
+
+
+def written(text: str) -> dict[str, str]:
+    """Return the whole names of a text by key, each as it is written where it stands first."""
+    names: dict[str, str] = {}
+    for found in _found(text):
+        if not found.opening:
+            names.setdefault(found.key, _from_word(found.text, found.skipped))
+    return names
+
+
+class _Found(NamedTuple):
+    key: str
+    words: list[str]
+    text: str
+    """What the rules take for a name."""
+    skipped: int
+    """Words at its beginning that only begin a sentence."""
+    opening: bool
+    """Whether it is one word that may only be capitalised because a sentence begins with it."""
+
+
+def _found(text: str) -> Iterator[_Found]:
     for match in _NAME.finditer(text):
         spelt = _keys(match.group())
         words = _from_first_name(spelt)
         name = key(" ".join(words))
-        if not name:
-            continue
-        opening = len(spelt) == 1 and _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()])
-        (parts if opening else whole)[name] = None
-        parts.update(dict.fromkeys(inner for inner in _spans(words) if inner != name))
-    return Names(tuple(whole), tuple(part for part in parts if part not in whole))
+        if name:
+            opening = len(spelt) == 1 and _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()])
+            yield _Found(name, words, match.group(), len(spelt) - len(words), bool(opening))
+
+
+def _from_word(text: str, number: int) -> str:
+    """Return a text from a word on, counted from 0, without the marks and the possessive at its end."""
+    start = next(islice((match.start() for match in _WORD.finditer(text)), number, None), 0)
+    return _TAIL.sub("", text[start:])
 
 
 def spans(text: str) -> tuple[str, ...]:

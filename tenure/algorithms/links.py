@@ -1,4 +1,4 @@
-"""Links between passages: one names what another is about, or both name the same rare thing (DESIGN §6).
+"""Links between passages: one names what another is about, or both name the same rare things (DESIGN §6).
 
 A link is worth more the rarer the name is, and the more of the question its target answers that its
 origin leaves open: so a walk over the links goes from what a question names to what it asks about.
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 MOST = 30
 """Passages that a name leads to at the most; a name that more share says nothing about which of them."""
-_TO_TITLE, _FROM_TITLE, _SHARED = 2.0, 0.5, 0.5
+_TO_TITLE, _FROM_TITLE, _SHARED, _BESIDE = 2.0, 0.5, 0.5, 0.5
 _OPEN = 12.0
 """How much a link gains when its target has all of the question's words, and its origin none."""
 _ASKED = 1.0
 """Weight of what the question names beside the best passages of the other legs."""
+_PHRASES = 0.3
+"""Weight of passages that hold a noun phrase of the question."""
 _SHARPNESS = 2
 
 
@@ -28,6 +30,8 @@ class Related:
     """Whole names in its text."""
     parts: frozenset[str] = frozenset()
     """Names inside names."""
+    pairs: frozenset[str] = frozenset()
+    """Entities that share a sentence in it."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,14 @@ class Entity:
     """The passages that name it or something it is part of."""
 
 
-def restart(best: Mapping[str, float], asked: Mapping[str, Entity]) -> dict[str, float]:
-    """Return where a walk begins: at the best passages of a search, and at those about what the question names."""
+def restart(best: Mapping[str, float], asked: Mapping[str, Entity], phrases: Mapping[str, Entity]) -> dict[str, float]:
+    """Return where a walk begins.
+
+    Args:
+        best: the best passages of a search, with their scores.
+        asked: what the question may name, whose pages are a start.
+        phrases: noun phrases of the question; the passages that hold them are a lesser one.
+    """
     total = sum(score**_SHARPNESS for score in best.values())
     start = {passage: score**_SHARPNESS / total for passage, score in best.items() if score > 0}
     for name, entity in asked.items():
@@ -57,11 +67,24 @@ def restart(best: Mapping[str, float], asked: Mapping[str, Entity]) -> dict[str,
             weight = _ASKED * math.sqrt(len(name.split())) / _commonness(entity) / len(entity.titled)
             for passage in entity.titled:
                 start[passage] = start.get(passage, 0.0) + weight
+    for entity in phrases.values():
+        for passage in entity.named:
+            weight = _PHRASES / math.log(2 + len(entity.named)) / len(entity.named)
+            start[passage] = start.get(passage, 0.0) + weight
     return start
 
 
-def links(passage: str, related: Related, entities: Mapping[str, Entity]) -> dict[str, float]:
-    """Return the passages that one passage is linked with, and how closely."""
+def links(
+    passage: str, related: Related, entities: Mapping[str, Entity], together: Mapping[str, tuple[str, ...]]
+) -> dict[str, float]:
+    """Return the passages that one passage is linked with, and how closely.
+
+    Args:
+        passage: the one.
+        related: what it names.
+        entities: where that is named besides.
+        together: passages in which two entities share a sentence.
+    """
     found: dict[str, float] = {}
     for name in related.names | related.parts:
         entity = entities.get(name, Entity())
@@ -73,6 +96,9 @@ def links(passage: str, related: Related, entities: Mapping[str, Entity]) -> dic
         entity = entities.get(name, Entity())
         for other in entity.named:
             found[other] = found.get(other, 0.0) + _SHARED / math.log(1 + len(entity.named)) / len(entity.named)
+    for pair in sorted(related.pairs):
+        for other in (others := together.get(pair, ())):
+            found[other] = found.get(other, 0.0) + _BESIDE / math.log(1 + len(others)) / len(others)
     found.pop(passage, None)
     return found
 

@@ -22,6 +22,7 @@ from tenure.knowledge.schema import (
     MENTIONS_SCHEMA,
     SOURCES,
     SOURCES_SCHEMA,
+    STATEMENTS,
     chunk_id,
     chunks_schema,
     chunks_table,
@@ -91,9 +92,9 @@ class Batch:
 
     def _drop_stale(self, replaced: list[SourceId], current: list[str]) -> None:
         own = chunks_table(self._model.dimensions)
-        for table in (*self._store.chunk_tables(), MENTIONS) if replaced else ():
+        for table in (*self._store.chunk_tables(), MENTIONS, STATEMENTS) if replaced else ():
             # Vectors of another model's size stand in another table, and none of them is current.
-            unless = f"id IN {quoted(current)}" if table in (own, MENTIONS) else ""
+            unless = f"id IN {quoted(current)}" if table in (own, MENTIONS, STATEMENTS) else ""
             self._store.delete_in(table, "source_id", replaced, unless)
 
     def _sources(self, files: list[ReadFile], fetched_at: str, recipe: str) -> pa.Table:
@@ -124,9 +125,7 @@ class Batch:
 
     def _mentions(self, chunks: _Chunks) -> pa.Table:
         rows = [
-            mention(
-                key, source_id(self._corpus, file.path), self._corpus, file.document.title, chunk.names, chunk.terms
-            )
+            mention(key, source_id(self._corpus, file.path), self._corpus, file.document.title, chunk)
             for key, (file, chunk) in chunks.items()
         ]
         return pa.Table.from_pylist(rows, schema=MENTIONS_SCHEMA)

@@ -13,7 +13,17 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.corpus import CorpusStats, IndexStats, TableStats
 from tenure.contracts.evidence import PassageRef
 from tenure.knowledge.errors import UnknownChunk, UnknownCorpus
-from tenure.knowledge.schema import CORPORA, CORPORA_SCHEMA, ENTITIES, MENTIONS, SOURCES, chunks_table, is_ours
+from tenure.knowledge.schema import (
+    CORPORA,
+    CORPORA_SCHEMA,
+    ENTITIES,
+    MENTIONS,
+    RELATIONS,
+    SOURCES,
+    STATEMENTS,
+    chunks_table,
+    is_ours,
+)
 from tenure.knowledge.store import Store, TableFigures, literal, quoted
 from tenure.sources.tables import FORMATS
 
@@ -97,7 +107,7 @@ def drop_corpus(store: Store, name: str) -> bool:
         return False
     where = f"corpus IN {quoted([name, results_corpus(name)])}"
     # The corpus itself goes last: an interrupted drop can be repeated.
-    for table in (*store.chunk_tables(), MENTIONS, ENTITIES, SOURCES, CORPORA):
+    for table in (*store.chunk_tables(), MENTIONS, STATEMENTS, ENTITIES, RELATIONS, SOURCES, CORPORA):
         store.delete(table, where)
     return True
 
@@ -178,6 +188,12 @@ def sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecor
         ["accessed" if column == "fetched_at" else column for column in columns]
     )
     return {SourceId(row["id"]): SourceRecord(**row) for row in rows.to_pylist()}
+
+
+def sources_of(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, str]:
+    """Return the corpus of each source, ids of sources that are gone absent."""
+    rows = store.rows_in(SOURCES, ["id", "corpus"], "id", list(dict.fromkeys(ids)))
+    return {SourceId(row["id"]): row["corpus"] for row in rows.to_pylist()}
 
 
 def passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:

@@ -1,12 +1,14 @@
 """The graph of a corpus: what its passages name, written at ingestion and walked by a search (DESIGN §6).
 
-`mentions` has a row for each chunk: what the chunk names. `entities` turns it around: a row for each name
-that links chunks, with those chunks. A small graph is kept in memory until somebody writes to it; of a large
-one, a walk reads the rows around its start.
+`mentions` has a row for each chunk: what the chunk names, its noun phrases, and which of these share a sentence.
+`statements` has a row for each chunk whose relations a model has read. Two tables turn that around, for what more
+than one chunk has or some chunk is about: `entities`, a row for each name and phrase, and `relations`, a row for
+each pair, both with the chunks. A small graph is kept in memory until somebody writes to it; of a large one, a
+walk reads the rows around its start.
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -15,16 +17,21 @@ import pyarrow.compute as pc
 from tenure.algorithms import entities as naming
 from tenure.algorithms.links import MOST, Entity, Related, answering, links, restart
 from tenure.algorithms.pagerank import personalised_pagerank
+from tenure.algorithms.phrases import term_key, terms
+from tenure.algorithms.relations import Pair, Pairs, pair
 from tenure.algorithms.text import stems
 from tenure.knowledge.indexes import INDEX_ROWS
-from tenure.knowledge.schema import ENTITIES, ENTITIES_SCHEMA, MENTIONS, SCHEMAS, digest
-from tenure.knowledge.store import Store, quoted
+from tenure.knowledge.reading import ReadChunk
+from tenure.knowledge.schema import ENTITIES, MENTIONS, RELATIONS, SCHEMAS, STATEMENTS, digest
+from tenure.knowledge.store import Store, literal, quoted
 
 _HOPS = 2
 _WIDEST = 30
 """Passages of which the second links are followed; more of them change no figure of the benchmark."""
 _NAMING = 2_000
 """Characters of a query in which names are looked for."""
+TAB = "\t"
+"""Stands between keys, none of which contains it."""
 _LISTS = ("titled", "named", "mentioned")
 
 _Words = frozenset[str]
@@ -38,9 +45,10 @@ class _Counted(NamedTuple):
     mentioned: list[str]
 
 
-def mention(chunk: str, source: str, corpus: str, title: str, found: naming.Names, terms: str) -> dict[str, object]:
+def mention(chunk: str, source: str, corpus: str, title: str, read: ReadChunk) -> dict[str, object]:
     """Return the row of `mentions` of a chunk in a document of this title."""
     about = naming.title_key(title)
+    found = read.names
     return {
         "id": chunk,
         "source_id": source,
@@ -49,36 +57,115 @@ def mention(chunk: str, source: str, corpus: str, title: str, found: naming.Name
         "named": about in found.whole or about in found.parts,
         "names": list(found.whole),
         "parts": list(found.parts),
-        "terms": terms,
+        "terms": read.terms,
+        "phrases": TAB.join(read.phrases),
+        "beside": packed(read.beside),
     }
 
 
-def refresh_entities(store: Store, corpus: str) -> None:
-    """Bring the entities of a corpus into the state of its mentions, writing only what has changed."""
-    where = f"corpus = {quoted([corpus])[1:-1]}"
-    wanted = {str(row["id"]): row for row in _entities(store, corpus, where)}
-    present = {str(row["id"]): row for row in store.rows(ENTITIES, ENTITIES_SCHEMA.names, where).to_pylist()}
-    store.delete_in(ENTITIES, "id", [key for key in present if key not in wanted])
-    changed = [row for key, row in wanted.items() if present.get(key) != row]
-    store.merge(ENTITIES, pa.Table.from_pylist(changed, schema=ENTITIES_SCHEMA), "id")
+def packed(pairs: Pairs) -> str:
+    """Return pairs as one text: a line for each sentence that a pair shares, each key between two tabs."""
+    return "\n".join(line for both, count in pairs.items() for line in [_line(both)] * count)
+
+
+def refresh(store: Store, corpus: str) -> None:
+    """Bring entities and relations of a corpus into the state of its mentions and statements."""
+    where = f"corpus = {literal(corpus)}"
+    _bring(store, ENTITIES, where, _entities(store, corpus, where))
+    refresh_relations(store, corpus)
     for table in (ENTITIES, MENTIONS):
         store.refresh_indexes(table)
 
 
+def refresh_relations(store: Store, corpus: str) -> None:
+    """Bring the relations of a corpus into the state of its mentions and statements."""
+    where = f"corpus = {literal(corpus)}"
+    _bring(store, RELATIONS, where, _relations(store, corpus, where))
+    for table in (STATEMENTS, RELATIONS):
+        store.refresh_indexes(table)
+
+
+def _bring(store: Store, table: str, where: str, rows: Iterable[dict[str, object]]) -> None:
+    """Make rows of a table what they should be, writing only what has changed."""
+    schema = SCHEMAS[table]
+    wanted = {str(row["id"]): row for row in rows}
+    present = {str(row["id"]): row for row in store.rows(table, schema.names, where).to_pylist()}
+    store.delete_in(table, "id", [key for key in present if key not in wanted])
+    changed = [row for key, row in wanted.items() if present.get(key) != row]
+    store.merge(table, pa.Table.from_pylist(changed, schema=schema), "id")
+
+
+def _relations(store: Store, corpus: str, where: str) -> Iterator[dict[str, object]]:
+    said = _predicates(store, where)
+    lines = pa.concat_tables([_shared(store, table, where) for table in (MENTIONS, STATEMENTS)])
+    # A sentence that a model has read is counted once, with the entities that stand in it anyway.
+    chunks = lines.group_by(["pair", "chunk"], use_threads=False).aggregate([("count", "max")])
+    pairs = chunks.sort_by("chunk").group_by("pair", use_threads=False)
+    found = pairs.aggregate([("count_max", "sum"), ("chunk", "count"), ("chunk", "list")])
+    # What one passage alone holds of two entities leads nowhere, unless a model has read what it is.
+    told = pc.is_in(found["pair"], pa.array(list(said), pa.string()))
+    for row in found.filter(pc.or_(pc.greater(found["chunk_count"], 1), told)).to_pylist():
+        yield {
+            "id": digest(corpus, row["pair"])[:24],
+            "corpus": corpus,
+            "pair": row["pair"],
+            "predicates": said.get(row["pair"], []),
+            "count": row["count_max_sum"],
+            "chunk_count": row["chunk_count"],
+            "chunks": row["chunk_list"] if row["chunk_count"] <= MOST else [],
+        }
+
+
+def _shared(store: Store, table: str, where: str) -> pa.Table:
+    """Return which pairs share how many sentences of which chunk."""
+    rows = store.rows(table, ["id", "beside"], f"{where} AND beside != ''").combine_chunks()
+    lines = pc.split_pattern(rows["beside"], "\n")
+    each = pa.table({"pair": pc.list_flatten(lines), "chunk": rows["id"].take(pc.list_parent_indices(lines))})
+    counted = each.group_by(["pair", "chunk"], use_threads=False).aggregate([([], "count_all")])
+    return counted.rename_columns(["pair", "chunk", "count"])
+
+
+def _predicates(store: Store, where: str) -> dict[str, list[str]]:
+    """Return what models have read of pairs, each predicate once."""
+    said: dict[str, set[str]] = {}
+    for statements in store.rows(STATEMENTS, ["statements"], where)["statements"].to_pylist():
+        for one in statements:
+            said.setdefault(pair_of(one["subject"], one["object"]), set()).add(one["predicate"].lower())
+    return {pair: sorted(predicates) for pair, predicates in said.items()}
+
+
+def pair_of(subject: str, object: str) -> str:
+    """Return how a pair of entities is written in the tables."""
+    return _line(pair(term_key(subject), term_key(object)))
+
+
+def _line(both: Pair) -> str:
+    return TAB + TAB.join(both) + TAB
+
+
 def _entities(store: Store, corpus: str, where: str) -> Iterator[dict[str, object]]:
     counted: dict[str, _Counted] = {}
+    holding: dict[str, list[str]] = {}
 
     def at(name: str) -> _Counted:
         return counted.setdefault(name, _Counted([], [], []))
 
-    rows = store.rows(MENTIONS, ["id", "title", "names", "parts"], where).sort_by("id")
-    for chunk, title, names, parts in zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True):
+    rows = store.rows(MENTIONS, ["id", "title", "names", "parts", "phrases"], where).sort_by("id")
+    for chunk, title, names, parts, phrases in zip(
+        *(rows[name].to_pylist() for name in rows.column_names), strict=True
+    ):
         if title:
             at(title).titled.append(chunk)
         for name in names:
             at(name).named.append(chunk)
         for name in (*names, *parts):
             at(name).mentioned.append(chunk)
+        for phrase in set(filter(None, phrases.split(TAB))).difference(names, parts):
+            holding.setdefault(phrase, []).append(chunk)
+    for phrase, chunks_with in holding.items():
+        if len(chunks_with) > 1 or phrase in counted:
+            at(phrase).named.extend(chunks_with)
+            at(phrase).mentioned.extend(chunks_with)
     for name, chunks in counted.items():
         # A name that one chunk mentions and none is about leads nowhere.
         if chunks.titled or len(chunks.mentioned) > 1:
@@ -116,7 +203,8 @@ class Graph:
 
     def walk(self, query: str, best: Mapping[str, float]) -> dict[str, float]:
         """Return how much of a walk from the best chunks, and from what the query names, is spent at which chunk."""
-        start = restart(best, self._named(naming.spans(query[:_NAMING])))
+        phrases = self._named([term_key(term) for term in terms(query[:_NAMING])])
+        start = restart(best, self._named(naming.spans(query[:_NAMING])), phrases)
         if not start:
             return {}
         asked = frozenset(stems(query))
@@ -131,7 +219,8 @@ class Graph:
     def _links(self, chunks: Sequence[str], asked: _Words, words: dict[str, _Words]) -> dict[str, dict[str, float]]:
         related = self._related(chunks)
         entities = self._named([name for one in related.values() for name in (*one.names, *one.parts, one.title)])
-        found = {chunk: links(chunk, one, entities) for chunk, one in related.items()}
+        together = self._together([pair for one in related.values() for pair in one.pairs])
+        found = {chunk: links(chunk, one, entities, together) for chunk, one in related.items()}
         self._learn_words({*found, *(target for targets in found.values() for target in targets)}, asked, words)
         empty: _Words = frozenset()
         return {
@@ -151,17 +240,30 @@ class Graph:
         return rows.filter(pc.and_(own, pc.is_in(rows[key], pa.array(values, pa.string())))).select(columns)
 
     def _related(self, chunks: Sequence[str]) -> dict[str, Related]:
-        rows = self._rows(MENTIONS, ["id", "title", "names", "parts"], "id", chunks)
+        rows = self._rows(MENTIONS, ["id", "title", "names", "parts", "beside"], "id", chunks)
         return {
-            row["id"]: Related(row["title"], frozenset(row["names"]), frozenset(row["parts"]))
+            row["id"]: Related(
+                row["title"],
+                frozenset(row["names"]),
+                frozenset(row["parts"]),
+                frozenset(filter(None, row["beside"].split("\n"))),
+            )
             for row in sorted(rows.to_pylist(), key=lambda row: str(row["id"]))
         }
 
     def _learn_words(self, chunks: set[str], asked: _Words, words: dict[str, _Words]) -> None:
         """Note which of the question's words each chunk has."""
         rows = self._rows(MENTIONS, ["id", "terms"], "id", sorted(chunks - words.keys()))
-        for chunk, terms in zip(rows["id"].to_pylist(), rows["terms"].to_pylist(), strict=True):
-            words[chunk] = asked.intersection(terms.split())
+        for chunk, held in zip(rows["id"].to_pylist(), rows["terms"].to_pylist(), strict=True):
+            words[chunk] = asked.intersection(held.split())
+
+    def _together(self, pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the chunks of each pair that share a sentence, those of several corpora taken together."""
+        found: dict[str, tuple[str, ...]] = {}
+        rows = self._rows(RELATIONS, ["pair", "chunks"], "pair", list(dict.fromkeys(pairs)))
+        for line, chunks in zip(rows["pair"].to_pylist(), rows["chunks"].to_pylist(), strict=True):
+            found[line] = tuple(sorted({*found.get(line, ()), *chunks}))
+        return found
 
     def _named(self, names: Sequence[str]) -> dict[str, Entity]:
         """Return the entities of these names, those of several corpora taken together."""

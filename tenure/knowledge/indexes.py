@@ -10,7 +10,16 @@ from typing import Final, NamedTuple
 from lancedb.index import FTS, Bitmap, BTree, HnswFlat, HnswPq, HnswSq, IndexConfig, IvfFlat, IvfPq, IvfRq, IvfSq
 
 from tenure.contracts.corpus import VectorIndex
-from tenure.knowledge.schema import CACHE, CHUNKS_PREFIX, ENTITIES, FILTERABLE, MENTIONS, SOURCES
+from tenure.knowledge.schema import (
+    CACHE,
+    CHUNKS_PREFIX,
+    ENTITIES,
+    FILTERABLE,
+    MENTIONS,
+    RELATIONS,
+    SOURCES,
+    STATEMENTS,
+)
 
 INDEX_ROWS = 20_000
 """Rows from which an approximate vector index beats a scan (DESIGN §6), and scalar indexes are worth their keep."""
@@ -34,7 +43,14 @@ _FULL_TEXT = FTS(language="English", stem=True, remove_stop_words=True, with_pos
 """With the places of words, without which no phrase can be looked for."""
 
 
-_LOOKED_UP_BY: Final = {SOURCES: "id", CACHE: "key", MENTIONS: "id", ENTITIES: "name"}
+_LOOKED_UP_BY: Final = {
+    SOURCES: "id",
+    CACHE: "key",
+    MENTIONS: "id",
+    STATEMENTS: "id",
+    ENTITIES: "name",
+    RELATIONS: "pair",
+}
 """The one column by which rows of a table are found."""
 
 

@@ -24,7 +24,7 @@ from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
 from tenure.knowledge.locks import alone
 from tenure.knowledge.readers import Readers, readers_for
 from tenure.knowledge.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
-from tenure.knowledge.schema import MENTIONS, SOURCES, chunks_table
+from tenure.knowledge.schema import MENTIONS, SOURCES, STATEMENTS, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
@@ -153,7 +153,7 @@ class Ingestion:
 
     def _forget(self, gone: list[KnownFile]) -> None:
         ids = [file.source for file in gone]
-        for table in (*self._store.chunk_tables(), MENTIONS, SOURCES) if ids else ():
+        for table in (*self._store.chunk_tables(), MENTIONS, STATEMENTS, SOURCES) if ids else ():
             self._store.delete_in(table, "id" if table == SOURCES else "source_id", ids)
         self._tally.removed += len(ids)
 
@@ -172,7 +172,7 @@ class Ingestion:
         state = f"{self._model.name}/{catalogue.chunk_count(self._store, dimensions, self._corpus)}"
         if self._tally.added or self._tally.changed or self._tally.removed or record.calibrated != state:
             self._store.refresh_indexes(chunks_table(dimensions))
-            graph.refresh_entities(self._store, self._corpus)
+            graph.refresh(self._store, self._corpus)
             self._store.compact(SOURCES)
             record = replace(
                 record,

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from tenure.algorithms.chunking import chunk
 from tenure.algorithms.entities import Names, names
+from tenure.algorithms.relations import Pairs, beside
 from tenure.algorithms.text import stems
 from tenure.sources.document import Document, Unreadable
 from tenure.sources.parse import parse
 
 READY = "ready"
-RECIPE = "3"
+RECIPE = "4"
 """Raise it when parsers or chunker make something else of the same bytes: known files are then read anew."""
 
 
@@ -60,6 +61,10 @@ class ReadChunk:
     """What it names, for the graph."""
     terms: str
     """Stems of its words, each once, in alphabetical order."""
+    phrases: tuple[str, ...]
+    """Keys of its noun phrases and identifiers."""
+    beside: Pairs
+    """Pairs of entities that stand in one sentence, and in how many."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,7 @@ def cut(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
         text = document.text[span.start : span.end]
         path = tuple(span.heading_path)
         search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
+        found = beside(text)
         read.append(
             ReadChunk(
                 ordinal=span.ordinal,
@@ -140,6 +146,8 @@ def cut(document: Document, recipe: Recipe) -> tuple[ReadChunk, ...]:
                 search_text=search_text,
                 names=names(text),
                 terms=" ".join(sorted(set(stems(search_text)))),
+                phrases=found.phrases,
+                beside=found.pairs,
             )
         )
     return tuple(read)

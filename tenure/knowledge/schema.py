@@ -20,6 +20,8 @@ FINDINGS = "findings"
 TURNS = "turns"
 ENTITIES = "entities"
 MENTIONS = "mentions"
+STATEMENTS = "statements"
+RELATIONS = "relations"
 
 
 class Field(NamedTuple):
@@ -141,6 +143,44 @@ MENTIONS_SCHEMA = pa.schema(
         pa.field("names", pa.list_(pa.string()), nullable=False),
         pa.field("parts", pa.list_(pa.string()), nullable=False),  # names inside names
         pa.field("terms", pa.string(), nullable=False),  # stems of its words, each once
+        pa.field("phrases", pa.string(), nullable=False),  # keys of its noun phrases and identifiers
+        pa.field("beside", pa.string(), nullable=False),  # pairs of entities that share sentences, and how many
+    ]
+)
+
+STATEMENTS_SCHEMA = pa.schema(
+    [
+        _key("id"),  # of the chunk
+        pa.field("source_id", pa.string(), nullable=False),
+        pa.field("corpus", pa.string(), nullable=False),
+        pa.field("model", pa.string(), nullable=False),  # that has read the chunk
+        pa.field("beside", pa.string(), nullable=False),  # pairs of entities that its statements are about
+        pa.field("kinds", pa.list_(pa.struct([("key", pa.string()), ("kind", pa.string())])), nullable=False),
+        pa.field(
+            "statements",
+            pa.list_(
+                pa.struct(
+                    [
+                        *((name, pa.string()) for name in ("subject", "predicate", "object")),
+                        *((name, pa.int64()) for name in ("count", "start", "end")),  # in the source's stored text
+                    ]
+                )
+            ),
+            nullable=False,
+        ),
+    ]
+)
+
+RELATIONS_SCHEMA = pa.schema(
+    [
+        _key("id"),  # hash of corpus and pair
+        pa.field("corpus", pa.string(), nullable=False),
+        pa.field("pair", pa.string(), nullable=False),  # keys of two entities
+        pa.field("predicates", pa.list_(pa.string()), nullable=False),  # what is said of them, each once
+        pa.field("count", pa.int64(), nullable=False),  # sentences that both stand in
+        # Chunks with such a sentence: how many, and which, as long as they are few.
+        pa.field("chunk_count", pa.int64(), nullable=False),
+        pa.field("chunks", pa.list_(pa.string()), nullable=False),
     ]
 )
 
@@ -168,6 +208,8 @@ SCHEMAS = {
     TURNS: TURNS_SCHEMA,
     ENTITIES: ENTITIES_SCHEMA,
     MENTIONS: MENTIONS_SCHEMA,
+    STATEMENTS: STATEMENTS_SCHEMA,
+    RELATIONS: RELATIONS_SCHEMA,
 }
 """Every table but those of chunks, by name."""
 

@@ -20,6 +20,7 @@ os.environ.setdefault("LANCE_LOG", "error")
 
 import lancedb
 import pyarrow as pa
+from lancedb.db import LanceDBConnection
 from lancedb.index import IndexConfig
 from lancedb.query import BooleanQuery, FullTextQuery, LanceVectorQueryBuilder, MatchQuery, Occur, PhraseQuery
 from lancedb.table import LanceTable, Table
@@ -41,7 +42,8 @@ _CANDIDATES = 100
 """At least so many rows, and as many as are wanted, are compared by their full vectors (DESIGN §6)."""
 _PROBES = 20
 """Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
-_ADDED = dict.fromkeys(("author", "published", "suffix"), "cast('' as string)") | {"pending": "cast(0 as bigint)"}
+_TEXTS = ("author", "published", "suffix", "phrases", "beside")
+_ADDED = dict.fromkeys(_TEXTS, "cast('' as string)") | {"pending": "cast(0 as bigint)"}
 """Columns that tables of older versions lack, and what stands in them until they are written anew."""
 _ONCE_MENTIONS = "relations"
 """The table in which older versions kept what chunks mention."""
@@ -160,9 +162,9 @@ class Store:
         """Move what an older version wrote of mentions to where it belongs."""
         if _ONCE_MENTIONS in self.names():
             old = self._db.open_table(_ONCE_MENTIONS)
-            if set(old.schema.names) == set(SCHEMAS[MENTIONS].names):
+            if set(old.schema.names) == set(SCHEMAS[MENTIONS].names) - _ADDED.keys():
                 self._db.create_table(MENTIONS, old.search().limit(None).to_batches(), exist_ok=True)
-                self._db.drop_table(_ONCE_MENTIONS, ignore_missing=True)
+                cast(LanceDBConnection, self._db).drop_table(_ONCE_MENTIONS, ignore_missing=True)
 
     def rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
         """Return the given columns of all rows that meet the condition."""

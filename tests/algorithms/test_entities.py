@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.entities import LONGEST, key, names, spans, title_key
+from tenure.algorithms.entities import LONGEST, key, names, spans, title_key, written
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,13 @@ def test_a_name_is_told_once() -> None:
 
     assert found.whole == ("paris", "paris nord")
     assert found.parts == ("nord",)
+
+
+def test_a_name_is_known_as_it_is_written() -> None:
+    """Names keep their spelling without what begins the sentence, the possessive and marks at the end."""
+    found = written("In 1694 the Bank of England's rival, Acme Inc., left Paris! Rivers flood. In Paris.")
+
+    assert found == {"bank of england": "Bank of England", "acme inc": "Acme Inc", "paris": "Paris"}
 
 
 def test_what_a_question_names_is_found_in_lower_case() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tenure.contracts.evidence import SearchRequest, Strategy
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.graph import Graph
-from tenure.knowledge.schema import ENTITIES, MENTIONS, key_of
+from tenure.knowledge.schema import ENTITIES, MENTIONS, RELATIONS, key_of
 from tenure.knowledge.store import Store
 from tests.knowledge.conftest import Ingest
 
@@ -82,13 +82,35 @@ def test_what_an_older_version_called_relations_is_kept(
     """A knowledge base of an older version is searched with its names, in the table of their present name."""
     ingest(pages)
     older = lancedb.connect(uri)
-    rows = older.open_table(MENTIONS).to_arrow()
-    older.create_table("relations", rows)
+    rows = older.open_table(MENTIONS).to_arrow().drop_columns(["phrases", "beside"])
+    older.drop_table(RELATIONS)
+    older.create_table(RELATIONS, rows)
     older.drop_table(MENTIONS)
 
     assert Store(uri).count(MENTIONS) == rows.num_rows
-    assert "relations" not in Store(uri).names()
     assert key_of(Store(uri).table(MENTIONS).schema) == "id"
+    assert Store(uri).count(RELATIONS) == 0
+
+
+def test_pairs_that_share_sentences_lead_from_one_passage_to_another(tmp_path: Path, ingest: Ingest, uri: str) -> None:
+    """Two passages in which the same two things share a sentence are linked; relations follow the files."""
+    for name, text in (
+        ("a", "In Ghent, an iron press was built."),
+        ("b", "An iron press came from Ghent."),
+        ("c", "Rain."),
+    ):
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n\n{text}\n", encoding="utf-8")
+    files = [tmp_path / f"{name}.md" for name in "abc"]
+    ingest(*files)
+    [row] = Store(uri).rows(RELATIONS, ["pair", "count", "chunk_count", "chunks"]).to_pylist()
+
+    assert (row["pair"], row["count"], row["chunk_count"]) == ("\tghent\tiron press\t", 2, 2)
+    assert Graph(Store(uri), ["c"]).walk("no such thing", {row["chunks"][0]: 1.0}).keys() == set(row["chunks"])
+    assert Graph(Store(uri), ["c"]).walk("an iron press", {}).keys() == set(row["chunks"])
+
+    files[1].write_text("# b\n\nNothing.\n", encoding="utf-8")
+    ingest(*files)
+    assert Store(uri).count(RELATIONS) == 0
 
 
 def test_a_dropped_corpus_leaves_no_names(pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase) -> None:
