@@ -22,6 +22,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.graph import GraphActivities
 from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
@@ -48,9 +49,11 @@ from workflows.agent import AgentWorkflow
 from workflows.coding import CodingWorkflow
 from workflows.corpus import CorpusWorkflow
 from workflows.embed import EmbedWorkflow
+from workflows.graph import GraphWorkflow
 from workflows.ingest import IngestWorkflow
 from workflows.maintenance import MaintenanceWorkflow
 from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
+from workflows.relate import RelateWorkflow
 from workflows.research import ResearchWorkflow
 from workflows.section import SectionWorkflow
 from workflows.spiral import SpiralWorkflow
@@ -66,6 +69,8 @@ WORKFLOWS = [
     CodingWorkflow,
     IngestWorkflow,
     EmbedWorkflow,
+    RelateWorkflow,
+    GraphWorkflow,
     CorpusWorkflow,
     SqlWorkflow,
     MaintenanceWorkflow,
@@ -98,13 +103,14 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
     """Return every activity that needs no sandbox, by the queue that serves it."""
     roles = RoleActivities(chat, knowledge)
     reading, tables = KnowledgeActivities(knowledge), TableActivities(knowledge)
-    upkeep = MaintenanceActivities(knowledge)
+    upkeep, graph = MaintenanceActivities(knowledge), GraphActivities(knowledge)
     return {
         TENURE_QUEUE: [ReportActivities(knowledge).assemble],
         EMBED_QUEUE: [
             *(reading.ingest, reading.embed, reading.search, reading.analyze),
             *(reading.group, reading.recall, reading.corpora),
             *(tables.tables, tables.query),
+            *(graph.related, graph.unread, graph.refresh_relations),
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
         MODEL_QUEUE: [
@@ -118,6 +124,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
             roles.query_refiner,
             roles.stance_judge,
             roles.reranker,
+            roles.relation_extractor,
             roles.topic_namer,
             roles.synthesizer,
             roles.synthesis_reflector,

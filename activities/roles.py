@@ -18,9 +18,10 @@ from activities.errors import translated
 from tenure.algorithms.passages import Passage
 from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_reply
 from tenure.contracts.evidence import Claims, Disagreements, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.graph import RelationsKept
 from tenure.contracts.research import Assessment
 from tenure.knowledge.errors import UnknownChunk
-from tenure.models.chat import Answer, ChatModel, InFlight
+from tenure.models.chat import OFFLINE, Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
@@ -36,6 +37,7 @@ from tenure.roles import (
     planner,
     query_refiner,
     question_rewriter,
+    relation_extractor,
     report_reflector,
     reranker,
     router,
@@ -129,6 +131,18 @@ class RoleActivities:
     async def reranker(self, call: RoleCall[reranker.RerankerInput]) -> RoleReply[reranker.RerankerOutput]:
         """Put what a search has found into order."""
         return await self._decide(reranker.ROLE, call)
+
+    @activity.defn
+    async def relation_extractor(
+        self, call: RoleCall[relation_extractor.RelationExtractorInput]
+    ) -> RoleReply[RelationsKept]:
+        """Read which entities passages relate, and keep what a model has read."""
+        async with _working(relation_extractor.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(relation_extractor.ROLE, call, evidence, in_flight)
+            by = "" if given.model == OFFLINE else given.model
+            kept = await asyncio.to_thread(self._knowledge.keep_relations, by, evidence.passages, given.output)
+        return _reply(kept, given)
 
     @activity.defn
     async def topic_namer(self, call: RoleCall[topic_namer.TopicNamerInput]) -> RoleReply[topic_namer.TopicNamerOutput]:

@@ -10,6 +10,7 @@ from rich.table import Table
 from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from commands import relations
 from commands.display import display_for
 from commands.errors import CommandError, UsageError
 from commands.follow import follow
@@ -27,6 +28,7 @@ ANSWER_TIMEOUT = timedelta(seconds=120)
 """How long a question about corpora may take, the start of a worker included."""
 
 _SHOWN_SKIPS = 10
+_OF_ONE = ("drop", "relate", "graph")
 
 
 def ingest(arguments: Namespace, settings: Settings) -> int:
@@ -40,14 +42,31 @@ def ingest(arguments: Namespace, settings: Settings) -> int:
 
 
 def corpus(arguments: Namespace, settings: Settings) -> int:
-    """Run `corpus list`, `corpus stats` and `corpus drop`."""
+    """Run `corpus` with one of its actions."""
     if arguments.name is not None:
         check_corpus(arguments.name)
-    elif arguments.action == "drop":
-        raise UsageError("name the corpus to drop: `python client.py corpus list` shows them")
+    elif arguments.action in _OF_ONE:
+        raise UsageError(f"name the corpus to {arguments.action}: `python client.py corpus list` shows them")
+    _check_fitting(arguments)
     place = ensure(settings)
     announce(place)
-    return asyncio.run(_corpus(arguments, place))
+    run = {"relate": relations.relate, "graph": relations.graph}.get(arguments.action, _corpus)
+    return asyncio.run(run(arguments, place))
+
+
+def _check_fitting(arguments: Namespace) -> None:
+    """Refuse what does not belong to the action.
+
+    Raises:
+        UsageError: something does not.
+    """
+    if (arguments.action == "graph") != (arguments.entity is not None):
+        raise UsageError('`corpus graph NAME ENTITY` looks an entity up, such as `corpus graph drafts "hybrid search"`')
+    if arguments.most is not None and arguments.action != "graph":
+        raise UsageError("--most belongs to `corpus graph`")
+    budget = (arguments.max_tokens, arguments.max_cost_usd, arguments.max_calls)
+    if any(limit is not None for limit in budget) and arguments.action != "relate":
+        raise UsageError("--max-tokens, --max-cost and --max-calls belong to `corpus relate`")
 
 
 async def ask_corpora(client: Client, action: Literal["list", "stats", "drop"], name: str | None = None) -> CorpusReply:

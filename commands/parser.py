@@ -104,9 +104,7 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     start.add_argument("--max-sections", type=_between(1, 12), metavar="N", help="sections of the report at the most")
     start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
     start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")
-    start.add_argument("--max-tokens", type=_between(1, 10**12), metavar="N", help="tokens the run may use")
-    start.add_argument("--max-cost", dest="max_cost_usd", type=_money, metavar="USD", help="money the run may spend")
-    start.add_argument("--max-calls", type=_between(1, 10**9), metavar="N", help="answers of the model at the most")
+    _add_model_budget(start)
     start.add_argument("--max-searches", type=_between(1, 10**9), metavar="N", help="searches at the most")
     start.add_argument(
         "--deadline", dest="max_seconds", type=_duration, metavar="30m", help="when to write up what there is: 90s, 2h"
@@ -119,6 +117,17 @@ def _add_database(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--database", action="append", default=[], metavar="NAME", help="ask this database; may be repeated"
     )
+
+
+def _add_model_budget(command: argparse.ArgumentParser, when: str = "") -> None:
+    """Add what the model may cost."""
+    for flag, kind, metavar, about in (
+        ("--max-tokens", _between(1, 10**12), "N", "tokens that may be used"),
+        ("--max-cost", _money, "USD", "money that may be spent"),
+        ("--max-calls", _between(1, 10**9), "N", "answers of the model at the most"),
+    ):
+        dest = "max_cost_usd" if flag == "--max-cost" else flag.removeprefix("--").replace("-", "_")
+        command.add_argument(flag, dest=dest, type=kind, metavar=metavar, help=when + about)
 
 
 def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -161,9 +170,16 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
     sql.add_argument("--docs", action="append", default=[], metavar="PATH", help="tables of this file or folder")
     sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of a corpus made before")
     _add_database(sql)
-    corpus = _add(commands, "corpus", "commands.corpora:corpus", "list, measure or drop corpora")
-    corpus.add_argument("action", choices=["list", "stats", "drop"])
+    corpus = _add(
+        commands, "corpus", "commands.corpora:corpus", "list, measure, relate or drop corpora, or ask a graph"
+    )
+    corpus.add_argument("action", choices=["list", "stats", "drop", "relate", "graph"])
     corpus.add_argument("name", nargs="?", metavar="NAME")
+    corpus.add_argument("entity", nargs="?", metavar="ENTITY", help="with `graph`: what is looked up")
+    corpus.add_argument(
+        "--most", type=_between(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
+    )
+    _add_model_budget(corpus, "with `relate`: ")
 
 
 def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -19,6 +19,8 @@ AGENT_WORKFLOW = "AgentWorkflow"
 INGEST_WORKFLOW = "IngestWorkflow"
 CORPUS_WORKFLOW = "CorpusWorkflow"
 SQL_WORKFLOW = "SqlWorkflow"
+GRAPH_WORKFLOW = "GraphWorkflow"
+RELATE_WORKFLOW = "RelateWorkflow"
 
 QUERY_TIMEOUT = timedelta(seconds=10)
 """How long a query waits for a worker; a worker that is starting needs some seconds."""

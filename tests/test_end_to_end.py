@@ -29,8 +29,16 @@ pytestmark = pytest.mark.timeout(180)
 
 ROOT = Path(__file__).resolve().parents[1]
 ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing"}
-ELSEWHERE = {"sql_writer", "query_refiner", "reranker", "stance_judge", "topic_namer", "synthesis_reflector", "decider"}
-"""Roles that this question has no work for: databases, orders by the model, later cycles of research."""
+ELSEWHERE = {
+    "sql_writer",
+    "query_refiner",
+    "reranker",
+    "stance_judge",
+    "topic_namer",
+    "synthesis_reflector",
+    "decider",
+} | {"relation_extractor"}
+"""Roles that this question has no work for: databases, orders and relations by the model, later cycles of research."""
 QUESTION = "How do lighthouses guide ships?"
 
 MARKDOWN = """\

@@ -12,6 +12,7 @@ RoleName = Literal[
     "query_refiner",
     "stance_judge",
     "reranker",
+    "relation_extractor",
     "hypothetical_document",
     "topic_namer",
     "synthesizer",

@@ -18,11 +18,12 @@ from tenure.contracts.corpus import (
     VectorIndex,
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
-from tenure.knowledge import catalogue, conversations, findings
+from tenure.knowledge import catalogue, conversations, findings, graph, statements
 from tenure.knowledge.background import BackgroundModel
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
@@ -32,6 +33,7 @@ from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.meter import Meter
 from tenure.knowledge.recall import NEAR, recall
+from tenure.knowledge.related import related
 from tenure.knowledge.reranking import SecondStage
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
@@ -40,6 +42,7 @@ from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
 from tenure.models.embedding import EmbeddingModel, TokenReading
 from tenure.models.reranking import RerankModel
 from tenure.roles.base import Message
+from tenure.roles.relation_extractor import RelationExtractorOutput
 from tenure.sources.sql_engine import Limits
 
 
@@ -190,6 +193,31 @@ class KnowledgeBase:
         )
         near = search(self._store, self._model, self._chunks, self.encode, self._second, nearest).passages
         return recall(self._store, near, request)
+
+    def related(self, request: RelatedRequest) -> RelatedReply:
+        """Return what an entity is related to, with the sentences that prove it.
+
+        Raises:
+            InvalidSearch: there is nothing to look for in the entity.
+            UnknownCorpus: a corpus was never ingested.
+        """
+        return related(self._store, self._model.dimensions, request)
+
+    def unread(self, request: UnreadRequest) -> UnreadReply:
+        """Return passages whose relations no model has read.
+
+        Raises:
+            UnknownCorpus: the corpus was never ingested.
+        """
+        return statements.unread(self._store, self._model.dimensions, request)
+
+    def keep_relations(self, model: str, passages: Sequence[Passage], output: RelationExtractorOutput) -> RelationsKept:
+        """Keep which relations a model has read in passages, as far as they hold them; `model` is empty for none."""
+        return statements.keep(self._store, model, passages, output)
+
+    def refresh_relations(self, corpus: str) -> None:
+        """Bring the relations of a corpus into the state of what was read."""
+        graph.refresh_relations(self._store, corpus)
 
     def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
         """Return what a role and its model have said before a turn of their conversation."""

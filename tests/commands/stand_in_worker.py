@@ -27,6 +27,7 @@ from tenure.contracts.corpus import (
     StoreStats,
     TableStats,
 )
+from tenure.contracts.graph import BESIDE, Related, RelatedReply, RelatedRequest, RelateReport, RelateRequest
 from tenure.contracts.research import RunState
 from tenure.contracts.result import Result, ResultSection, ResultStatus
 from tenure.contracts.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
@@ -206,10 +207,32 @@ class StandInCorpus:
         return CorpusReply(corpora=(STATS,) if known else (), store=STORE if request.action == "stats" else None)
 
 
+@workflow.defn(name="GraphWorkflow")
+class StandInGraph:
+    """Relates one thing to another."""
+
+    @workflow.run
+    async def run(self, request: RelatedRequest) -> RelatedReply:
+        if request.entity != "Ghent":
+            return RelatedReply(entity=request.entity, alike=("Ghent", "Bruges"))
+        relation = Related(subject="Ghent", predicate=BESIDE, object="Bruges", count=3, passages=2)
+        return RelatedReply(entity="Ghent", kind="place", passages=2, relations=(relation,), read=2, of=2)
+
+
+@workflow.defn(name="RelateWorkflow")
+class StandInRelate:
+    """Has read everything when its budget ends."""
+
+    @workflow.run
+    async def run(self, request: RelateRequest) -> RelateReport:
+        usage = Usage(model_calls=request.limits.max_calls or 0)
+        return RelateReport(corpus=request.corpus, of=7, passages=7, relations=9, ending="calls", usage=usage)
+
+
 async def main() -> None:
     """Work until told to stop."""
     client = await connection.connect(Settings())
-    workflows = [StandInAgent, StandInSection, StandInIngest, StandInCorpus]
+    workflows = [StandInAgent, StandInSection, StandInIngest, StandInCorpus, StandInGraph, StandInRelate]
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble, scribble]):

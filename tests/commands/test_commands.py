@@ -147,6 +147,7 @@ def test_list_shows_runs_newest_first(running: CommandLine) -> None:
         (["start", "Why?", "-o", "/does/not/exist/report.md"], 2, "is not a folder"),
         (["corpus", "stats", "unknown"], 2, "there is no corpus 'unknown'"),
         (["corpus", "drop"], 2, "name the corpus to drop"),
+        (["corpus", "graph", "shelf"], 2, "looks an entity up"),
         (["report", "two words"], 2, "is no run id"),
     ],
 )
@@ -172,6 +173,22 @@ def test_corpora_are_read_listed_and_dropped(running: CommandLine, tmp_path: Pat
     assert "hybrid searches: 1,200, mean 6.2 ms, p95 9.5 ms" in table
     assert "embedding cache: 3 of 4 vectors were known (75%)" in table
     assert running("corpus", "drop", "shelf").returncode == 0
+
+
+def test_the_graph_of_a_corpus_is_asked_and_read(running: CommandLine) -> None:
+    """`corpus graph` shows what an entity is related to, or what is like it; `corpus relate` says why it ended."""
+    known = running("corpus", "graph", "shelf", "Ghent")
+    unknown = running("corpus", "graph", "shelf", "Gent")
+    read = running("corpus", "relate", "shelf", "--max-calls", "3")
+    document = json.loads(running("corpus", "relate", "shelf", "--json").stdout)
+
+    assert "beside Bruges  [3 sentences, 2 passages]" in known.stdout
+    assert unknown.stdout == ""
+    assert "nothing in shelf is related to 'Gent'; known are Ghent, Bruges" in unknown.stderr
+    assert "7 of 7 passages read" in read.stdout
+    assert "3 answers of the model" in read.stdout
+    assert "the budget of calls is used up" in read.stdout
+    assert (document["ending"], document["relations"]) == ("calls", 9)
 
 
 def test_status_and_up_find_the_running_stack(running: CommandLine) -> None:

@@ -27,6 +27,7 @@ from tenure.roles import (
     planner,
     query_refiner,
     question_rewriter,
+    relation_extractor,
     report_reflector,
     reranker,
     router,
@@ -233,6 +234,7 @@ CASES: dict[str, Case] = {
             ),
         ),
         Case(stance_judge.ROLE, stance_judge.StanceJudgeInput(position="Is rye bread better than wheat bread?")),
+        Case(relation_extractor.ROLE, relation_extractor.RelationExtractorInput(most=4)),
         Case(reranker.ROLE, reranker.RerankerInput(query="How does blue cheese ripen?")),
         Case(
             topic_namer.ROLE,
