@@ -33,11 +33,12 @@ ELSEWHERE = {
     "sql_writer",
     "query_refiner",
     "reranker",
+    "relation_extractor",
     "stance_judge",
     "topic_namer",
     "synthesis_reflector",
     "decider",
-} | {"relation_extractor"}
+}
 """Roles that this question has no work for: databases, orders and relations by the model, later cycles of research."""
 QUESTION = "How do lighthouses guide ships?"
 
