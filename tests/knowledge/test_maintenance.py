@@ -99,7 +99,7 @@ def test_a_torn_table_keeps_no_other_waiting(ingest: Ingest, uri: str, docs: Pat
         manifest.write_bytes(b"torn")
     report = maintain(Store(uri), "compact", ignore, never)
 
-    assert report.tables == 5
+    assert report.tables == 7
     assert [SOURCES in line for line in report.left] == [True]
 
 
@@ -115,9 +115,11 @@ def test_a_maintenance_tells_where_it_is_and_stops_when_told(uri: str, ingest: I
         ("corpora", 1),
         ("embedding_cache", 2),
         ("entities", 3),
-        ("relations", 4),
-        ("sources", 5),
-        ("", 6),
+        ("mentions", 4),
+        ("relations", 5),
+        ("sources", 6),
+        ("statements", 7),
+        ("", 8),
     ]
-    with pytest.raises(MaintenanceCancelled, match="after 1 of 6 tables"):
+    with pytest.raises(MaintenanceCancelled, match="after 1 of 8 tables"):
         maintain(store, "index", seen.append, lambda: seen[-1].done == 1 and seen[-1].table != "")
