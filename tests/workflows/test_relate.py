@@ -11,7 +11,7 @@ from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.graph import RelatedReply, RelatedRequest, RelateReport, RelateRequest
 from tenure.contracts.run import Limits
 from tenure.knowledge.base import KnowledgeBase
-from tests.conftest import Serving, Stage, replayed_too
+from tests.conftest import Serving, Stage
 from tests.knowledge.word_vectors import WordVectors
 from tests.worlds import Held, ScriptedChat
 from workflows.graph import GraphWorkflow
@@ -63,7 +63,6 @@ async def _relate(stage: Stage, **others: Any) -> RelateReport:
     )
 
 
-@replayed_too
 async def test_every_passage_is_read_once(serving: Serving, knowledge: KnowledgeBase) -> None:
     """All passages are read, what they do not hold is refused, and a second reading asks nobody."""
     chat = ScriptedChat({"relation_extractor": reader})
