@@ -199,8 +199,12 @@ def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) 
                 await stage.terminate()
                 raise
             finally:
-                for worker in reversed(started):
-                    await worker.__aexit__(None, None, None)
+                # Whichever of them fails to stop, the others must not serve the next test.
+                ends = await asyncio.gather(
+                    *(worker.__aexit__(None, None, None) for worker in started), return_exceptions=True
+                )
+            if failed := [end for end in ends if end is not None]:
+                raise failed[0]
             await stage.replay()
 
     return serve

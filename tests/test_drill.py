@@ -10,7 +10,7 @@ from benchmarks.drill import BUDGET, case_of, drill, within
 from tenure.contracts.run import Limits
 from tests.model_server import ModelServer, Weather
 
-RUNS = 200 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 6
+RUNS = 200 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 4
 
 pytestmark = pytest.mark.timeout(1200)
 

@@ -203,7 +203,7 @@ async def killed_at_random(
     return result, of_roles(completed), interrupted
 
 
-KILLS = 10 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 2
+KILLS = 10 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 1
 """Kills of a drill at random moments; the long form takes minutes."""
 
 

@@ -28,18 +28,21 @@ from tests.sources.pdfs import make_pdf
 pytestmark = pytest.mark.timeout(180)
 
 ROOT = Path(__file__).resolve().parents[1]
-ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing"}
+ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing", "coding"}
 ELSEWHERE = {
     "sql_writer",
     "query_refiner",
     "reranker",
     "relation_extractor",
+    "test_writer",
+    "coder",
+    "code_reflector",
     "stance_judge",
     "topic_namer",
     "synthesis_reflector",
     "decider",
 }
-"""Roles that this question has no work for: databases, orders and relations by the model, later cycles of research."""
+"""Roles that this question has no work for: databases, programs, orders and relations by the model, later cycles."""
 QUESTION = "How do lighthouses guide ships?"
 
 MARKDOWN = """\
@@ -195,12 +198,12 @@ def test_a_missing_path_is_refused_before_anything_starts(tmp_path: Path) -> Non
     assert not (tmp_path / "home").exists()
 
 
-def test_coding_is_said_to_be_unavailable(offline: Home, shelf: Path) -> None:
-    """Exit code 2, and a report that says so."""
+def test_without_a_model_a_program_is_not_made_up(offline: Home, shelf: Path) -> None:
+    """Exit code 3, and a report that says why there is no program."""
     done = offline.run("start", "Write a function", "--mode", "code", "--docs", str(shelf))
 
-    assert done.returncode == 2
-    assert "not available yet" in done.stdout
+    assert done.returncode == 3
+    assert "Ended because there was no program left to try." in done.stdout
 
 
 def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer, shelf: Path) -> None:

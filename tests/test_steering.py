@@ -49,7 +49,9 @@ def model() -> Iterator[ModelServer]:
     with ModelServer() as server:
         server.on("outliner", {"topics": [{"heading": name, "question": f"What of {name}?"} for name in TOPICS]})
         server.on("section_writer", lambda request: written(f"{topic_in(request)}, first version."))
-        server.on("section_rewriter", lambda request: written(f"{topic_in(request)}, with {wishes_in(request)}."))
+        server.on(
+            "section_rewriter", lambda request: written(f"{topic_in(request)}, with {wishes_in(request).lower()}.")
+        )
         server.on("abstract_writer", written("In short."))
         yield server
 
@@ -170,7 +172,7 @@ async def test_feedback_changes_the_section_it_concerns(steered: Home, model: Mo
     ]
     assert (code, result.status) == (0, "done")
     assert texts(result) == {
-        "Costs": "Costs, with Say more about costs and Compare both versions.",
+        "Costs": "Costs, with say more about costs and compare both versions.",
         "Versions": "Versions, first version.",
     }
     assert [word.outcome for word in result.feedback] == ["Taken up in “Costs”."] * 2

@@ -32,6 +32,7 @@ def test_every_queue_serves_its_activities() -> None:
         EMBED_QUEUE: {
             *("ingest", "search", "group", "recall", "analyze", "embed", "corpora", "tables", "query"),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
+            *("related", "unread", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
         SANDBOX_QUEUE: {"look_at_sandbox", "run_tests", "run_program", "repair"},

@@ -30,6 +30,7 @@ from tenure.contracts.corpus import (
     StoreStats,
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.graph import RelationsKept
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
@@ -37,6 +38,7 @@ from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, Table
 from tenure.knowledge.errors import InvalidSearch
 from tenure.models.chat import Ask, Completion, InFlight, Spent
 from tenure.roles.base import Message, Tier
+from tenure.roles.relation_extractor import RelationExtractorOutput
 
 DIMENSIONS = 512
 
@@ -122,6 +124,9 @@ class MemoryKnowledge:
                 for rank, i in enumerate(order, 1)
             )
         )
+
+    def keep_relations(self, model: str, passages: Sequence[Passage], output: RelationExtractorOutput) -> RelationsKept:
+        return RelationsKept(passages=len(passages))
 
     def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         known = {passage.chunk: passage for passage in self._passages()}
@@ -345,6 +350,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "query_refiner": says({"complete": True, "query": ""}),
         "stance_judge": says({"stances": []}),
         "reranker": says({"order": []}),
+        "relation_extractor": says({"passages": []}),
         "topic_namer": says({"topics": []}),
         "synthesizer": says(synthesis("Bread rises.", "But slowly.", "So wait.")),
         "synthesis_reflector": says(GOOD),
@@ -360,6 +366,9 @@ def story(**lines: Line) -> dict[str, Line]:
         "report_reflector": says(NOTHING_TO_ADD),
         "title_writer": says({"title": "Bread and cheese"}),
         "abstract_writer": says(text(("Both take time.", 1))),
+        "test_writer": says({"specification": "It bakes.", "task": "program", "tests": []}),
+        "coder": says({"approach": "Bake.", "files": [], "entry": "", "args": [], "stdin": ""}),
+        "code_reflector": says({"failed": "The test.", "cause": "It is raw.", "change": "Bake it."}),
         **lines,
     }
 

@@ -441,7 +441,9 @@ class ResearchWorkflow(Steered):
         """Check what the report says beside its sections."""
         parts = (abstract, synthesis.situation, synthesis.complication, synthesis.resolution)
         evidence = manuscript.shown(self.results, self.request.evidence)
-        settled = await verified(self.calls, parts, evidence, "Abstract and synthesis", closing=True)
+        settled = await verified(
+            self.calls, self.request.question, parts, evidence, "Abstract and synthesis", closing=True
+        )
         self.notes += settled.notes
         first, *rest = settled.drafts
         return first, SynthesisDraft(situation=rest[0], complication=rest[1], resolution=rest[2])

@@ -80,7 +80,7 @@ class SectionWorkflow(Steered):
     async def _verify(self) -> None:
         """Let no claim stand that its sources do not bear out; what was checked before is not checked again."""
         draft = carried(self.request.draft or Draft(), self.draft)
-        settled = await verified(self.calls, [draft], self.evidence, self.request.topic.heading)
+        settled = await verified(self.calls, self.request.question, [draft], self.evidence, self.request.topic.heading)
         self.draft, self.removed = settled.drafts[0], settled.notes
 
     async def _first_draft(self) -> None:

@@ -21,12 +21,19 @@ with workflow.unsafe.imports_passed_through():
 
 
 async def verified(
-    calls: Calls, drafts: Sequence[Draft], evidence: Sequence[PassageRef], place: str, *, closing: bool = False
+    calls: Calls,
+    question: str,
+    drafts: Sequence[Draft],
+    evidence: Sequence[PassageRef],
+    place: str,
+    *,
+    closing: bool = False,
 ) -> Settled:
     """Check every claim of some texts, and let nothing stand that does not hold.
 
     Args:
         calls: of the workflow.
+        question: of the whole report.
         drafts: the texts, in reading order.
         evidence: what a claim may be written anew from.
         place: name of the report's part.
@@ -34,10 +41,10 @@ async def verified(
     """
     texts = tuple(drafts)
     try:
-        texts = await _checked(calls, texts, place, closing)
-        rewritten = await _rewritten(calls, texts, evidence, place, closing)
+        texts = await _checked(calls, question, texts, place, closing)
+        rewritten = await _rewritten(calls, question, texts, evidence, place, closing)
         if rewritten != texts:
-            texts = await _checked(calls, rewritten, f"{place}, written anew", closing)
+            texts = await _checked(calls, question, rewritten, f"{place}, written anew", closing)
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
@@ -46,13 +53,15 @@ async def verified(
     return verification.settled(texts, place)
 
 
-async def _checked(calls: Calls, texts: tuple[Draft, ...], place: str, closing: bool) -> tuple[Draft, ...]:
+async def _checked(
+    calls: Calls, question: str, texts: tuple[Draft, ...], place: str, closing: bool
+) -> tuple[Draft, ...]:
     for batch in verification.batches(verification.unchecked(texts)):
         known = verification.claims_of(texts)
         claims = tuple(known[n] for n in batch)
         answer = await calls.role(
             RoleActivities.claim_checker,
-            ClaimCheckerInput(claims=claims),
+            ClaimCheckerInput(question=question, claims=claims),
             verification.cited(claims),
             summary=f"{place}: {len(claims)} claim(s)",
             closing=closing,
@@ -62,7 +71,12 @@ async def _checked(calls: Calls, texts: tuple[Draft, ...], place: str, closing: 
 
 
 async def _rewritten(
-    calls: Calls, texts: tuple[Draft, ...], evidence: Sequence[PassageRef], place: str, closing: bool
+    calls: Calls,
+    question: str,
+    texts: tuple[Draft, ...],
+    evidence: Sequence[PassageRef],
+    place: str,
+    closing: bool,
 ) -> tuple[Draft, ...]:
     """Write what does not hold anew, as many claims as one call takes."""
     positions = verification.unsupported(texts)[: verification.MOST]
@@ -72,6 +86,7 @@ async def _rewritten(
     answer = await calls.role(
         RoleActivities.claim_rewriter,
         ClaimRewriterInput(
+            question=question,
             topic=place,
             claims=tuple(known[n] for n in positions),
             said=tuple(claim.text for n, claim in enumerate(known) if n not in positions),

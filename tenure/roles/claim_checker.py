@@ -34,6 +34,8 @@ BESIDE = 2
 class ClaimCheckerInput(RoleInput):
     """What is to be checked."""
 
+    question: str
+    """The question of the whole report."""
     claims: tuple[Claim, ...] = Field(max_length=MOST)
     """The claims, each with its citations."""
 
@@ -61,7 +63,11 @@ class ClaimCheckerOutput(RoleOutput):
 def render(input: ClaimCheckerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     listed = "\n".join(f"{n}. {_set(claim, evidence.passages)}" for n, claim in enumerate(input.claims, 1))
-    user = joined(mark_passages(evidence.passages), tagged("draft", f"Claims to check:\n{listed}"))
+    user = joined(
+        mark_passages(evidence.passages),
+        tagged("question", input.question),
+        tagged("draft", f"Claims to check:\n{listed}"),
+    )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 

@@ -37,6 +37,8 @@ _FAULTS: Mapping[str, str] = {
 class ClaimRewriterInput(RoleInput):
     """What is to be corrected."""
 
+    question: str
+    """The question of the whole report."""
     topic: str
     """Heading of the part of the report."""
     claims: tuple[Claim, ...] = Field(max_length=MOST)
@@ -73,6 +75,7 @@ def render(input: ClaimRewriterInput, evidence: Evidence) -> list[Message]:
     )
     user = joined(
         mark_passages(evidence.passages),
+        tagged("question", input.question),
         tagged("topic", input.topic),
         tagged("sections", as_list("The text says already", input.said)) if input.said else "",
         tagged("draft", f"Sentences to correct:\n{wrong}"),

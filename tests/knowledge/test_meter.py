@@ -100,7 +100,7 @@ def test_the_knowledge_base_counts_what_it_does(uri: str, docs: Path, meter: Met
     chunks = sum(corpus.chunks for corpus in knowledge.corpora())
     assert held["sources"].rows == 6
     assert held["chunks_256"].rows == chunks == stats.cache.hits + stats.cache.misses
-    assert all(table.size > 0 and table.versions > 0 for table in stats.tables)
+    assert all((table.size > 0 or not table.rows) and table.versions > 0 for table in stats.tables)
     (text,) = held["chunks_256"].indexes
     assert (text.name, text.family, text.rows, text.unindexed) == ("search_text_idx", "FTS", chunks, 0)
     assert text.size > 0

@@ -292,10 +292,11 @@ CASES: dict[str, Case] = {
                 **SECTION, draft=DRAFT, critiques=("The hours of rising are missing",), said=(RIPENS,)
             ),
         ),
-        Case(claim_checker.ROLE, claim_checker.ClaimCheckerInput(claims=DRAFT.claims)),
+        Case(claim_checker.ROLE, claim_checker.ClaimCheckerInput(question=QUESTION, claims=DRAFT.claims)),
         Case(
             claim_rewriter.ROLE,
             claim_rewriter.ClaimRewriterInput(
+                question=QUESTION,
                 topic="Making bread",
                 claims=tuple(claim.model_copy(update={"status": "refuted"}) for claim in DRAFT.claims[1:]),
                 said=(MADE,),

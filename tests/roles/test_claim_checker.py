@@ -12,7 +12,9 @@ def claim(text: str, *citations: Citation) -> Claim:
 
 
 def check(*claims: Claim) -> tuple[Claim, ...]:
-    return checked(claims, offline(ClaimCheckerInput(claims=claims), EVIDENCE), EVIDENCE.passages)
+    return checked(
+        claims, offline(ClaimCheckerInput(question="How is bread made?", claims=claims), EVIDENCE), EVIDENCE.passages
+    )
 
 
 def test_the_twin_tells_what_holds_from_what_does_not() -> None:

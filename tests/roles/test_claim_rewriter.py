@@ -12,7 +12,7 @@ WRONG = Claim(text="The dough of bread has to rise for three hours.", status="ne
 
 
 def rewrite(*claims: Claim, evidence: Evidence = EVIDENCE, said: tuple[str, ...] = ()) -> tuple[Claim | None, ...]:
-    given = ClaimRewriterInput(topic="Making bread", claims=claims, said=said)
+    given = ClaimRewriterInput(question="How is bread made?", topic="Making bread", claims=claims, said=said)
     return rewritten(claims, offline(given, evidence), evidence.passages)
 
 
