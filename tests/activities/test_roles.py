@@ -68,6 +68,7 @@ async def test_every_role_answers_by_the_model(name: str) -> None:
         "sql_writer",
         "hypothetical_document",
         "title_writer",
+        "code_reflector",
         "decider",
         "synthesis_reflector",
         "self_evaluator",
