@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ class Home(CommandLine):
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment of this home's processes."""
-        return super().environment({**self.variables, **(extra or {})})
+        # What the tests have is enough for programs: making an environment of their own takes a minute.
+        return super().environment({"TENURE_SANDBOX_PYTHON": sys.executable, **self.variables, **(extra or {})})
 
     def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
         """Run a command of the client to its end."""

@@ -8,6 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.drill import BUDGET, case_of, drill, within
 from tenure.contracts.run import Limits
+from tests.conftest import slow_form
 from tests.model_server import ModelServer, Weather
 
 RUNS = 200 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 4
@@ -23,6 +24,7 @@ async def test_runs_end_with_their_report_in_any_weather(server: WorkflowEnviron
     assert [one.used for one in ended] == [one.billed for one in ended]
 
 
+@slow_form
 async def test_runs_against_nonsense_end_within_their_budget(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Answers that fit every schema and mean nothing keep no run going beyond its budget."""
     with ModelServer(nonsense=7) as model:

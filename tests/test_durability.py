@@ -21,6 +21,7 @@ from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
 from tenure.contracts.roles import ROLE_NAMES
 from tenure.contracts.run import Limits, RunRequest
+from tests.conftest import slow_form
 from tests.model_server import ModelServer
 from workflows.agent import AgentWorkflow
 from workflows.queues import TENURE_QUEUE
@@ -207,6 +208,7 @@ KILLS = 10 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 1
 """Kills of a drill at random moments; the long form takes minutes."""
 
 
+@slow_form
 @pytest.mark.timeout(600)
 async def test_no_finished_call_is_repeated_whenever_the_worker_is_killed(
     server: WorkflowEnvironment, tmp_path: Path
@@ -219,6 +221,7 @@ async def test_no_finished_call_is_repeated_whenever_the_worker_is_killed(
     assert completed <= asked <= completed + interrupted
 
 
+@slow_form
 @pytest.mark.timeout(600)
 async def test_background_responses_are_paid_once_whenever_the_worker_is_killed(
     server: WorkflowEnvironment, tmp_path: Path

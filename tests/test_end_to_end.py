@@ -20,6 +20,7 @@ from tenure.contracts.result import Result, ResultClaim
 from tenure.knowledge.catalogue import sources
 from tenure.knowledge.store import Store
 from tests.commands.conftest import no_stack
+from tests.conftest import slow_form
 from tests.homes import Home, home, modelled_home
 from tests.model_server import ModelServer
 from tests.schema_instance import MARKER
@@ -252,6 +253,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
     assert modelled.json("state", "left")["progress"]["status"] == "done"
 
 
+@slow_form
 def test_a_killed_worker_is_replaced_and_the_run_finishes(modelled: Home, model: ModelServer, shelf: Path) -> None:
     """After kill -9 and `up` the run ends; without a worker its report stays, and its state asks for one."""
     with model.hold("section_writer") as gate:

@@ -29,6 +29,7 @@ from tenure.contracts.calls import CallProgress, PaidAnswer, RoleReply, role_cal
 from tenure.models.chat import TransportError
 from tenure.models.openai_chat import OpenAIChat
 from tenure.roles.router import RouterInput, RouterOutput
+from tests.conftest import slow_form
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 from tests.schema_instance import Json
@@ -330,6 +331,7 @@ async def test_a_stopping_worker_waits_for_an_answer(server: WorkflowEnvironment
     assert (len(model.asked("router")), reply.model_calls, process.returncode) == (1, 1, 0)
 
 
+@slow_form
 @pytest.mark.timeout(180)
 async def test_a_stopped_worker_hands_its_call_over(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """A call that outlasts the grace is cancelled with its connection, and the next worker makes it again."""

@@ -35,8 +35,6 @@ class CommandLine:
             "TENURE_HOME": str(self.settings.home),
             "TENURE_TEMPORAL_PORT": str(self.settings.temporal_port),
             "TENURE_UI_PORT": str(self.settings.ui_port),
-            # What the tests have is enough for programs: making an environment of their own takes a minute.
-            "TENURE_SANDBOX_PYTHON": sys.executable,
             "NO_COLOR": "1",
             **(extra or {}),
         }

@@ -20,6 +20,7 @@ from tenure.knowledge.errors import EmbeddingCancelled, EmbeddingModelMismatch, 
 from tenure.knowledge.schema import CACHE, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import vector_rows
+from tests.conftest import SLOW
 from tests.knowledge.word_vectors import WordVectors
 
 EMBED = EmbedRequest(corpus="c")
@@ -83,7 +84,10 @@ def test_a_small_folder_is_embedded_at_once(cold: KnowledgeBase, docs: Path) -> 
     assert _search(cold, "bees").embedded_share == 1.0
 
 
-@pytest.mark.parametrize("strategy", ["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"])
+STRATEGIES = ("dense", "sparse", "rrf", "hybrid", "graph", "adaptive")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES if SLOW else ("dense", "adaptive"))
 def test_a_passage_has_the_same_relevance_before_and_after(cold: KnowledgeBase, many: Path, strategy: Strategy) -> None:
     """Whether a vector was made for the search or in the background changes no relevance, whatever the strategy."""
     _read(cold, many)

@@ -14,6 +14,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import StoreUnreachable
 from tenure.knowledge.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store import Store, storage_options
+from tests.conftest import slow_form
 from tests.knowledge.word_vectors import WordVectors
 
 _WRITER = """
@@ -46,6 +47,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         server.kill()
 
 
+@slow_form
 @pytest.mark.timeout(180)  # every table is many requests, and the store answers one at a time
 def test_documents_are_read_and_found_in_an_object_store(bucket: str, docs: Path) -> None:
     """Ingestion, search, change, statistics, maintenance and removal need no folder."""

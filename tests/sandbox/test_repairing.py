@@ -13,6 +13,7 @@ from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import sandbox
 from tenure.sandbox.repairing import BATCH, search
 from tenure.settings import Settings
+from tests.conftest import slow_form
 from tests.sandboxes import ScriptedSandbox
 
 GCD = "def gcd(a, b):\n    if b == 0:\n        return a\n    return gcd(a % b, b)\n"
@@ -106,7 +107,7 @@ def real(tmp_path: Path) -> Sandbox:
     return sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
 
 
-@pytest.mark.parametrize("name", [pytest.param("solution.py", marks=pytest.mark.slow), "numbers_of/gcd.py"])
+@pytest.mark.parametrize("name", [pytest.param("solution.py", marks=slow_form), "numbers_of/gcd.py"])
 async def test_a_real_program_is_repaired_in_the_real_sandbox(real: Sandbox, name: str, tmp_path: Path) -> None:
     """Swapped arguments are found by cases and by tests of pytest, and the verdict is that of a trial."""
     tests = {"cases": CASES} if name == "solution.py" else {"tests": (TESTS,)}

@@ -74,14 +74,6 @@ async def test_a_model_that_always_wants_more_is_ended_by_the_budget(
     assert any("80 % of the budget" in note or "80% of the budget" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("cached_workflows", [0])
-async def test_draws_are_replayed(serving: Serving, cached_workflows: int) -> None:
-    """A run whose every task is replayed draws and settles as one that stays in memory does."""
-    result = await finished(serving, greedy(), asked(max_calls=10, **ENDLESS))
-    assert result.usage.model_calls <= 10
-    assert "was used up" in result.decisions[-1]
-
-
 async def test_what_is_held_back_pays_for_title_and_abstract(serving: Serving) -> None:
     """When a budget ends the gathering, the model still writes title and abstract."""
     chat = greedy()
