@@ -106,7 +106,7 @@ class FetchedPage(Contract):
     status: FetchStatus
     """What became of it."""
     page: str = ""
-    """Canonical address of what was delivered, after redirects; the key of the page cache. Empty where there is none."""
+    """Canonical address of what was delivered, after redirects: its key in the page cache; empty if there is none."""
     media_type: str = ""
     """What it is, such as `text/html`."""
     size: int = 0
