@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """What each part of the house may import besides itself."""
 
-PURE_LIBRARIES = {"pydantic", "numpy", "sentencex", "snowballstemmer"}
+PURE_LIBRARIES = {"pydantic", "numpy", "sentencex", "snowballstemmer", "idna"}
 """Third-party packages that compute and nothing else."""
 
 IMPURE_STANDARD = {
