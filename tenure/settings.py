@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import (
     AliasChoices,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -19,7 +20,7 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from tenure.contracts.calls import LONGEST_ANSWER
 from tenure.contracts.corpus import VectorIndex
@@ -31,9 +32,19 @@ from tenure.contracts.run import Complexity
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How long a reasoning model may think before it answers."""
 
-
 KEY_BYTES = 32
 """Length of an encryption key."""
+
+
+def _separated(written: object) -> object:
+    """Return what a text lists between commas, each once."""
+    if not isinstance(written, str):
+        return written
+    return tuple(dict.fromkeys(part.strip() for part in written.split(",") if part.strip()))
+
+
+Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)]
+"""Several words, in the environment separated by commas."""
 
 
 class RoleSettings(BaseModel):
@@ -193,6 +204,31 @@ class Settings(BaseSettings):
     """Megabytes of memory that one query may use."""
     databases: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")], SecretStr] = {}
     """Addresses of PostgreSQL databases that may be asked, by name; a user that may only read is enough."""
+
+    fetch_allow: Listed = ()
+    """Hosts, `host:port` or networks such as `10.0.0.0/8` inside your own network that pages may be fetched from."""
+    fetch_domains: Listed = ()
+    """Domains that pages may be fetched from, with what is below them; empty for any."""
+    fetch_deny: Listed = ()
+    """Domains that no page is fetched from."""
+    fetch_user_agent: str = Field(default="Tenure/0.1 (research agent)", pattern=r"^[!-~][ -~]{0,199}$")
+    """How fetching introduces itself; the word before the slash is what a site's `robots.txt` may name."""
+    fetch_robots: bool = True
+    """Whether the `robots.txt` of a site is obeyed."""
+    fetch_seconds: float = Field(default=30.0, gt=0, le=600)
+    """Seconds that the transfer of one page may take, redirects and new tries included."""
+    fetch_megabytes: float = Field(default=20.0, gt=0, le=200)
+    """Megabytes that one page may have, unpacked."""
+    fetch_concurrency: int = Field(default=16, ge=1, le=256)
+    """Pages that one worker fetches at the same time."""
+    fetch_per_host: int = Field(default=2, ge=1, le=64)
+    """Those of one host among them."""
+    fetch_gap: float = Field(default=0.5, ge=0, le=60)
+    """Seconds between the beginnings of two requests to one host; a longer one in its `robots.txt` is kept."""
+    page_ttl_hours: float = Field(default=24.0, ge=0, le=8760)
+    """Hours for which a fetched page is used again before its server is asked whether it has changed."""
+    page_cache_megabytes: int = Field(default=2000, ge=1)
+    """Megabytes of fetched pages that maintenance leaves; the oldest go first."""
 
     sandbox: Literal["bubblewrap", "docker"] = "bubblewrap"
     """What makes the sandbox that programs run in; programs are never run without one."""

@@ -73,6 +73,15 @@ GROUPS: Final = {
         "that no address and no password ever travels with a run.",
         ("sql_seconds", "sql_rows", "sql_memory_mb", "databases"),
     ),
+    "Fetching pages": (
+        "Pages of the web are fetched under these rules by the worker, which reads them when it starts. The address "
+        "of a page is never trusted: what lies inside your own network is fetched only where it is named here.",
+        (
+            *("fetch_allow", "fetch_domains", "fetch_deny", "fetch_user_agent", "fetch_robots"),
+            *("fetch_seconds", "fetch_megabytes", "fetch_concurrency", "fetch_per_host", "fetch_gap"),
+            *("page_ttl_hours", "page_cache_megabytes"),
+        ),
+    ),
     "Chunks of documents": (
         "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
         "cut anew the next time.",
@@ -145,6 +154,7 @@ _KINDS: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
     ((dict, Rerank), "JSON object"),
     ((bool,), "`true` or `false`"),
     ((SecretStr,), "secret text"),
+    ((tuple,), "list between commas"),
     ((str,), "text"),
 )
 
@@ -164,7 +174,7 @@ def _bounds(field: FieldInfo) -> Iterator[str]:
 
 def _default(value: object) -> str:
     """Set a default; an empty one stays empty."""
-    return "" if value in (None, "", {}, Rerank()) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+    return "" if value in (None, "", (), {}, Rerank()) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
 if __name__ == "__main__":

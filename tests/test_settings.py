@@ -48,6 +48,13 @@ def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (Settings().uses_model, Settings().ui_port) == (False, 8233)
 
 
+def test_a_list_is_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names between commas are a list, each once and in order; no JSON is needed."""
+    monkeypatch.setenv("TENURE_FETCH_ALLOW", "wiki.internal, 10.0.0.0/8,,wiki.internal")
+
+    assert Settings().fetch_allow == ("wiki.internal", "10.0.0.0/8")
+
+
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
 def test_a_key_or_an_address_turns_the_model_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Either of the two variables that all tools share is enough."""

@@ -12,5 +12,8 @@ EMBED_QUEUE = "tenure-embed"
 SANDBOX_QUEUE = "tenure-sandbox"
 """Programs that are run and tested; its workers need no key and no password."""
 
+WEB_QUEUE = "tenure-web"
+"""Search engines and pages of the web: what waits for other people's servers."""
+
 ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE)
 """Every queue, in the order a worker starts them."""
