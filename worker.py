@@ -30,6 +30,7 @@ from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
+from activities.web import WebActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
 from schedules import schedule_maintenance
@@ -44,6 +45,7 @@ from tenure.models.reranking import rerank_model
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings, fault
+from tenure.sources.search.ask import WebSearch
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
 from workflows.coding import CodingWorkflow
@@ -52,7 +54,7 @@ from workflows.embed import EmbedWorkflow
 from workflows.graph import GraphWorkflow
 from workflows.ingest import IngestWorkflow
 from workflows.maintenance import MaintenanceWorkflow
-from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
+from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 from workflows.relate import RelateWorkflow
 from workflows.research import ResearchWorkflow
 from workflows.section import SectionWorkflow
@@ -88,6 +90,9 @@ UNREACHABLE = 4
 
 _THREADS = 8
 
+_SERVERS = 32
+"""Activities of the web at the same time: they wait for servers, and need no thread for that."""
+
 _PROGRAMS = max(1, min(4, os.cpu_count() or 1))
 """Programs that run at the same time: they compute."""
 
@@ -100,7 +105,7 @@ def runner() -> SandboxedWorkflowRunner:
 
 
 def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[str, list[Callable[..., Any]]]:
-    """Return every activity that needs no sandbox, by the queue that serves it."""
+    """Return every activity that needs neither sandbox nor web, by the queue that serves it."""
     roles = RoleActivities(chat, knowledge)
     reading, tables = KnowledgeActivities(knowledge), TableActivities(knowledge)
     upkeep, graph = MaintenanceActivities(knowledge), GraphActivities(knowledge)
@@ -152,6 +157,12 @@ def sandbox_methods(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
     return [running.look_at_sandbox, running.run_tests, running.run_program, running.repair]
 
 
+def web_methods(engines: WebSearch) -> list[Callable[..., Any]]:
+    """Return the activities that reach out into the web."""
+    web = WebActivities(engines)
+    return [web.search_web]
+
+
 async def usable_sandbox(settings: Settings) -> Sandbox | None:
     """Return the sandbox of this machine; None where its self-test fails, which one line of the log says."""
     try:
@@ -196,6 +207,7 @@ def workers(
         cold_start=settings.cold_start_chunks,
     )
     methods = activity_methods(chat_model(settings), knowledge)
+    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(settings))
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}
     return [
         Worker(
@@ -220,8 +232,10 @@ def slots(settings: Settings, queue: str) -> int:
     """Return how many activities of a queue run here at the same time.
 
     A model call waits for the network: as many as may be with the model's server, so that few hold a slot only
-    to wait for it. Everything else computes: as many as there are threads.
+    to wait for it. So does the web. Everything else computes: as many as there are threads.
     """
+    if queue == WEB_QUEUE:
+        return _SERVERS
     return settings.model_concurrency if queue == MODEL_QUEUE and settings.uses_model else _THREADS
 
 

@@ -7,7 +7,7 @@ All names carry the prefix `TENURE_`, except the two that every OpenAI-compatibl
 import base64
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import (
     AliasChoices,
@@ -31,6 +31,12 @@ from tenure.contracts.run import Complexity
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How long a reasoning model may think before it answers."""
+
+SearchEngine = Literal["searxng"]
+"""Search providers that are known by name; OpenSearch descriptions and MCP servers have names of one's own."""
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+"""What a person calls something of theirs."""
 
 KEY_BYTES = 32
 """Length of an encryption key."""
@@ -202,7 +208,7 @@ class Settings(BaseSettings):
     """Rows of a query's result that are kept."""
     sql_memory_mb: int = Field(default=1024, ge=64, le=1_000_000)
     """Megabytes of memory that one query may use."""
-    databases: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")], SecretStr] = {}
+    databases: dict[Name, SecretStr] = {}
     """Addresses of PostgreSQL databases that may be asked, by name; a user that may only read is enough."""
 
     fetch_allow: Listed = ()
@@ -230,6 +236,15 @@ class Settings(BaseSettings):
     page_cache_megabytes: int = Field(default=2000, ge=1)
     """Megabytes of fetched pages that maintenance leaves; the oldest go first."""
 
+    searxng_url: str = ""
+    """Address of a SearXNG instance that gives JSON."""
+    search_urls: dict[SearchEngine, str] = {}
+    """Addresses of search providers' servers instead of their own, for a proxy of yours."""
+    search_providers: Listed = ()
+    """Search providers to ask; empty for all that have been set up."""
+    search_seconds: float = Field(default=15.0, gt=0, le=300)
+    """Seconds that one search provider has for its answer."""
+
     sandbox: Literal["bubblewrap", "docker"] = "bubblewrap"
     """What makes the sandbox that programs run in; programs are never run without one."""
     sandbox_python: Path | None = None
@@ -251,6 +266,15 @@ class Settings(BaseSettings):
         if keys is not None:
             named_keys(keys.get_secret_value())
         return keys
+
+    @field_validator("search_providers")
+    @classmethod
+    def _known_providers(cls, named: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse a search provider that there is not."""
+        known = get_args(SearchEngine)
+        if unknown := [name for name in named if name not in known]:
+            raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
+        return named
 
     @field_validator("rerank", mode="before")
     @classmethod

@@ -82,6 +82,11 @@ GROUPS: Final = {
             *("page_ttl_hours", "page_cache_megabytes"),
         ),
     ),
+    "Search of the web": (
+        "Search engines are asked by the worker, and only for runs that may use the web. A provider whose key is not "
+        "set is left out, which the report says.",
+        (*("search_providers", "searxng_url", "search_urls", "search_seconds"),),
+    ),
     "Chunks of documents": (
         "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
         "cut anew the next time.",

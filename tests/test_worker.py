@@ -8,17 +8,19 @@ import pytest
 
 from tenure.models.chat_models import chat_model
 from tenure.settings import Settings
+from tenure.sources.search.ask import WebSearch
 from tests.roles.cases import CASES
 from tests.sandboxes import ScriptedSandbox
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, build_parser, main, parse_queues, sandbox_methods, slots
-from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
+from worker import WORKFLOWS, activity_methods, build_parser, main, parse_queues, sandbox_methods, slots, web_methods
+from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 
 def served() -> dict[str, set[str]]:
     """Return the names of the activities by queue."""
     methods = activity_methods(None, MemoryKnowledge({}))  # type: ignore[arg-type]
     methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(), Path("artifacts"))
+    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(Settings(_env_file=None)))
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
         for queue, found in methods.items()
@@ -35,6 +37,7 @@ def test_every_queue_serves_its_activities() -> None:
             *("related", "unread", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
+        WEB_QUEUE: {"search_web"},
         SANDBOX_QUEUE: {"look_at_sandbox", "run_tests", "run_program", "repair"},
     }
     assert served().keys() == set(ALL_QUEUES)

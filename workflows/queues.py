@@ -15,5 +15,5 @@ SANDBOX_QUEUE = "tenure-sandbox"
 WEB_QUEUE = "tenure-web"
 """Search engines and pages of the web: what waits for other people's servers."""
 
-ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE)
+ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE, WEB_QUEUE)
 """Every queue, in the order a worker starts them."""

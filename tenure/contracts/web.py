@@ -71,6 +71,8 @@ class ProviderAnswer(Contract):
     """Addresses it gave."""
     note: str = ""
     """Why it was left out or failed, in words for a reader."""
+    passing: bool = False
+    """Whether the failure may be over a moment later."""
     seconds: float = 0.0
     """How long it took."""
 

@@ -1,0 +1,206 @@
+"""Several providers asked at once, over real HTTP: whoever misbehaves costs its own answer."""
+
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tenure.contracts.web import WebSearchReply, WebSearchRequest
+from tenure.sources.search.ask import WebSearch
+from tenure.sources.search.base import Found, LeftOut, Refused, SearchProvider, Unavailable
+from tenure.sources.search.searxng import Searxng
+from tenure.sources.search.service import Http, Service
+from tests.sources.search.engine import Engine, Said
+
+
+class Registry:
+    """Providers that a test made."""
+
+    def __init__(self, *providers: SearchProvider) -> None:
+        self._providers = {provider.name: provider for provider in providers}
+        self.chosen = tuple(self._providers)
+        self.is_closed = False
+
+    def provider(self, name: str) -> SearchProvider:
+        if name not in self._providers:
+            raise LeftOut("not set up: set TENURE_SOMETHING")
+        return self._providers[name]
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+class Fixed:
+    """A provider that has what a test says."""
+
+    def __init__(self, name: str, *pages: str, domains: tuple[str, ...] = (), error: Exception | None = None) -> None:
+        self.name, self.domains, self.asked = name, domains, 0
+        self._pages, self._error = pages, error
+
+    async def search(self, request: WebSearchRequest) -> list[Found]:
+        self.asked += 1
+        if self._error:
+            raise self._error
+        return [Found(page) for page in self._pages]
+
+
+def asking(*providers: SearchProvider, seconds: float = 20.0) -> WebSearch:
+    return WebSearch(Registry(*providers), seconds=seconds)
+
+
+def story(reply: WebSearchReply) -> list[tuple[str, str, int]]:
+    return [(answer.provider, answer.status, answer.hits) for answer in reply.answers]
+
+
+QUERY = WebSearchRequest(query="rye")
+
+
+async def test_all_are_asked_and_each_has_its_answer() -> None:
+    """Results are fused; an answer without a page is an answer."""
+    reply = await asking(
+        Fixed("a", "https://x.org/", "https://y.org/"), Fixed("b", "https://y.org/"), Fixed("c")
+    ).search(QUERY)
+
+    assert [hit.address for hit in reply.hits] == ["https://y.org/", "https://x.org/"]
+    assert story(reply) == [("a", "answered", 2), ("b", "answered", 1), ("c", "answered", 0)]
+    assert not reply.failed
+
+
+async def test_a_request_may_name_whom_to_ask() -> None:
+    """Each is asked once, and one that is not set up is left out with what to set."""
+    one, two = Fixed("one", "https://x.org/"), Fixed("two", "https://y.org/")
+
+    reply = await asking(one, two).search(WebSearchRequest(query="rye", providers=("two", "three", "two")))
+
+    assert story(reply) == [("two", "answered", 1), ("three", "left_out", 0)]
+    assert reply.answers[1].note == "not set up: set TENURE_SOMETHING"
+    assert (one.asked, two.asked) == (0, 1)
+
+
+async def test_errors_are_told() -> None:
+    """What may pass is told apart from what stays."""
+    reply = await asking(Fixed("a", error=Unavailable("busy")), Fixed("b", error=Refused("wants a key"))).search(QUERY)
+
+    assert reply.failed
+    assert [(answer.note, answer.passing) for answer in reply.answers] == [("busy", True), ("wants a key", False)]
+
+
+async def test_nobody_to_ask_is_a_failure() -> None:
+    """That nothing was found is not what such a reply says."""
+    reply = await asking().search(QUERY)
+
+    assert reply.failed
+    assert reply.hits == ()
+
+
+async def test_who_wants_to_be_left_alone_is() -> None:
+    """After a refusal with a delay the provider is not asked until then."""
+    busy = Fixed("busy", error=Unavailable("too many requests", retry_after=10**9))
+    search = asking(busy)
+
+    first, second = await search.search(QUERY), await search.search(QUERY)
+
+    assert busy.asked == 1
+    assert first.answers[0].note == "too many requests"
+    assert second.answers[0].note == "busy wants to be left alone for 3600 s"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (WebSearchRequest(query="q"), "answered"),
+        (WebSearchRequest(query="q", domains=("code.example",)), "answered"),
+        (WebSearchRequest(query="q", domains=("docs.code.example",)), "answered"),
+        (WebSearchRequest(query="q", domains=("example",)), "answered"),
+        (WebSearchRequest(query="q", domains=("other.org",)), "left_out"),
+        (WebSearchRequest(query="q", excluded_domains=("code.example",)), "left_out"),
+        (WebSearchRequest(query="q", excluded_domains=("docs.code.example",)), "answered"),
+    ],
+)
+async def test_who_cannot_have_the_wanted_pages_is_not_asked(request_: WebSearchRequest, status: str) -> None:
+    """A provider of one domain is left out when pages of another are wanted."""
+    provider = Fixed("code", domains=("code.example",))
+
+    (answer,) = (await asking(provider).search(request_)).answers
+
+    assert answer.status == status
+    assert provider.asked == (status == "answered")
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[Http]:
+    http = Http("Tenure/test")
+    yield http
+    await http.aclose()
+
+
+GOOD = {"results": [{"url": "https://a.org/rye", "title": "Rye", "content": "A grass."}]}
+BAD = {
+    "endless": Said(endless=b" " * 65536),
+    "long": Said(b'{"results": [' + b" " * 10 * 1024**2),
+    "wrong": Said(b'{"results": [{"url": 7}]}'),
+    "html": Said("<html>a portal</html>"),
+    "failing": Said(status=500),
+    "busy": Said(status=429, headers={"Retry-After": "120"}),
+    "broken": Said(b'{"results": [', breaks=True),
+}
+
+
+class _Named(Searxng):
+    """An instance of a name of its own."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(service)
+        self.name = service.name
+
+
+async def test_a_provider_that_misbehaves_costs_only_its_answer(http: Http) -> None:
+    """Beside one that answers, every way to fail is told, and the pages of the good one are there."""
+    engines = {name: Engine(said) for name, said in {**BAD, "good": Said(GOOD)}.items()}
+    for engine in engines.values():
+        engine.__enter__()
+    try:
+        providers = [_Named(Service(http, name, engine.url)) for name, engine in engines.items()]
+        reply = await asking(*providers, seconds=60.0).search(QUERY)
+    finally:
+        for engine in engines.values():
+            engine.__exit__()
+
+    assert [hit.address for hit in reply.hits] == ["https://a.org/rye"]
+    assert {answer.provider for answer in reply.answers if answer.status == "failed"} == set(BAD)
+    assert all(answer.note for answer in reply.answers if answer.status == "failed")
+    passing = {answer.provider for answer in reply.answers if answer.passing}
+    assert passing == {"failing", "busy", "broken"}
+
+
+async def test_a_provider_that_hangs_costs_its_time_and_no_more(http: Http) -> None:
+    """When its time is over it has failed, and what others offer is there."""
+    with Engine(Said(hangs=True)) as engine:
+        providers: list[SearchProvider] = [
+            _Named(Service(http, "hanging", engine.url)),
+            Fixed("good", "https://a.org/"),
+        ]
+        reply = await asking(*providers, seconds=0.2).search(QUERY)
+
+    assert story(reply) == [("hanging", "failed", 0), ("good", "answered", 1)]
+    assert (reply.answers[0].note, reply.answers[0].passing) == ("hanging did not answer within 0.2 s", True)
+
+
+async def test_the_order_of_the_providers_changes_no_hit() -> None:
+    """Whoever is named first, the fused list is the same."""
+    providers = [
+        Fixed(name, *(f"https://{page}.org/" for page in pages))
+        for name, pages in zip("abc", ("xy", "yz", "zw"), strict=True)
+    ]
+
+    fused = [(await asking(*order).search(QUERY)).hits for order in itertools.permutations(providers)]
+
+    assert all(hits == fused[0] for hits in fused)
+
+
+async def test_closing_closes_the_providers() -> None:
+    """No connection stays behind."""
+    registry = Registry()
+    await WebSearch(registry, seconds=1).aclose()
+
+    assert registry.is_closed
