@@ -175,9 +175,11 @@ def results_corpus(name: str) -> str:
 
 
 def tabular(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return `uri`, `corpus` and `text` of the sources of corpora that hold tables, by their paths."""
+    """Return `uri`, `corpus` and `text` of the files of corpora that hold tables, by their paths."""
     like = " OR ".join(f"lower(uri) LIKE '%{suffix}'" for suffix in FORMATS)
-    rows = store.rows(SOURCES, ["uri", "corpus", "text"], f"corpus IN {quoted(names)} AND ({like})")
+    rows = store.rows(
+        SOURCES, ["uri", "corpus", "text"], f"corpus IN {quoted(names)} AND ({like}) AND uri NOT LIKE '%://%'"
+    )
     return sorted(rows.to_pylist(), key=lambda row: (row["uri"], row["corpus"]))
 
 

@@ -13,11 +13,15 @@ from multiprocessing.connection import Connection, Pipe
 from types import TracebackType
 
 from tenure.knowledge.errors import ReaderFailed
-from tenure.knowledge.reading import READY, BadFile, Outcome, ReadTask, Recipe
+from tenure.knowledge.reading import READY, BadFile, Outcome, PageTask, Recipe, Task
 from tenure.sources.isolation import environment
 
 _FILE_TIMEOUT = 180.0
 """Seconds for one file, after which its parser is taken to hang."""
+_PAGE_TIMEOUT = 30.0
+"""The same for a page of the web: nobody has chosen it by hand, and there are others."""
+_MEMORY_MB = 2048
+"""Megabytes that a reader may use: twice what the engine for tables takes, and far more than other parsers do."""
 _START_TIMEOUT = 60.0
 _AHEAD = 12
 """Files read ahead of the embedding, per reader: enough that it never waits, few enough for memory."""
@@ -38,14 +42,14 @@ def readers_for(files: int) -> int:
 class Reader:
     """One reader process, started on first need and again after a crash."""
 
-    def __init__(self, recipe: Recipe, timeout: float = _FILE_TIMEOUT) -> None:
-        """Keep the recipe for every process to come."""
-        self._recipe, self._timeout = recipe, timeout
+    def __init__(self, recipe: Recipe, timeout: float = _FILE_TIMEOUT, memory_mb: int = _MEMORY_MB) -> None:
+        """Keep the recipe and the limits for every process to come."""
+        self._recipe, self._timeout, self._memory_mb = recipe, timeout, memory_mb
         self._stopped = False
         self._running: tuple[subprocess.Popen[bytes], Connection] | None = None
 
-    def read(self, task: ReadTask) -> Outcome:
-        """Have one file read; a crash or a hang is the file's fault.
+    def read(self, task: Task) -> Outcome:
+        """Have one file or page read; a crash or a hang is its fault.
 
         Raises:
             ReaderFailed: the process does not even start.
@@ -55,16 +59,17 @@ class Reader:
         if self._stopped:
             return BadFile(task.path, "was not read: the ingestion stopped")
         _, connection = self._running
+        timeout = min(self._timeout, _PAGE_TIMEOUT) if isinstance(task, PageTask) else self._timeout
         try:
             connection.send(task)
-            if connection.poll(self._timeout):
+            if connection.poll(timeout):
                 outcome: Outcome = connection.recv()
                 return outcome
         except (EOFError, OSError):
             self.close()
             return BadFile(task.path, "crashed its parser")
         self.close()
-        return BadFile(task.path, f"took longer than {self._timeout:g} s to parse")
+        return BadFile(task.path, f"took longer than {timeout:g} s to parse")
 
     def stop(self) -> None:
         """Make a `read` under way in another thread return soon, and every later one at once."""
@@ -86,7 +91,7 @@ class Reader:
         with tempfile.TemporaryFile() as last_words:
             # The reader sees what this process can import, and nothing it prints reaches a terminal.
             process = subprocess.Popen(
-                [sys.executable, "-c", _MAIN, str(theirs.fileno())],
+                [sys.executable, "-c", _MAIN, str(theirs.fileno()), str(self._memory_mb)],
                 pass_fds=[theirs.fileno()],
                 env=environment(),
                 stdin=subprocess.DEVNULL,
@@ -135,7 +140,7 @@ class Readers:
         for reader in self._all:
             reader.close()
 
-    def outcomes(self, tasks: Iterable[ReadTask], waiting: Callable[[], None]) -> Iterator[Outcome]:
+    def outcomes(self, tasks: Iterable[Task], waiting: Callable[[], None]) -> Iterator[Outcome]:
         """Yield what became of each task, in order; `waiting` is called now and then while nothing is ready."""
         pending: deque[Future[Outcome]] = deque()
         for task in tasks:
@@ -145,7 +150,7 @@ class Readers:
         while pending:
             yield _settled(pending.popleft(), waiting)
 
-    def _read(self, task: ReadTask) -> Outcome:
+    def _read(self, task: Task) -> Outcome:
         reader: Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             reader = self._local.reader = Reader(self._recipe)

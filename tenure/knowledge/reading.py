@@ -1,4 +1,4 @@
-"""Reading a file into chunks, in a process of its own.
+"""Reading a file or a page of the web into chunks, in a process of its own.
 
 Parsing is slow, holds the interpreter's lock and runs other people's parsers over other people's files,
 so it happens next to the process that embeds, and that process survives whatever a parser does. The two
@@ -16,13 +16,17 @@ from pathlib import Path
 
 from tenure.algorithms.chunking import chunk
 from tenure.algorithms.entities import Names, names
+from tenure.algorithms.near_duplicates import Fingerprint, fingerprint
+from tenure.algorithms.page_quality import Judgement, judge
 from tenure.algorithms.relations import Pairs, beside
 from tenure.algorithms.text import stems
 from tenure.sources.document import Document, Unreadable
+from tenure.sources.isolation import confine
+from tenure.sources.page import parse_page
 from tenure.sources.parse import parse
 
 READY = "ready"
-RECIPE = "4"
+RECIPE = "5"
 """Raise it when parsers or chunker make something else of the same bytes: known files are then read anew."""
 
 
@@ -44,6 +48,20 @@ class ReadTask:
 
     path: str
     known_hash: str = ""
+
+
+@dataclass(frozen=True)
+class PageTask:
+    """A page of the web to be read."""
+
+    path: str
+    """Its address, after redirects."""
+    body: bytes
+    """What the server sent, unpacked."""
+    media_type: str = ""
+    """What the server calls it, without parameters."""
+    charset: str = ""
+    """What the server says it is written in."""
 
 
 @dataclass(frozen=True)
@@ -94,31 +112,73 @@ class BadFile:
     reason: str
 
 
-Outcome = ReadFile | SameFile | BadFile
+@dataclass(frozen=True)
+class ReadPage:
+    """A page of the web that was read."""
+
+    path: str
+    """The address it was asked for under."""
+    file: ReadFile
+    """The page as a source, under the address that it is to be cited by."""
+    language: str
+    """Its language as a BCP 47 tag; empty where it does not say so."""
+    site: str
+    """Name of the site."""
+    published: str
+    """The day it was published, ISO 8601; empty where unknown."""
+    judgement: Judgement
+    """What is wrong with it."""
+    shortened: bool
+    """Whether it was so long that its end was left out."""
+    fingerprint: Fingerprint
+    """What tells whether another page says the same."""
 
 
-def read(task: ReadTask, recipe: Recipe) -> Outcome:
-    """Read one file; whatever is wrong with it is said in the outcome."""
-    path = Path(task.path)
+Task = ReadTask | PageTask
+Outcome = ReadFile | SameFile | BadFile | ReadPage
+
+
+def read(task: Task, recipe: Recipe) -> Outcome:
+    """Read one file or page; whatever is wrong with it is said in the outcome."""
     try:
-        status = path.stat()
-        content_hash = _content_hash(path) if stat.S_ISREG(status.st_mode) else ""
-        if content_hash and content_hash == task.known_hash:
-            return SameFile(task.path)
-        document = parse(path)
-        chunks = cut(document, recipe)
+        outcome = _page(task, recipe) if isinstance(task, PageTask) else _file(task, recipe)
     except Unreadable as error:
         return BadFile(task.path, error.reason)
     except OSError as error:
         return BadFile(task.path, f"could not be opened: {error.strerror or type(error).__name__}")
     except MemoryError:
-        return BadFile(task.path, "is too large for this machine's memory")
+        return BadFile(task.path, "needs more memory than a document may")
     # A parser's own bug over one file must cost this file only; the report names it.
     except Exception as error:
         return BadFile(task.path, f"broke its parser: {type(error).__name__}: {error}"[:300])
-    if not chunks:
-        return BadFile(task.path, "contains no text")
-    return ReadFile(task.path, content_hash, status.st_size, status.st_mtime_ns, document, chunks)
+    read = outcome.file if isinstance(outcome, ReadPage) else outcome
+    return BadFile(task.path, "contains no text") if isinstance(read, ReadFile) and not read.chunks else outcome
+
+
+def _file(task: ReadTask, recipe: Recipe) -> ReadFile | SameFile:
+    path = Path(task.path)
+    status = path.stat()
+    content_hash = _content_hash(path) if stat.S_ISREG(status.st_mode) else ""
+    if content_hash and content_hash == task.known_hash:
+        return SameFile(task.path)
+    document = parse(path)
+    return ReadFile(task.path, content_hash, status.st_size, status.st_mtime_ns, document, cut(document, recipe))
+
+
+def _page(task: PageTask, recipe: Recipe) -> ReadPage:
+    page = parse_page(task.body, task.media_type, task.charset, task.path)
+    document = page.document
+    content_hash = hashlib.sha256(task.body).hexdigest()
+    return ReadPage(
+        path=task.path,
+        file=ReadFile(page.address, content_hash, len(task.body), 0, document, cut(document, recipe)),
+        language=page.language,
+        site=page.site,
+        published=page.published,
+        judgement=judge(document.title, document.text, visible=page.visible, hidden=page.hidden, locked=page.locked),
+        shortened=page.shortened,
+        fingerprint=fingerprint(document.text),
+    )
 
 
 def _content_hash(path: Path) -> str:
@@ -191,5 +251,6 @@ def serve(connection: Connection) -> None:
 
 
 def main() -> None:
-    """Serve the socket whose number is the one argument."""
+    """Serve the socket whose number is the first argument, in as many megabytes as the second says."""
+    confine(int(sys.argv[2]))
     serve(Connection(int(sys.argv[1])))

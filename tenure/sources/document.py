@@ -16,8 +16,11 @@ All text is Unicode NFC without NUL, control characters, soft hyphens or zero-wi
 bytes always give the same text, since citations are offsets into it.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
+
+from tenure.algorithms.dates import iso_date
 
 Kind = Literal["prose", "code"]
 
@@ -36,6 +39,39 @@ class Document:
     """Who wrote it, where the file says so."""
     published: str = ""
     """When it was written, as the file says it."""
+    pages: tuple[int, ...] = ()
+    """Where in the text each page of a paged document begins; empty for one without pages."""
+
+    def page_at(self, offset: int) -> int:
+        """Return the number, from 1, of the page that a place in the text stands on; 0 where there are no pages."""
+        return bisect_right(self.pages, offset)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A document from the web, with what it says of itself and what its quality is judged by."""
+
+    document: Document
+    """What it says."""
+    address: str
+    """The address that it wants to be cited by: its canonical link where that is of the same host."""
+    language: str = ""
+    """Language as a BCP 47 tag; empty where it does not say so."""
+    site: str = ""
+    """Name of the site."""
+    visible: str = ""
+    """All words that a reader sees, also those around the main text; empty for what is no web page."""
+    hidden: str = ""
+    """Words that a browser does not show; they are no part of the document."""
+    locked: bool = False
+    """Whether the page says that not everybody may read all of it."""
+    shortened: bool = False
+    """Whether it was so long that its end was left out."""
+
+    @property
+    def published(self) -> str:
+        """The day it was published, ISO 8601; empty where unknown."""
+        return iso_date(self.document.published)
 
 
 class Unreadable(Exception):

@@ -2,8 +2,6 @@
 
 import io
 import re
-import zipfile
-import zlib
 from typing import Any
 
 import docx
@@ -14,26 +12,11 @@ from docx.text.paragraph import Paragraph
 
 from tenure.sources.document import Document, Unreadable
 from tenure.sources.normal_form import NormalForm, one_line
+from tenure.sources.package import DAMAGE, check_package
 
-_OLE = b"\xd0\xcf\x11\xe0"
-_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST = re.compile(r"list (bullet|number|continue|paragraph)?\s*(\d?)", re.IGNORECASE)
 _LITERAL = re.compile(r"code|preformatted|plain text|source", re.IGNORECASE)
-_UNPACKED_FACTOR = 10
-# python-docx lets through whatever zipfile, zlib and lxml (whose XML errors are SyntaxErrors) make of damage.
-_DAMAGE = (
-    OpcError,
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    LookupError,
-    ValueError,
-    AttributeError,
-    TypeError,
-    SyntaxError,
-)
 
 
 def parse_docx(data: bytes, limit_bytes: int) -> Document:
@@ -43,7 +26,7 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
         Unreadable: if it is encrypted, of the old binary format, damaged, or unpacks to far more than the limit.
     """
     try:
-        _check_package(data, limit_bytes)
+        check_package(data, limit_bytes, "the old binary Word format")
         word = docx.Document(io.BytesIO(data))
         form = _read(word)
         properties = word.core_properties
@@ -55,17 +38,8 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
             author=one_line(properties.author),
             published=created.date().isoformat() if created else "",
         )
-    except _DAMAGE as error:
+    except (OpcError, *DAMAGE) as error:
         raise Unreadable("is not a valid Word document") from error
-
-
-def _check_package(data: bytes, limit_bytes: int) -> None:
-    if data.startswith(_OLE):
-        raise Unreadable("is encrypted" if _ENCRYPTED_PACKAGE in data else "is in the old binary Word format")
-    with zipfile.ZipFile(io.BytesIO(data)) as package:
-        unpacked = sum(entry.file_size for entry in package.infolist())
-    if unpacked > limit_bytes * _UNPACKED_FACTOR:
-        raise Unreadable("unpacks to far more than a document")
 
 
 def _read(word: WordDocument) -> NormalForm:

@@ -40,6 +40,13 @@ class NormalForm:
         self._blocks: list[tuple[str, list[str]]] = []
         self._counters: list[int | None] = []
         self._item: tuple[str, list[str]] | None = None
+        self._end = 0
+
+    @property
+    def end(self) -> int:
+        """How long the text is that was written so far."""
+        self._flush()
+        return self._end
 
     @property
     def text(self) -> str:
@@ -117,7 +124,10 @@ class NormalForm:
             self._add("item", [item[0] + " ".join(item[1])])
 
     def _add(self, kind: str, lines: list[str]) -> None:
-        if kind in _JOINED_KINDS and self._blocks and self._blocks[-1][0] == kind:
+        joined = kind in _JOINED_KINDS and self._blocks and self._blocks[-1][0] == kind
+        gap = 0 if not self._blocks else 1 if joined else 2
+        self._end += gap + len("\n".join(lines))
+        if joined:
             self._blocks[-1][1].extend(lines)
         else:
             self._blocks.append((kind, lines))

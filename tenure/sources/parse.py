@@ -57,11 +57,43 @@ def _docx(data: bytes, limit_bytes: int) -> Document:
     return parse_docx(data, limit_bytes)
 
 
+def _pptx(data: bytes, limit_bytes: int) -> Document:
+    from tenure.sources.pptx import parse_pptx
+
+    return parse_pptx(data, limit_bytes)
+
+
+def _epub(data: bytes, limit_bytes: int) -> Document:
+    from tenure.sources.epub import parse_epub
+
+    return parse_epub(data, limit_bytes)
+
+
+def _notebook(text: str) -> Document:
+    from tenure.sources.notebook import parse_notebook
+
+    return parse_notebook(text)
+
+
+def _feed(text: str) -> Document:
+    from tenure.sources.feed import parse_feed
+
+    return parse_feed(text)
+
+
+_BINARY: dict[str, Callable[[bytes, int], Document]] = {
+    ".pdf": lambda data, _: _pdf(data),
+    ".docx": _docx,
+    ".pptx": _pptx,
+    ".epub": _epub,
+}
 _PROSE: dict[str, Callable[[str], Document]] = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), _markdown),
     **dict.fromkeys((".rst", ".rest"), _rst),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _web_page),
     **dict.fromkeys((".txt", ".text", ".adoc", ".org", ".tex"), parse_plain),
+    **dict.fromkeys((".rss", ".atom", ".rdf"), _feed),
+    ".ipynb": _notebook,
     ".log": parse_log,
     ".csv": lambda text: parse_table(text, ","),
     ".tsv": lambda text: parse_table(text, "\t"),
@@ -81,13 +113,21 @@ _FOREIGN = {
     "is an archive": ".zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .jar .whl .iso .deb .rpm",
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
     "is a font": ".ttf .otf .woff .woff2",
-    "is a word processor's file, which Tenure does not read": ".doc .rtf .odt .pages .epub",
-    "is a notebook, which Tenure does not read": ".ipynb",
-    "is a spreadsheet, which Tenure does not read": ".xls .xlsx .ods",
-    "is a presentation, which Tenure does not read": ".ppt .pptx .odp",
+    "is a word processor's file, which Tenure does not read": ".doc .rtf .odt .pages",
+    "is a presentation, which Tenure does not read": ".ppt .odp .key",
 }
 _REASONS = {suffix: reason for reason, suffixes in _FOREIGN.items() for suffix in suffixes.split()}
-_MARKUP = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+_FEED = re.compile(r"\s*(?:(?><\?.*?>|<!--.*?-->)\s*)*+<(?:rss|feed|rdf:RDF)\b", re.DOTALL)
+_MAY_BE_FEED = frozenset(("", ".xml"))
+_PACKAGES = {
+    b"word/document.xml": ".docx",
+    b"ppt/presentation.xml": ".pptx",
+    b"xl/workbook": ".xlsx",
+    b"mimetypeapplication/epub+zip": ".epub",
+}
 _NAME_SEPARATORS = re.compile(r"[\s_\-]+")
 
 
@@ -108,14 +148,65 @@ def parse(path: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Document:
     if reason := _REASONS.get(suffix):
         raise Unreadable(reason)
     _check(path, TABLE_LIMIT_BYTES if suffix in FORMATS else limit_bytes)
+    document = _table(path) if suffix in FORMATS else None
+    document = document or parse_bytes(_load(path, limit_bytes), path.name, suffix, limit_bytes)
+    return titled(document, readable_name(path))
+
+
+def parse_bytes(
+    data: bytes, name: str, suffix: str, limit_bytes: int = DEFAULT_LIMIT_BYTES, charset: str = ""
+) -> Document:
+    """Read what a file holds.
+
+    Args:
+        data: Its bytes.
+        name: Its name, which some files of code are known by.
+        suffix: What the name says of the format, in small letters with its dot; may be empty.
+        limit_bytes: Size above which a file is refused; a package may unpack to ten times as much.
+        charset: What whoever sent the bytes says they are written in.
+
+    Raises:
+        Unreadable: if it cannot be read, whatever the cause.
+    """
+    suffix = sniffed(data, suffix)
     try:
-        document = _table(path) if suffix in FORMATS else None
-        document = document or _dispatch(path, suffix, _load(path, limit_bytes), limit_bytes)
+        if read := _BINARY.get(suffix):
+            return read(data, limit_bytes)
+        if suffix not in _PROSE and is_binary(data):
+            raise Unreadable("is a binary file")
+        return _read_text(clean(decode(data, charset)), name, suffix)
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error
+
+
+def sniffed(data: bytes, suffix: str) -> str:
+    """Return the suffix of what bytes are: the given one, unless it says nothing or the first bytes know better."""
+    if data.startswith(b"%PDF-"):
+        return ".pdf"
+    if is_known(suffix) or not data.startswith(b"PK\x03\x04"):
+        return suffix
+    return next((found for mark, found in _PACKAGES.items() if mark in data), suffix)
+
+
+def is_known(suffix: str) -> bool:
+    """Say whether a suffix names a format that Tenure reads."""
+    return suffix in _PROSE or suffix in _BINARY or suffix in _CODE or suffix in FORMATS
+
+
+def is_markup(text: str) -> bool:
+    """Say whether a text of unknown format is a page."""
+    return bool(_MARKUP.match(text))
+
+
+def titled(document: Document, name: str) -> Document:
+    """Return a document with one line each for title, author and date; the name stands in for a missing title.
+
+    Raises:
+        Unreadable: if there is nothing in it.
+    """
     if not document.text:
         raise Unreadable("has no text")
-    title = one_line(document.title) or readable_name(path)
+    title = one_line(document.title) or name
     return replace(document, title=title, author=one_line(document.author), published=one_line(document.published))
 
 
@@ -170,20 +261,11 @@ def _table(path: Path) -> Document | None:
         raise
 
 
-def _dispatch(path: Path, suffix: str, data: bytes, limit_bytes: int) -> Document:
-    if suffix == ".pdf" or data.startswith(b"%PDF-"):
-        return _pdf(data)
-    if suffix == ".docx" or (suffix not in _PROSE and _is_word(data)):
-        return _docx(data, limit_bytes)
-    if suffix not in _PROSE and is_binary(data):
-        raise Unreadable("is a binary file")
-    text = clean(decode(data))
-    if suffix in _CODE or path.name.lower() in _CODE_NAMES or (not suffix and text.startswith("#!")):
-        return Document(title=path.name, text=strip_lines(text), kind="code")
-    if suffix not in _PROSE and _MARKUP.match(text):
+def _read_text(text: str, name: str, suffix: str) -> Document:
+    if suffix in _MAY_BE_FEED and _FEED.match(text):
+        return _feed(text)
+    if suffix in _CODE or name.lower() in _CODE_NAMES or (not suffix and text.startswith("#!")):
+        return Document(title=name, text=strip_lines(text), kind="code")
+    if suffix not in _PROSE and is_markup(text):
         return _web_page(text)
     return _PROSE.get(suffix, parse_plain)(text)
-
-
-def _is_word(data: bytes) -> bool:
-    return data.startswith(b"PK\x03\x04") and b"word/document.xml" in data

@@ -45,11 +45,11 @@ def parse_pdf(data: bytes) -> Document:
     """
     with _PDFIUM:
         pages, outline, fields = _extract(data)
-    lines = [line for page in _without_margins(pages) for line in page]
-    if not lines:
+    told = list(_without_margins(pages))
+    if not any(told):
         raise Unreadable("has no text layer")
     form = NormalForm()
-    _write(form, lines, outline)
+    begun = _written(form, told, outline)
     title = one_line(fields.get("Title", ""))
     return Document(
         # The first heading of an outline is "Introduction"; the file name says more.
@@ -58,6 +58,7 @@ def parse_pdf(data: bytes) -> Document:
         kind="prose",
         author=one_line(fields.get("Author", "")),
         published=_iso_date(fields.get("CreationDate", "")),
+        pages=begun,
     )
 
 
@@ -118,22 +119,66 @@ def _shape(line: str) -> str:
     return re.sub(r"\d+", "#", line.casefold())
 
 
-def _write(form: NormalForm, lines: list[str], outline: dict[str, int]) -> None:
-    words = Counter(word.casefold() for line in lines for word in _WORD.findall(line))
-    # The widest lines of a page are often tables; most lines of a column come close to the 90th percentile.
-    width = sorted(map(len, lines))[int(len(lines) * 0.9)]
-    paragraph = ""
-    for i, line in enumerate(lines):
-        if level := outline.get(_folded(line)):
-            _flush(form, paragraph)
-            paragraph = ""
-            form.heading(level, line)
-            continue
-        if paragraph and _begins(lines[i - 1], line, width):
-            _flush(form, paragraph)
-            paragraph = ""
-        paragraph = _joined(paragraph, line, words) if paragraph else line
-    _flush(form, paragraph)
+def _written(form: NormalForm, pages: list[list[str]], outline: dict[str, int]) -> tuple[int, ...]:
+    """Write the lines of pages, and return where in the text each page begins."""
+    lines = [line for page in pages for line in page]
+    writer = _Writer(form, lines)
+    before = ""
+    for page in pages:
+        writer.begin_page()
+        for line in page:
+            if level := outline.get(_folded(line)):
+                writer.heading(level, line)
+            else:
+                writer.line(before, line)
+            before = line
+    return writer.end()
+
+
+class _Writer:
+    """Joins lines into paragraphs, and keeps where pages begin, which may be within one."""
+
+    def __init__(self, form: NormalForm, lines: list[str]) -> None:
+        self._form = form
+        self._words = Counter(word.casefold() for line in lines for word in _WORD.findall(line))
+        # The widest lines of a page are often tables; most lines of a column come close to the 90th percentile.
+        self._width = sorted(map(len, lines))[int(len(lines) * 0.9)]
+        self._paragraph = ""
+        self._begun: list[int] = []  # places in the paragraph
+        self._waiting = 0
+        self._pages: list[int] = []
+
+    def begin_page(self) -> None:
+        self._waiting += 1
+
+    def heading(self, level: int, line: str) -> None:
+        self._flush()
+        self._form.heading(level, line)
+        self._begin(self._form.end - len(line))
+
+    def line(self, before: str, line: str) -> None:
+        if self._paragraph and _begins(before, line, self._width):
+            self._flush()
+        self._paragraph = _joined(self._paragraph, line, self._words) if self._paragraph else line
+        self._begun += [len(self._paragraph) - len(line)] * self._waiting
+        self._waiting = 0
+
+    def end(self) -> tuple[int, ...]:
+        self._flush()
+        self._begin(self._form.end)
+        return tuple(self._pages)
+
+    def _begin(self, place: int) -> None:
+        """Let all pages begin here that have begun since the last line."""
+        self._pages += [place] * self._waiting
+        self._waiting = 0
+
+    def _flush(self) -> None:
+        _write(self._form, self._paragraph)
+        # Counted from its end, a place holds although a mark in front of the paragraph may have gone.
+        self._pages += [max(self._form.end - len(self._paragraph) + place, 0) for place in self._begun]
+        self._paragraph = ""
+        self._begun.clear()
 
 
 def _begins(before: str, line: str, width: int) -> bool:
@@ -157,7 +202,7 @@ def _joined(paragraph: str, line: str, words: Counter[str]) -> str:
     return paragraph + line if words[hyphenated] > words[whole] else paragraph[:-1] + line
 
 
-def _flush(form: NormalForm, paragraph: str) -> None:
+def _write(form: NormalForm, paragraph: str) -> None:
     if bullet := _BULLET.match(paragraph):
         form.open_list()
         form.open_item()

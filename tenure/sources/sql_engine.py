@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
+from tenure.sources.document import Unreadable
 from tenure.sources.sql_guard import check
 from tenure.sources.tables import Column, Database, Kind, ResultTable, Table, Value
 
@@ -200,11 +202,28 @@ class Engine:
                 reader = _READERS[database.format].format(_text(database.location))
                 self._connection.execute(f"CREATE VIEW {_quoted(database.name)} AS SELECT * FROM {reader}")
                 self._names.append(database.name)
+            elif database.format == "sheets":
+                self._load_sheets(database)
             else:
                 self._attach(database)
+        except Unreadable as error:
+            self._unopened.append(f"{database.name} {error.reason}")
         except duckdb.Error as error:
             # One that cannot be opened must not keep the others shut.
             self._unopened.append(f"{database.name} cannot be opened: {_words(error, database.location)}")
+
+    def _load_sheets(self, database: Database) -> None:
+        """Hold the sheets of a workbook as tables of a schema: the engine itself does not know how to type them."""
+        # With its readers of workbooks, it takes as long to import as all the others together.
+        from tenure.sources.sheets import sheets
+
+        self._connection.execute(f"CREATE SCHEMA {_quoted(database.name)}")
+        for sheet in islice(sheets(Path(database.location)), _TABLES):
+            self._connection.register("_sheet", sheet.table)
+            held = f"{_quoted(database.name)}.{_quoted(sheet.name)}"
+            self._connection.execute(f"CREATE TABLE {held} AS SELECT * FROM _sheet")
+            self._connection.unregister("_sheet")
+            self._names.append(f"{database.name}.{sheet.name}")
 
     def _attach(self, database: Database) -> None:
         """Attach a database under a name nobody uses, and show its tables as views of a schema."""

@@ -14,13 +14,15 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from tenure.sources.isolation import environment
+from tenure.sources.isolation import confine, environment
 from tenure.sources.sql_engine import Engine, Limits, SqlProblem, TimedOut, mistyped
 from tenure.sources.sql_guard import SqlRefused
 from tenure.sources.tables import Database, ResultTable, Table
 
 _START: Final = 20.0
 """Seconds for starting, opening and hearing an interruption, beyond the statement's own."""
+_BESIDE_MB: Final = 1024
+"""Megabytes that the process needs beside its engine: libraries, and a workbook while it is opened."""
 _MAIN: Final = "from tenure.sources.sql_process import main; main()"
 _TABLES: Final = TypeAdapter(tuple[Table, ...])
 _RESULT: Final = TypeAdapter(ResultTable)
@@ -104,4 +106,6 @@ def _give_up(limits: Limits) -> None:
 
 def main() -> None:
     """Answer the question on standard input."""
-    print(json.dumps(answer(json.load(sys.stdin))))
+    question = json.load(sys.stdin)
+    confine(_LIMITS.validate_python(question["limits"]).memory_mb + _BESIDE_MB)
+    print(json.dumps(answer(question)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal
 
-Format = Literal["csv", "tsv", "parquet", "jsonl", "sqlite", "postgres"]
+Format = Literal["csv", "tsv", "parquet", "jsonl", "sqlite", "postgres", "sheets"]
 
 Value = str | int | float | bool | None
 """A cell: what JSON can carry. Dates and times are texts in ISO 8601."""
@@ -27,6 +27,7 @@ FORMATS: Final[dict[str, Format]] = {
     ".sqlite": "sqlite",
     ".sqlite3": "sqlite",
     ".db": "sqlite",
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "sheets"),
 }
 """Formats by suffix."""
 

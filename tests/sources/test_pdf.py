@@ -96,3 +96,20 @@ def test_a_numbered_heading_is_found_in_an_outline_without_numbers() -> None:
     assert (
         "# 2.4 Library notes" in parse_pdf(make_pdf([["2.4 Library notes", "Text."]], outline=["Library Notes"])).text
     )
+
+
+def test_pages_are_known_in_the_text() -> None:
+    """Each page has its place, also one that begins within a paragraph or holds nothing."""
+    document = parse_pdf(
+        make_pdf([*PAGES[:2], [], PAGES[2], ["• an item that", "ends"]], INFO, ["1. Introduction", "Method"])
+    )
+    starts = [document.text[start : start + 6] for start in document.pages]
+
+    assert starts == ["Introd", "until ", "Method", "Method", "- an i"]
+    assert [document.page_at(document.text.index(words)) for words in ("quick", "ends on", "Method", "item")] == [
+        1,
+        2,
+        4,
+        5,
+    ]
+    assert document.page_at(len(document.text)) == 5

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from tenure.sources.document import Unreadable
-from tenure.sources.web_page import parse_html
+from tenure.sources.web_page import parse_html, parse_web_page
 
 PAGE = """<!doctype html><html><head><title>Site: A page</title><meta name="author" content="Ann Lee">
 <meta property="article:published_time" content="2024-03-01"><script>var hidden = 1;</script></head>
@@ -47,3 +47,59 @@ def test_a_page_without_words_is_unreadable(markup: str, capfd: pytest.CaptureFi
 
     assert logging.getLogger("trafilatura").handlers
     assert capfd.readouterr() == ("", "")
+
+
+META = """<html lang="en_GB"><head><title>T</title><meta property="og:site_name" content="The Site">
+<meta property="og:url" content="https://example.org/from-graph">{}</head><body><article><p>Main words
+that are long enough to be the text of a page.</p></article><p hidden>Hidden words.</p>
+<aside>Subscribe to read</aside></body></html>"""
+
+
+def test_a_page_says_what_it_is() -> None:
+    """Language, site, canonical address, and words that are around and behind the main text come with it."""
+    page = parse_web_page(
+        META.format('<link rel="canonical" href="/one?b=2">'), "https://m.example.org/one?b=2&utm_source=x"
+    )
+
+    assert (page.language, page.site, page.locked) == ("en-GB", "The Site", False)
+    assert page.address == "https://example.org/from-graph"
+    assert page.hidden == "Hidden words."
+    assert page.visible.endswith("Subscribe to read")
+    assert "Hidden" not in page.document.text
+
+
+@pytest.mark.parametrize(
+    ("href", "address"),
+    [
+        ("/one", "https://www.other.org/one"),
+        ("https://other.org/two", "https://other.org/two"),
+        ("https://famous.example/article", "https://www.other.org/one?x=1"),
+        ("javascript:alert(1)", "https://www.other.org/one?x=1"),
+        ("https://[broken", "https://www.other.org/one?x=1"),
+    ],
+)
+def test_a_page_cannot_pass_itself_off_as_one_of_another_site(href: str, address: str) -> None:
+    """A canonical link is believed within its own site."""
+    markup = META.format(f'<link rel="canonical" href="{href}">')
+
+    assert parse_web_page(markup, "https://www.other.org/one?x=1").address == address
+
+
+@pytest.mark.parametrize(
+    ("head", "locked"),
+    [
+        ('<script type="application/ld+json">{"isAccessibleForFree": "False"}</script>', True),
+        ('<script type="application/ld+json">{"isAccessibleForFree": true}</script>', False),
+        ('<meta property="article:content_tier" content="metered">', True),
+        ('<meta property="article:content_tier" content="free">', False),
+    ],
+)
+def test_a_page_says_whether_it_is_free(head: str, locked: bool) -> None:
+    """Publishers mark what only subscribers may read."""
+    assert parse_web_page(META.format(head), "https://example.org/").locked is locked
+
+
+def test_the_day_of_a_page_is_told_in_one_form() -> None:
+    """A date comes out as a day, and none where there is none."""
+    assert parse_web_page(PAGE, "").published == "2024-03-01"
+    assert parse_web_page("<p>words</p>", "").published == ""
