@@ -17,7 +17,7 @@ NEUTRAL: Final = 0.7
 
 _SHORT: Final = 1_500
 """Characters of main text up to which a page can be an error page, or the beginning of what is sold."""
-_EMPTY: Final = 120
+_EMPTY: Final = 80
 """Characters up to which a page says next to nothing."""
 _WIDE: Final = 3
 """Letters of an alphabet that a sign stands for in the scripts whose signs are words or syllables."""

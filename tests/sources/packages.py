@@ -43,9 +43,9 @@ def make_pptx() -> bytes:
     for row in range(2):
         for column in range(2):
             table.cell(row, column).text = f"{row}{column}"
-    data = CategoryChartData()
+    data = CategoryChartData()  # type: ignore[no-untyped-call]
     data.categories = ["2024", "2025"]
-    data.add_series("Sales", (1.5, 2))
+    data.add_series("Sales", (1.5, 2))  # type: ignore[no-untyped-call]
     slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(2), Inches(2), data)
     group = slide.shapes.add_group_shape()
     group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = "A caption"

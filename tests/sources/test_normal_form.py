@@ -1,5 +1,7 @@
 """The writer of the normal form."""
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +22,27 @@ def test_blocks_are_separated_by_one_blank_line() -> None:
         "## Title here\n\none two\n\n    if x:\n        y()\n\n    z\n\n| a | b c |\n| 1 |  |\n\nfirst\nsecond"
     )
     assert form.first_heading == "Title here"
+
+
+def test_the_end_is_where_the_text_ends() -> None:
+    """After every block the length of the text is known without putting it together."""
+    form = NormalForm()
+    writes: list[Callable[[], None]] = [
+        lambda: form.heading(1, "Title"),
+        lambda: form.row(["a", "b"]),
+        lambda: form.row(["c"]),
+        lambda: form.lines(["one", "two"]),
+        lambda: form.literal("x\n\ny"),
+        form.open_list,
+        form.open_item,
+        lambda: form.paragraph("item"),
+        form.close_list,
+        lambda: form.paragraph("end"),
+    ]
+    assert form.end == 0
+    for write in writes:
+        write()
+        assert form.end == len(form.text)
 
 
 def test_list_items_are_one_line_and_indented_by_depth() -> None:
