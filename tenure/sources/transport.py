@@ -1,0 +1,145 @@
+"""The way to the web: connections go to addresses that the guard has judged, and nowhere else.
+
+A name is looked up once for each connection, and the connection is made to the very address that was judged, so
+no later answer of a name server can move it. Certificate and `Host` are still those of the name. There is no client
+around the transport that could keep a cookie, follow a redirect, or send a password; and no proxy of the environment
+is used, which would look names up behind the guard's back.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import httpcore
+import httpx
+
+from tenure.sources.fetch_errors import Refused
+from tenure.sources.guard import Guard
+
+_KEPT_OPEN: Final = 30.0
+"""Seconds for which a connection is kept that nobody uses."""
+_MEANINGS: Final = (
+    (httpcore.ConnectTimeout, httpx.ConnectTimeout),
+    (httpcore.PoolTimeout, httpx.PoolTimeout),
+    (httpcore.TimeoutException, httpx.ReadTimeout),
+    (httpcore.ConnectError, httpx.ConnectError),
+    (httpcore.NetworkError, httpx.ReadError),
+    (httpcore.ProtocolError, httpx.RemoteProtocolError),
+)
+"""What errors of a connection are to those who use the client, the narrower ones first."""
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Connects to judged addresses."""
+
+    def __init__(self, guard: Guard, inner: httpcore.AsyncNetworkBackend | None = None) -> None:
+        """Ask `guard` where a host is, and connect through `inner`."""
+        self._guard = guard
+        self._inner = inner or httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is the interface's
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first address of a host that answers.
+
+        Raises:
+            Refused: it may not be reached.
+            NotAnswered: nobody knows it.
+            httpcore.ConnectError: no address answers.
+            httpcore.ConnectTimeout: none answers in time.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                addresses = await self._guard.addresses(host, port)
+        except TimeoutError:
+            raise httpcore.ConnectTimeout from None
+        *others, last = addresses
+        for address in others:
+            try:
+                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue  # a host with several addresses is there as long as one of them is
+        return await self._inner.connect_tcp(last, port, timeout, local_address, socket_options)
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is the interface's
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to no socket of this machine.
+
+        Raises:
+            Refused: always.
+        """
+        raise Refused("sockets of this machine are no part of the web")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._inner.sleep(seconds)
+
+
+class GuardedTransport(httpx.AsyncBaseTransport):
+    """Carries requests over guarded connections, with HTTP/2 where a server speaks it."""
+
+    def __init__(self, guard: Guard, connections: int) -> None:
+        """Connect to what the guard lets through, and keep at most so many connections."""
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(),
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            keepalive_expiry=_KEPT_OPEN,
+            http2=True,
+            network_backend=GuardedBackend(guard),
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request, and return its response with the body still to come."""
+        url = request.url
+        with _translated():
+            response = await self._pool.handle_async_request(
+                httpcore.Request(
+                    method=request.method,
+                    url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        return httpx.Response(
+            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of a response as it comes in."""
+
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _translated():
+            async for part in self._response.aiter_stream():
+                yield part
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Translate errors of a connection into those of the client."""
+    try:
+        yield
+    except tuple(ours for ours, _ in _MEANINGS) as error:
+        raise next(theirs for ours, theirs in _MEANINGS if isinstance(error, ours))(str(error)) from error
