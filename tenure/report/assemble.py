@@ -10,7 +10,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence import SynthesisDraft
 from tenure.contracts.research import ReportDraft, SectionDraft
 from tenure.contracts.result import Result, ResultSection, ResultStatus, Synthesis
-from tenure.report.citations import Bibliography, SourceRecord
+from tenure.report.citations import Numbering, SourceRecord
 from tenure.report.marks import NUMERIC, to_markdown
 from tenure.report.program import program
 from tenure.report.prose import flatten
@@ -34,12 +34,12 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         text is left out with a note, and a finished run in which no citation is left counts as one
         that found no evidence.
     """
-    bibliography = Bibliography(sources, _context(draft))
-    abstract_claims = bibliography.number(draft.abstract, "Abstract")
-    sections = tuple(_section(section, bibliography) for section in draft.sections if section.draft.claims)
-    synthesis = _synthesis(draft.synthesis, bibliography)
-    contradictions = bibliography.contradictions(draft.contradictions)
-    entries = bibliography.entries()
+    numbering = Numbering(sources, _context(draft))
+    abstract_claims = numbering.number(draft.abstract, "Abstract")
+    sections = tuple(_section(section, numbering) for section in draft.sections if section.draft.claims)
+    synthesis = _synthesis(draft.synthesis, numbering)
+    contradictions = numbering.contradictions(draft.contradictions)
+    entries = numbering.entries()
     status = _status(draft, cited=bool(entries))
     made = program(draft.code) if draft.code else {}
     return Result(
@@ -65,7 +65,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         limits=draft.limits,
         degraded=draft.degraded,
         skipped=draft.skipped,
-        notes=(*draft.notes, *bibliography.notes, *_notes(draft, status)),
+        notes=(*draft.notes, *numbering.notes, *_notes(draft, status)),
         status=status,
         **made,
     )
@@ -79,19 +79,19 @@ def _context(draft: ReportDraft) -> int:
     return min(MOST_CONTEXT, CONTEXT_IN_ALL // (2 * max(1, citations)))
 
 
-def _section(section: SectionDraft, bibliography: Bibliography) -> ResultSection:
-    claims = bibliography.number(section.draft, section.topic)
+def _section(section: SectionDraft, numbering: Numbering) -> ResultSection:
+    claims = numbering.number(section.draft, section.topic)
     return ResultSection(topic=section.topic, markdown=to_markdown(claims, NUMERIC), claims=claims)
 
 
-def _synthesis(synthesis: SynthesisDraft, bibliography: Bibliography) -> Synthesis | None:
+def _synthesis(synthesis: SynthesisDraft, numbering: Numbering) -> Synthesis | None:
     """Set the synthesis; None where nothing was written."""
     parts = {
         "situation": synthesis.situation,
         "complication": synthesis.complication,
         "resolution": synthesis.resolution,
     }
-    numbered = {name: bibliography.number(draft, name.capitalize()) for name, draft in parts.items()}
+    numbered = {name: numbering.number(draft, name.capitalize()) for name, draft in parts.items()}
     if not any(numbered.values()):
         return None
     return Synthesis(

@@ -49,7 +49,7 @@ class SourceRecord(Protocol):
         ...
 
 
-class Bibliography:
+class Numbering:
     """Numbers sources in the order in which the report first cites them."""
 
     def __init__(self, sources: Mapping[SourceId, SourceRecord], context: int = 200) -> None:

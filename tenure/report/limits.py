@@ -4,7 +4,7 @@ Everything here is counted from the result document, so that a report without a 
 went is told elsewhere, in the report's last part.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tenure.algorithms.dates import iso_date
 from tenure.contracts.result import Result, ResultClaim
@@ -28,6 +28,8 @@ def _limits(result: Result) -> Iterator[str]:
         yield f"Nothing was found on {_listed(empty)}."
     if thin := [topic for topic in written if topic in result.coverage and result.coverage[topic] < THIN]:
         yield f"The evidence on {_listed(thin)} is thin."
+    if result.evaluation and result.evaluation.missing:
+        yield f"Of the question, nothing here answers {_listed(result.evaluation.missing)}."
     if 0 < len(result.sources) <= FEW_SOURCES:
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"All of it rests on {few}."
@@ -49,5 +51,5 @@ def _claims(result: Result) -> Iterator[ResultClaim]:
         yield from section.claims
 
 
-def _listed(topics: list[str]) -> str:
+def _listed(topics: Sequence[str]) -> str:
     return ", ".join(f"“{topic}”" for topic in topics)

@@ -80,6 +80,7 @@ def _evaluation(result: Result) -> Iterator[str]:
         named = ("consistency", "completeness", "factuality", "overall")
         yield "Self-evaluation: " + ", ".join(f"{name} {getattr(scores, name):.0%}" for name in named)
         yield from (f"Self-evaluation: {escape(issue)}" for issue in scores.issues)
+        yield from (f"What would mend it: {escape(suggestion)}" for suggestion in scores.suggestions)
 
 
 def _skipped(result: Result) -> Iterable[str]:

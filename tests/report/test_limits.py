@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.contracts.corpus import SkippedFile
-from tenure.contracts.result import Result
+from tenure.contracts.result import Evaluation, Result
 from tenure.contracts.run import Usage
 from tenure.report.assemble import assemble
 from tenure.report.html import render_html
@@ -48,6 +48,10 @@ DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral
     [
         ({"coverage": {"Whales": 0.0}}, "Nothing was found on “Whales”."),
         ({"coverage": {SOUND.sections[0].topic: 0.2}}, f"The evidence on “{SOUND.sections[0].topic}” is thin."),
+        (
+            {"evaluation": Evaluation(consistency=1, completeness=0.5, factuality=1, overall=0.8, missing=("cost",))},
+            "Of the question, nothing here answers “cost”.",
+        ),
         ({"sources": changed().sources[:1]}, "All of it rests on a single source."),
         ({"sources": changed().sources[:2]}, "All of it rests on 2 sources."),
         (
