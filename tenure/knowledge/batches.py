@@ -16,7 +16,6 @@ from tenure.algorithms.dates import iso_date
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.knowledge import catalogue
 from tenure.knowledge.graph import mention
-from tenure.knowledge.reading import ReadChunk, ReadFile
 from tenure.knowledge.schema import (
     MENTIONS,
     MENTIONS_SCHEMA,
@@ -31,6 +30,7 @@ from tenure.knowledge.schema import (
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import EmbeddingCache, vector_column
 from tenure.models.embedding import EmbeddingModel
+from tenure.sources.reading import ReadChunk, ReadFile
 
 _CHUNKS = 1024
 """Chunks of a batch: some seconds of reading at worst are lost by an interruption."""

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tenure.algorithms.passages import Vectors
-from tenure.knowledge.reading import in_context
 from tenure.knowledge.schema import chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache, vector_rows
 from tenure.models.embedding import EmbeddingModel
+from tenure.sources.reading import in_context
 
 _TEXT = ["id", "title", "heading_path", "text"]
 """What a chunk's embedded text is made of."""

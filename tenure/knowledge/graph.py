@@ -21,9 +21,9 @@ from tenure.algorithms.phrases import term_key, terms
 from tenure.algorithms.relations import Pair, Pairs, pair
 from tenure.algorithms.text import stems
 from tenure.knowledge.indexes import INDEX_ROWS
-from tenure.knowledge.reading import ReadChunk
 from tenure.knowledge.schema import ENTITIES, MENTIONS, RELATIONS, SCHEMAS, STATEMENTS, digest
 from tenure.knowledge.store import Store, literal, quoted
+from tenure.sources.reading import ReadChunk
 
 _HOPS = 2
 _WIDEST = 30

@@ -23,12 +23,12 @@ from tenure.knowledge.embedding import Embedding
 from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
 from tenure.knowledge.locks import alone
 from tenure.knowledge.readers import Readers, readers_for
-from tenure.knowledge.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
 from tenure.knowledge.schema import MENTIONS, SOURCES, STATEMENTS, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
 from tenure.sources.discover import discover
+from tenure.sources.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
 
 _SKIPPED_LISTED = 200
 _REPORT_INTERVAL = 0.5

@@ -13,8 +13,8 @@ from multiprocessing.connection import Connection, Pipe
 from types import TracebackType
 
 from tenure.knowledge.errors import ReaderFailed
-from tenure.knowledge.reading import READY, BadFile, Outcome, PageTask, Recipe, Task
 from tenure.sources.isolation import environment
+from tenure.sources.reading import READY, BadFile, Outcome, PageTask, Recipe, Task
 
 _FILE_TIMEOUT = 180.0
 """Seconds for one file, after which its parser is taken to hang."""
@@ -30,7 +30,7 @@ _MOST = 8
 """Readers beyond which the one process that writes is what takes the time."""
 _WORTH_ONE = 16
 """Files for which one more reader, which takes a second to start, is worth while."""
-_MAIN = "from tenure.knowledge.reading import main; main()"
+_MAIN = "from tenure.sources.reading import main; main()"
 """Not `-m`: what is defined in a main module cannot be pickled to another process."""
 
 

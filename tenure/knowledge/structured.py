@@ -25,12 +25,12 @@ from tenure.knowledge.calibration import unrelated_similarity
 from tenure.knowledge.catalogue import CorpusRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.errors import DatabaseFailed, UnknownDatabase
-from tenure.knowledge.reading import RECIPE, ReadChunk, ReadFile, Recipe, cut
 from tenure.knowledge.schema import chunk_id, digest, source_id
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
 from tenure.sources.document import Document
+from tenure.sources.reading import RECIPE, ReadChunk, ReadFile, Recipe, cut
 from tenure.sources.sql_engine import Limits, SqlProblem
 from tenure.sources.sql_process import describe, select
 from tenure.sources.table_text import description, result_document, shown

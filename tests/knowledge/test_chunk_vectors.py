@@ -7,10 +7,10 @@ import pyarrow as pa
 from tenure.contracts.corpus import IngestRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.chunk_vectors import ChunkVectors
-from tenure.knowledge.reading import ReadFile, ReadTask, Recipe, read
 from tenure.knowledge.schema import chunk_id, chunks_schema, source_id
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
+from tenure.sources.reading import ReadFile, ReadTask, Recipe, read
 from tests.knowledge.word_vectors import WordVectors
 
 

@@ -12,7 +12,7 @@ from tenure.algorithms.near_duplicates import fingerprint, similarity
 from tenure.knowledge import readers
 from tenure.knowledge.errors import ReaderFailed
 from tenure.knowledge.readers import Reader, Readers, readers_for
-from tenure.knowledge.reading import BadFile, PageTask, ReadFile, ReadPage, ReadTask, Recipe, SameFile, read
+from tenure.sources.reading import BadFile, PageTask, ReadFile, ReadPage, ReadTask, Recipe, SameFile, read
 from tests.knowledge.word_vectors import WordVectors
 from tests.sources.packages import wide_xlsx
 
@@ -113,7 +113,7 @@ def test_a_reader_is_told_no_secret(docs: Path, reader: Reader, monkeypatch: pyt
         monkeypatch.setenv(name, "sk-very-secret")
     reader.read(ReadTask(str(docs / "bread.md")))
 
-    (process,) = [child for child in psutil.Process().children() if "tenure.knowledge.reading" in str(child.cmdline())]
+    (process,) = [child for child in psutil.Process().children() if "tenure.sources.reading" in str(child.cmdline())]
     seen = process.environ()
     assert "sk-very-secret" not in seen.values()
     assert seen["PATH"] == os.environ["PATH"]
@@ -135,7 +135,7 @@ def test_outcomes_keep_the_order_of_the_tasks(docs: Path, recipe: Recipe) -> Non
 
     assert paths == [outcome.path for outcome in outcomes]
     children = psutil.Process().children()
-    assert not [child for child in children if "tenure.knowledge.reading" in " ".join(child.cmdline())]
+    assert not [child for child in children if "tenure.sources.reading" in " ".join(child.cmdline())]
 
 
 def test_few_files_get_one_reader() -> None:
