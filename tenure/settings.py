@@ -18,6 +18,7 @@ from pydantic import (
     SecretStr,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
     field_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
@@ -32,7 +33,17 @@ from tenure.contracts.run import Complexity
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How long a reasoning model may think before it answers."""
 
-SearchEngine = Literal["searxng"]
+SearchEngine = Literal[
+    "searxng",
+    "brave",
+    "tavily",
+    "wikipedia",
+    "arxiv",
+    "semantic_scholar",
+    "openalex",
+    "crossref",
+    "github",
+]
 """Search providers that are known by name; OpenSearch descriptions and MCP servers have names of one's own."""
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
@@ -240,10 +251,24 @@ class Settings(BaseSettings):
 
     searxng_url: str = ""
     """Address of a SearXNG instance that gives JSON."""
+    brave_key: SecretStr | None = None
+    """Key of the Brave Search API."""
+    tavily_key: SecretStr | None = None
+    """Key of Tavily."""
+    semantic_scholar_key: SecretStr | None = None
+    """Key of Semantic Scholar, which seldom answers without one."""
+    openalex_key: SecretStr | None = None
+    """Key of OpenAlex, which answers some searches a day without one."""
+    github_token: SecretStr | None = None
+    """Token of GitHub, which answers ten searches a minute without one; it needs no permission."""
+    search_contact: str = Field(default="", max_length=200)
+    """Mail address that Crossref is told; who tells one is answered faster."""
     search_urls: dict[SearchEngine, str] = {}
     """Addresses of search providers' servers instead of their own, for a proxy of yours."""
+    opensearch: dict[Name, str] = {}
+    """Further engines by names of yours: the address of each one's OpenSearch description, or its template."""
     search_providers: Listed = ()
-    """Search providers to ask; empty for all that have been set up."""
+    """Search providers to ask; empty for all that have been set up, and Wikipedia where none has."""
     search_seconds: float = Field(default=15.0, gt=0, le=300)
     """Seconds that one search provider has for its answer."""
 
@@ -269,11 +294,19 @@ class Settings(BaseSettings):
             named_keys(keys.get_secret_value())
         return keys
 
+    @field_validator("opensearch")
+    @classmethod
+    def _own_names(cls, named: dict[str, object]) -> dict[str, object]:
+        """Refuse a name that is a known search provider's."""
+        if taken := [name for name in named if name in get_args(SearchEngine)]:
+            raise ValueError(f"{taken[0]!r} is the name of a provider of its own")
+        return named
+
     @field_validator("search_providers")
     @classmethod
-    def _known_providers(cls, named: tuple[str, ...]) -> tuple[str, ...]:
+    def _known_providers(cls, named: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         """Refuse a search provider that there is not."""
-        known = get_args(SearchEngine)
+        known = (*get_args(SearchEngine), *info.data.get("opensearch", ()))
         if unknown := [name for name in named if name not in known]:
             raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
         return named

@@ -73,12 +73,19 @@ class Service:
     """Variable that holds the address, for advice."""
     gap: float = 0.0
     """Seconds from one request to the next, where the server asks for that."""
+    contact: str = ""
+    """Mail address of who asks, for servers that like to know."""
     _next: float = field(default=0.0, init=False)
+
+    @property
+    def secret(self) -> str:
+        """The key in plain text, for the place where its server wants it; empty without one."""
+        return self.key.get_secret_value() if self.key else ""
 
     @property
     def bearer(self) -> dict[str, str]:
         """The header that most servers want a key in; none without a key."""
-        return {"Authorization": f"Bearer {self.key.get_secret_value()}"} if self.key else {}
+        return {"Authorization": f"Bearer {self.secret}"} if self.key else {}
 
     async def get(
         self,
@@ -94,7 +101,8 @@ class Service:
             SearchError: there is none.
         """
         given = {name: value for name, value in params.items() if value != ""}
-        address = (base or self.base).rstrip("/") + path
+        start = base or self.base
+        address = start.rstrip("/") + path if path else start
         return await self._exchanged("GET", address, params=given or None, headers=dict(headers or {}))
 
     async def post(self, path: str, body: Mapping[str, object], headers: Mapping[str, str]) -> bytes:

@@ -1,4 +1,4 @@
-"""A search engine's server on the loopback: it answers what a test scripts, keeps what it is asked, and can misbehave."""
+"""A search engine on the loopback: it answers what a test scripts, keeps what it is asked, and can misbehave."""
 
 import json
 import threading

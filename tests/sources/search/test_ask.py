@@ -1,7 +1,6 @@
 """Several providers asked at once, over real HTTP: whoever misbehaves costs its own answer."""
 
 import itertools
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -125,13 +124,6 @@ async def test_who_cannot_have_the_wanted_pages_is_not_asked(request_: WebSearch
 
     assert answer.status == status
     assert provider.asked == (status == "answered")
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    http = Http("Tenure/test")
-    yield http
-    await http.aclose()
 
 
 GOOD = {"results": [{"url": "https://a.org/rye", "title": "Rye", "content": "A grass."}]}

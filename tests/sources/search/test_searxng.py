@@ -1,7 +1,5 @@
 """SearXNG, in the format of its JSON."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from tenure.contracts.web import WebSearchRequest
@@ -9,13 +7,6 @@ from tenure.sources.search.base import Found, Refused, Unavailable
 from tenure.sources.search.searxng import Searxng
 from tenure.sources.search.service import Http, Service
 from tests.sources.search.engine import Asked, Engine, Said
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    http = Http("Tenure/test")
-    yield http
-    await http.aclose()
 
 
 def page(asked: Asked) -> Said:

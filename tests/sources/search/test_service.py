@@ -2,7 +2,6 @@
 
 import gzip
 import socket
-from collections.abc import AsyncIterator
 from email.utils import formatdate
 from time import time
 
@@ -14,13 +13,6 @@ from tenure.sources.search.service import MOST_BYTES, Http, Service, parsed, ret
 from tests.sources.search.engine import Engine, Said
 
 KEY = "sk-verysecret123"
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    http = Http("Tenure/test")
-    yield http
-    await http.aclose()
 
 
 def service(http: Http, base: str, key: str | None = KEY) -> Service:

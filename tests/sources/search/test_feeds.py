@@ -1,0 +1,54 @@
+"""Results in XML."""
+
+import pytest
+
+from tenure.sources.search.base import Found
+from tenure.sources.search.feeds import document, entries
+
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>Results</title>
+<link rel="self" href="https://engine.example/self"/>
+<entry><title>Rye &amp; spelt</title><id>urn:1</id><updated>2026-02-01T00:00:00Z</updated>
+<published>2026-01-05T00:00:00Z</published><link rel="related" href="https://a.org/x.pdf"/>
+<link href="https://a.org/x"/><summary type="html">A &lt;b&gt;grass&lt;/b&gt;.</summary></entry></feed>"""
+
+RSS = b"""<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><link>https://engine.example</link>
+<item><title>Rye</title><link> https://a.org/x </link><description>A grass.</description>
+<content:encoded>Long.</content:encoded><pubDate>Mon, 05 Jan 2026 10:00:00 GMT</pubDate></item>
+<item><guid>https://a.org/y</guid></item><item><title>No address</title><guid>7</guid></item></channel></rss>"""
+
+RDF = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+xmlns:dc="http://purl.org/dc/elements/1.1/"><channel/><item><title>Rye</title><link>https://a.org/x</link>
+<dc:date>2026-01-05</dc:date></item></rdf:RDF>"""
+
+
+def test_atom() -> None:
+    """The page is the alternate link; the date of publication comes before that of a change."""
+    assert entries(document(ATOM)) == [Found("https://a.org/x", "Rye & spelt", "A grass.", "2026-01-05T00:00:00Z")]
+
+
+def test_rss() -> None:
+    """A description is preferred to the whole text, and a permanent link stands in for a missing one."""
+    first, second, third = entries(document(RSS))
+
+    assert first == Found("https://a.org/x", "Rye", "A grass.", "Mon, 05 Jan 2026 10:00:00 GMT")
+    assert (second.address, third.address) == ("https://a.org/y", "")
+
+
+def test_rss_of_the_first_kind() -> None:
+    """Items that stand beside their channel are found as well."""
+    assert entries(document(RDF)) == [Found("https://a.org/x", "Rye", "", "2026-01-05")]
+
+
+BOMB = b"""<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<feed><entry><title>&b;</title></entry></feed>"""
+THIEF = b"""<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><feed><entry><title>&a;</title></entry></feed>"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [BOMB, THIEF, b"", b"<feed>", b"no xml", b'<?xml version="1.0" encoding="odd"?><a/>', b"<!DOCTYPE html><p/>"],
+)
+def test_what_cannot_be_trusted_is_not_read(body: bytes) -> None:
+    """Entities, document types and broken XML are refused before anything is made of them."""
+    with pytest.raises(ValueError, match="no XML that can be trusted"):
+        document(body)
