@@ -114,7 +114,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
         EMBED_QUEUE: [
             *(reading.ingest, reading.embed, reading.search, reading.analyze),
             *(reading.group, reading.recall, reading.corpora),
-            *(tables.tables, tables.query),
+            *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
@@ -123,6 +123,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
             roles.decomposer,
             roles.question_rewriter,
             roles.sql_writer,
+            roles.analyst,
             roles.outliner,
             roles.hypothetical_document,
             roles.planner,

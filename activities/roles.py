@@ -25,6 +25,7 @@ from tenure.models.chat import OFFLINE, Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
+    analyst,
     claim_checker,
     claim_rewriter,
     code_reflector,
@@ -92,6 +93,11 @@ class RoleActivities:
     async def sql_writer(self, call: RoleCall[sql_writer.SqlWriterInput]) -> RoleReply[sql_writer.SqlWriterOutput]:
         """Turn the question into queries over tables."""
         return await self._decide(sql_writer.ROLE, call)
+
+    @activity.defn
+    async def analyst(self, call: RoleCall[analyst.AnalystInput]) -> RoleReply[analyst.AnalystOutput]:
+        """Write a program that computes from tables what SQL cannot."""
+        return await self._decide(analyst.ROLE, call)
 
     @activity.defn
     async def outliner(self, call: RoleCall[outliner.OutlinerInput]) -> RoleReply[outliner.OutlinerOutput]:

@@ -1,4 +1,7 @@
-"""Table activities: which tables there are, and SQL over them. Beside the knowledge base, where the files are."""
+"""Table activities: which tables there are, SQL over them, and what programs compute from them.
+
+Beside the knowledge base, where the files are; the programs themselves run elsewhere, and get the tables as text.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +9,7 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import Beat
+from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 
 if TYPE_CHECKING:
@@ -30,3 +34,15 @@ class TableActivities:
         """Run one SELECT and keep its result."""
         with translated(), Beat():
             return self._knowledge.query(request)
+
+    @activity.defn
+    def table_file(self, request: TableFileRequest) -> TableFileReply:
+        """Run one SELECT and return its result as a file."""
+        with translated(), Beat():
+            return self._knowledge.table_file(request)
+
+    @activity.defn
+    def keep_computation(self, request: ComputationRequest) -> ComputationReply:
+        """Keep what a program printed, so that it can be cited."""
+        with translated(), Beat():
+            return self._knowledge.keep_computation(request)

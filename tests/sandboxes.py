@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tenure.algorithms.mutation import Edit, applied
-from tenure.contracts.sandbox import Batch, GivenFile, Outcome, Program, SelfTest, TestResult, Trial, Verdict
+from tenure.contracts.sandbox import Artifact, Batch, GivenFile, Outcome, Program, SelfTest, TestResult, Trial, Verdict
 from tenure.sandbox.base import SetupFailed
 
 USABLE = SelfTest(usable=True, message="a script", languages=("python",), packages=("numpy 2.0",))
@@ -30,6 +30,10 @@ class ScriptedSandbox:
     batches: list[Batch] = field(default_factory=list)
     breaks: int = 0
     """How many more times it cannot be set up."""
+    prints: str = ""
+    """What a program prints that ends well; empty for its arguments."""
+    made: tuple[Artifact, ...] = ()
+    """Files that such a program leaves."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     released: asyncio.Event = field(default_factory=asyncio.Event)
     held: bool = False
@@ -57,7 +61,8 @@ class ScriptedSandbox:
         text = _text(program.files)
         if "crash" in text:
             return Outcome(verdict="failed", exit_code=3, stderr="Traceback\nValueError: crash\n", seconds=0.1)
-        return Outcome(verdict="passed", exit_code=0, stdout=f"args {' '.join(program.args)}\n", seconds=0.1)
+        printed = self.prints or f"args {' '.join(program.args)}\n"
+        return Outcome(verdict="passed", exit_code=0, stdout=printed, seconds=0.1, artifacts=self.made)
 
     async def test_all(self, batch: Batch) -> tuple[Outcome, ...]:
         self.batches.append(batch)

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing", "coding"}
 ELSEWHERE = {
     "sql_writer",
+    "analyst",
     "query_refiner",
     "reranker",
     "relation_extractor",
@@ -43,7 +44,7 @@ ELSEWHERE = {
     "synthesis_reflector",
     "decider",
 }
-"""Roles that this question has no work for: databases, programs, orders and relations by the model, later cycles."""
+"""Roles that this question has no work for: tables, programs, orders and relations by the model, later cycles."""
 QUESTION = "How do lighthouses guide ships?"
 
 MARKDOWN = """\

@@ -20,6 +20,7 @@ from tenure.algorithms.text import stems
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.budget import Price
 from tenure.contracts.calls import Turn
+from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.corpus import (
     CorpusStats,
     EmbedReport,
@@ -205,6 +206,12 @@ class MemoryKnowledge:
     def query(self, request: QueryRequest) -> QueryReply:
         return QueryReply(problem="there are no tables here")
 
+    def table_file(self, request: TableFileRequest) -> TableFileReply:
+        return TableFileReply(problem="there are no tables here")
+
+    def keep_computation(self, request: ComputationRequest) -> ComputationReply:
+        return ComputationReply()
+
     def drop(self, corpus: str) -> bool:
         return False
 
@@ -344,7 +351,8 @@ def story(**lines: Line) -> dict[str, Line]:
         "router": says(route),
         "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
         "question_rewriter": says({"question": "What is made of rye?"}),
-        "sql_writer": says({"queries": []}),
+        "sql_writer": says({"queries": [], "computation": ""}),
+        "analyst": says({"shows": "", "inputs": [], "code": ""}),
         "outliner": says(outline),
         "planner": says(FINISH),
         "query_refiner": says({"complete": True, "query": ""}),

@@ -15,6 +15,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 from workflows import search_attributes
 from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.coding import CodingWorkflow
+from workflows.computing import Tables
 from workflows.embed import embed_beside
 from workflows.failures import cause
 from workflows.research import ResearchWorkflow
@@ -30,7 +31,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.transitions import AgentState, next_node
     from tenure.contracts.base import RunId
     from tenure.contracts.budget import Draw, Grant, Resource
-    from tenure.contracts.coding import Attempt, CodingRequest
+    from tenure.contracts.coding import Attempt, CodingRequest, StoredArtifact
     from tenure.contracts.corpus import IngestReport, SkippedFile
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
@@ -71,7 +72,9 @@ class AgentWorkflow(Steered):
         self.main: asyncio.Task[ReportDraft] | None = None
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
+        self.tables = Tables(self, self.calls, request)
         self.results: tuple[PassageRef, ...] = ()
+        self.artifacts: tuple[StoredArtifact, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
         self.attempts: dict[int, Attempt] = {}
         self.draft: ReportDraft | None = None
@@ -185,6 +188,8 @@ class AgentWorkflow(Steered):
         mode = await self._route()
         self._show(mode=mode)
         coding = next_node("route", AgentState(mode=mode), 0) == "generate_code"
+        if self.tables.wanted and not coding:
+            await self._compute()
         if not (coding or self.evidence):
             return self._report("no_evidence", "No passage of the corpora is relevant to the question.")
         await self.ready()
@@ -194,7 +199,7 @@ class AgentWorkflow(Steered):
 
     async def _retrieve(self) -> None:
         """Find what the corpora and databases say on the question as a whole (D)."""
-        self.results = await self.calls.structured(self.request.question, self.request.corpora, self.request.databases)
+        self.results = await self.tables.queried()
         found = await self.calls.search(
             SearchRequest(
                 query=self.request.question,
@@ -208,6 +213,15 @@ class AgentWorkflow(Steered):
         if self.calls.usage.embedded_share < 1:
             await embed_beside(self.request.corpora)
         self.evidence = tuple({passage.chunk: passage for passage in (*self.results, *found)}.values())
+
+    async def _compute(self) -> None:
+        """Have computed what the tables hold and SQL cannot bring."""
+        self._show(last=f"computing: {self.tables.wanted}")
+        computed = await self.tables.computed(self.progress_now.id, self.results)
+        self.artifacts = computed.artifacts
+        self.notes += computed.notes
+        self.results = (*self.results, *computed.passages)
+        self.evidence = (*computed.passages, *self.evidence)
 
     def _why_finishing(self) -> str:
         spent = self.stance.spent
@@ -340,6 +354,7 @@ class AgentWorkflow(Steered):
             update={
                 "usage": usage,
                 "limits": ceilings(self.request.limits),
+                "artifacts": self.artifacts,
                 "degraded": (*self.calls.degraded, *draft.degraded),
                 "skipped": tuple(self.skipped),
                 "notes": (*self.notes, *self._untranslated(usage), *_embedded(usage.embedded_share), *draft.notes),

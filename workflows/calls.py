@@ -34,6 +34,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.budget import Allowance, Amounts
     from tenure.contracts.calls import LONGEST_ANSWER, RoleCall, RoleReply, Turn, role_call
     from tenure.contracts.coding import ProgramRequest, RepairReply, RepairRequest, TrialRequest
+    from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.rerank import Rerank
@@ -43,9 +44,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run import Degraded, Limits, Usage
     from tenure.contracts.sandbox import Outcome, SelfTest
     from tenure.contracts.spiral import Analysis, AnalysisRequest
-    from tenure.contracts.tables import FailedQuery, QueryReply, QueryRequest, TablesReply, TablesRequest
+    from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
     from tenure.roles.reranker import RerankerInput
-    from tenure.roles.sql_writer import SqlWriterInput, WrittenQuery
 
 # Annotations with generic models are quoted: pydantic would make a class of each for every workflow that starts.
 I = TypeVar("I", bound="BaseModel")  # noqa: E741 - I in, O out
@@ -65,9 +65,6 @@ It is long, since a dead worker is noticed by its silence."""
 
 MODEL_BUDGETS = ("tokens", "money", "calls")
 """Budgets of the model alone: when one is used up, the twins go on."""
-
-MENDED = 2
-"""How often queries that brought nothing are written anew."""
 
 SILENCE = timedelta(seconds=10)
 """Time without a heartbeat after which a worker counts as dead and the call is given to another."""
@@ -193,9 +190,7 @@ class Calls:
         A search that finds nothing relevant finds nothing; so does one that the budget does not cover. The run's
         filters are added to its own. Its second stage is the run's, unless it asks for one of its own.
         """
-        await self._steered.ready()
-        one = Amounts(searches=1)
-        if self._limits.max_searches is not None and await self.purse.take(one, one) is None:
+        if not await self._search_is_left():
             return ()
         second = request.rerank if request.rerank.asked else self._second_stage()
         filters = (*self._limits.filters, *request.filters)
@@ -233,14 +228,12 @@ class Calls:
         await self._steered.ready()
         return await _looked_up(KnowledgeActivities.recall, request, summary)
 
-    async def structured(
-        self, question: str, corpora: tuple[str, ...], databases: tuple[str, ...]
-    ) -> tuple[PassageRef, ...]:
-        """Ask the tables of corpora and databases, if there are any; return what the queries brought."""
+    async def tables(self, request: TablesRequest) -> TablesReply:
+        """Find the tables that a question may be about."""
         await self._steered.ready()
-        there: TablesReply = await workflow.execute_activity_method(
+        return await workflow.execute_activity_method(
             TableActivities.tables,
-            TablesRequest(question=question, corpora=corpora, databases=databases),
+            request,
             task_queue=EMBED_QUEUE,
             start_to_close_timeout=timedelta(hours=1),
             schedule_to_close_timeout=timedelta(hours=2),
@@ -248,40 +241,42 @@ class Calls:
             retry_policy=PATIENCE,
             summary="which tables there are",
         )
-        found: list[PassageRef] = []
-        failed: tuple[FailedQuery, ...] = ()
-        for _ in range(1 + MENDED if there.tables else 0):
-            written = await self.role(
-                RoleActivities.sql_writer,
-                SqlWriterInput(question=question, tables=there.tables, failed=failed),
-                summary=question,
-            )
-            replies = [(one, await self._queried(one, question, corpora, databases)) for one in written.queries]
-            found += [passage for _, reply in replies for passage in reply.passages]
-            failed = tuple(FailedQuery(sql=one.sql, problem=r.problem) for one, r in replies if r.problem)
-            if not failed:
-                break
-        return tuple(found)
 
-    async def _queried(
-        self, written: WrittenQuery, question: str, corpora: tuple[str, ...], databases: tuple[str, ...]
-    ) -> QueryReply:
+    async def query(self, request: QueryRequest, *, summary: str) -> QueryReply:
         """Run a query; one that the budget does not cover brings nothing."""
-        await self._steered.ready()
-        one = Amounts(searches=1)
-        if self._limits.max_searches is not None and await self.purse.take(one, one) is None:
+        if not await self._search_is_left():
             return QueryReply()
-        reply = await query(
-            QueryRequest(sql=written.sql, corpora=corpora, databases=databases, title=written.shows, question=question),
-            summary=written.shows,
-        )
+        reply = await query(request, summary)
         self.usage = searched(self.usage)
         return reply
 
-    async def look_at_sandbox(self) -> SelfTest | None:
-        """Ask what the sandbox can run; None where no worker has one."""
+    async def table_file(self, request: TableFileRequest, *, summary: str) -> TableFileReply:
+        """Run a query and return its result as a file; it counts as a search like any query."""
+        if not await self._search_is_left():
+            return TableFileReply(problem="the budget of searches was used up")
+        reply = await _selected(TableActivities.table_file, request, summary)
+        self.usage = searched(self.usage)
+        return reply
+
+    async def keep_computation(self, request: ComputationRequest, *, summary: str) -> ComputationReply:
+        """Keep what a program printed as a source."""
         await self._steered.ready()
-        wait = timedelta(seconds=self._limits.sandbox_wait / ASKED_AGAIN)
+        return await _looked_up(TableActivities.keep_computation, request, summary)
+
+    async def _search_is_left(self) -> bool:
+        """Reserve a search, where searches are limited; tell whether there was one."""
+        await self._steered.ready()
+        one = Amounts(searches=1)
+        return self._limits.max_searches is None or await self.purse.take(one, one) is not None
+
+    async def look_at_sandbox(self, most: float | None = None) -> SelfTest | None:
+        """Ask what the sandbox can run; None where no worker has one.
+
+        It is waited for as long as the limits say, and not longer than so many seconds.
+        """
+        await self._steered.ready()
+        seconds = self._limits.sandbox_wait if most is None else min(most, self._limits.sandbox_wait)
+        wait = timedelta(seconds=seconds / ASKED_AGAIN)
         for _ in range(ASKED_AGAIN):
             try:
                 return await workflow.execute_activity_method(
@@ -336,16 +331,7 @@ class Calls:
 
 async def query(request: QueryRequest, summary: str) -> QueryReply:
     """Run one SELECT."""
-    return await workflow.execute_activity_method(
-        TableActivities.query,
-        request,
-        task_queue=EMBED_QUEUE,
-        start_to_close_timeout=timedelta(minutes=30),
-        schedule_to_close_timeout=timedelta(hours=2),
-        heartbeat_timeout=SILENCE,
-        retry_policy=PATIENCE,
-        summary=summary[:200],
-    )
+    return await _selected(TableActivities.query, request, summary)
 
 
 async def ingest(request: IngestRequest) -> IngestReport:
@@ -361,7 +347,7 @@ async def ingest(request: IngestRequest) -> IngestReport:
     )
 
 
-async def _looked_up(method: "Callable[[KnowledgeActivities, I], O]", request: I, summary: str) -> O:
+async def _looked_up(method: "Callable[[Any, I], O]", request: I, summary: str) -> O:
     """Ask the knowledge base for what it answers within minutes."""
     return await workflow.execute_activity_method(
         method,
@@ -369,6 +355,20 @@ async def _looked_up(method: "Callable[[KnowledgeActivities, I], O]", request: I
         task_queue=EMBED_QUEUE,
         start_to_close_timeout=timedelta(minutes=5),
         schedule_to_close_timeout=timedelta(hours=1),
+        heartbeat_timeout=SILENCE,
+        retry_policy=PATIENCE,
+        summary=summary[:200],
+    )
+
+
+async def _selected(method: "Callable[[TableActivities, I], O]", request: I, summary: str) -> O:
+    """Run one SELECT, which may be long in a large database."""
+    return await workflow.execute_activity_method(
+        method,
+        request,
+        task_queue=EMBED_QUEUE,
+        start_to_close_timeout=timedelta(minutes=30),
+        schedule_to_close_timeout=timedelta(hours=2),
         heartbeat_timeout=SILENCE,
         retry_policy=PATIENCE,
         summary=summary[:200],

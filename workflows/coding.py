@@ -40,7 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research import ProgressUpdate, ReportDraft
     from tenure.contracts.result import ResultStatus
     from tenure.contracts.run import Handled, Phase
-    from tenure.contracts.sandbox import Case, GivenFile, Program, SandboxLimits, SelfTest, Trial
+    from tenure.contracts.sandbox import Case, GivenFile, Program, SelfTest, Trial
     from tenure.roles.code_reflector import CodeReflectorInput
     from tenure.roles.coder import CoderInput, CoderOutput
     from tenure.roles.test_writer import TestWriterInput, TestWriterOutput
@@ -247,7 +247,7 @@ class CodingWorkflow(Steered):
                 mended=mended,
                 tests=tests,
                 cases=cases,
-                limits=self._bounds(),
+                limits=programs.bounds(self.request.limits),
                 seconds=limits.repair_seconds,
                 tried=tuple(sorted(self.tried_files)),
             ),
@@ -296,7 +296,7 @@ class CodingWorkflow(Steered):
         names = {file.name for file in proof}
         files = tuple(f for f in programs.together(self.request.files, attempt.files) if f.name not in names)
         tests, cases = self._provers(proof)
-        trial = Trial(files=files, tests=tests, cases=cases, limits=self._bounds())
+        trial = Trial(files=files, tests=tests, cases=cases, limits=programs.bounds(self.request.limits))
         outcome = await self.calls.run_tests(
             TrialRequest(run=self.request.run, attempt=attempt.n, trial=trial),
             summary=f"attempt {attempt.n}, generation {attempt.generation}",
@@ -323,7 +323,7 @@ class CodingWorkflow(Steered):
             language=programs.language_of(entry) or "python",
             args=answer.args,
             stdin=answer.stdin,
-            limits=self._bounds(),
+            limits=programs.bounds(self.request.limits),
         )
         outcome = await self.calls.run_program(
             ProgramRequest(run=self.request.run, attempt=attempt.n, program=program), summary=f"run {entry}"
@@ -343,14 +343,6 @@ class CodingWorkflow(Steered):
         """Return tests as the sandbox takes them: files of pytest, or cases where there are none."""
         cases = programs.cases_of(tests)
         return ((), cases) if cases else (tests, ())
-
-    def _bounds(self) -> SandboxLimits:
-        limits = self.request.limits
-        return SandboxLimits(
-            wall_seconds=limits.program_seconds,
-            cpu_seconds=max(1, round(limits.program_seconds)),
-            memory_mib=limits.program_memory_mib,
-        )
 
     async def _reflect(self, attempt: Attempt) -> None:
         """Have the best failing program looked at, once."""

@@ -8,7 +8,8 @@ from typing import Final
 
 from tenure.algorithms.mutation import normal_form
 from tenure.contracts.coding import Attempt, Failure, SourceFile, StoredArtifact, read_cases
-from tenure.contracts.sandbox import Case, GivenFile, Language, Outcome, TestResult
+from tenure.contracts.run import Limits
+from tenure.contracts.sandbox import Case, GivenFile, Language, Outcome, SandboxLimits, TestResult
 
 MOST_PROGRAM = 60_000
 """Characters of a program at the most, all its files together."""
@@ -127,6 +128,15 @@ def changed(given: Iterable[GivenFile], files: Iterable[SourceFile]) -> tuple[So
     """Return the files of a program that were not given just so."""
     texts = {file.name: file.text for file in given}
     return tuple(file for file in files if texts.get(file.path) != file.text)
+
+
+def bounds(limits: Limits) -> SandboxLimits:
+    """Return what a program of a run may use."""
+    return SandboxLimits(
+        wall_seconds=limits.program_seconds,
+        cpu_seconds=max(1, round(limits.program_seconds)),
+        memory_mib=limits.program_memory_mib,
+    )
 
 
 def failures(outcome: Outcome) -> tuple[Failure, ...]:

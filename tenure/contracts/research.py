@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Resource
-from tenure.contracts.coding import Attempt, CodeDraft
+from tenure.contracts.coding import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Disagreement, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
@@ -208,6 +208,8 @@ class ReportDraft(Contract):
     """The run log."""
     code: CodeDraft | None = None
     """The program, where one was asked for."""
+    artifacts: tuple[StoredArtifact, ...] = ()
+    """Files that a program made for the report."""
     status: ResultStatus = "done"
     """How the run ended."""
 

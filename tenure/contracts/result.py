@@ -217,7 +217,7 @@ class Result(Contract):
     attempts: tuple[ResultAttempt, ...] = ()
     """Everything that was tried, in order."""
     artifacts: tuple[StoredArtifact, ...] = ()
-    """Files the program made, and where they are kept."""
+    """Files that a program made, and where they are kept."""
     usage: Usage
     """What was used."""
     limits: dict[Resource, float] = {}

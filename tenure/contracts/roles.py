@@ -7,6 +7,7 @@ RoleName = Literal[
     "decomposer",
     "question_rewriter",
     "sql_writer",
+    "analyst",
     "outliner",
     "planner",
     "query_refiner",

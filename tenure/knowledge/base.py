@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tenure.algorithms.passages import Passage, TokenEncoder, Vectors
 from tenure.contracts.base import SourceId
 from tenure.contracts.calls import Turn
+from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.corpus import (
     CacheStats,
     CorpusStats,
@@ -158,6 +159,22 @@ class KnowledgeBase:
             UnknownDatabase: a database is not in the settings.
         """
         return self._structured.query(request)
+
+    def table_file(self, request: TableFileRequest) -> TableFileReply:
+        """Return the result of one SELECT as a file; the reply says what is wrong with one that cannot be had.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+        """
+        return self._structured.table_file(request)
+
+    def keep_computation(self, request: ComputationRequest) -> ComputationReply:
+        """Keep what a program printed as a source, for which the reply has the passages of its figures.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+        """
+        return self._structured.keep_computation(request)
 
     def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         """Return the passages behind references, in their order, with their relevance.

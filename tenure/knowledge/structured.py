@@ -1,14 +1,15 @@
 """Structured retrieval: tables of corpora and databases, asked in SQL, with results that can be cited.
 
-A result is stored like a document: its text is what the query returned, its address is the file and a mark of the
-query. It is there to be cited, and goes with the corpus; no search finds it.
+A result is stored like a document: its text is what a query returned or a program computed, its address is the file
+and a mark of the query or program. It is there to be cited, and goes with the corpus; no search finds it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenure.algorithms.passages import Encoder
 from tenure.algorithms.text import stems
+from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence import PassageRef
 from tenure.contracts.tables import (
     ColumnInfo,
@@ -30,10 +31,11 @@ from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
 from tenure.sources.document import Document
+from tenure.sources.program_text import HOW, program_document
 from tenure.sources.reading import RECIPE, ReadChunk, ReadFile, Recipe, cut
 from tenure.sources.sql_engine import Limits, SqlProblem
 from tenure.sources.sql_process import describe, select
-from tenure.sources.table_text import description, result_document, shown
+from tenure.sources.table_text import as_csv, description, result_document, shown
 from tenure.sources.tables import Column, Database, ResultTable, Table, databases
 
 _FILES = 8
@@ -111,11 +113,9 @@ class Structured:
         Raises:
             UnknownDatabase: a database is not in the settings.
         """
-        there = [*self._files(request.corpora), *self._databases(request.databases)]
-        if not there:
-            return QueryReply(problem="there are no tables in " + (", ".join(request.corpora) or "what was named"))
+        there = self._there(request.corpora, request.databases)
         try:
-            result = select([one.database for one in _mentioned(request.sql, there)], request.sql, self._limits)
+            result = _selected(request, there, self._limits)
         except SqlProblem as problem:
             return QueryReply(problem=str(problem))
         passages = self._keep(request, result, there) if request.keep else ()
@@ -126,6 +126,45 @@ class Structured:
             count=len(result.rows),
             truncated=result.truncated,
         )
+
+    def table_file(self, request: TableFileRequest) -> TableFileReply:
+        """Return the result of one SELECT as a file for a program; what is wrong with it is said in the reply.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+        """
+        # Each row takes two bytes at the least, so that no file of fewer bytes is cut short.
+        bounds = replace(self._limits, rows=max(1, request.most // 2))
+        try:
+            result = _selected(request, self._there(request.corpora, request.databases), bounds)
+        except SqlProblem as problem:
+            return TableFileReply(problem=str(problem))
+        text = as_csv(result)
+        if result.truncated or len(text.encode()) > request.most:
+            wanted = "select fewer columns or rows, or group them"
+            return TableFileReply(problem=f"its result has more than {request.most:,} bytes as a file: {wanted}")
+        return TableFileReply(text=text, read=result.read)
+
+    def keep_computation(self, request: ComputationRequest) -> ComputationReply:
+        """Store what a program printed as a source, and return the passages of its figures.
+
+        Nothing is kept where the tables have gone since: there is no corpus any more that it could go with.
+
+        Raises:
+            UnknownDatabase: a database is not in the settings.
+        """
+        read = {table for one in request.inputs for table in one.read}
+        origins = _origins(read, self._there(request.corpora, request.databases))
+        if not origins:
+            return ComputationReply()
+        program = "\n".join([*(one.sql for one in request.inputs), request.code])
+        document = program_document(request, _data_of(origins))
+        figures = document.text.index(f"## {HOW}")
+        kept = self._kept(document, origins, f"program={digest(program)[:16]}", request.question, figures)
+        return ComputationReply(passages=kept)
+
+    def _there(self, corpora: Sequence[str], databases: Sequence[str]) -> list[Opened]:
+        return [*self._files(corpora), *self._databases(databases)]
 
     def _files(self, corpora: Sequence[str]) -> list[Opened]:
         rows = {row["uri"]: row for row in catalogue.tabular(self._store, corpora)} if corpora else {}
@@ -153,17 +192,28 @@ class Structured:
             raise DatabaseFailed(opened.database.name, str(problem)) from problem
 
     def _keep(self, request: QueryRequest, result: ResultTable, there: Sequence[Opened]) -> tuple[PassageRef, ...]:
-        """Store a result as a source of the corpus that its first table stands in."""
-        read = {name.partition(".")[0] for name in result.read}
-        origins = [one for one in there if one.database.name in read] or list(there[:1])
-        addresses = " and ".join(one.address for one in origins)
+        """Store what a query returned."""
+        origins = _origins(result.read, there)
         title = request.title.strip() or "Result of a query"
-        document = result_document(title, request.sql.strip(), f"the data of {addresses}", result)
-        uri = f"{origins[0].address}#sql={digest(request.sql)[:16]}"
-        corpus = origins[0].corpus
+        document = result_document(title, request.sql.strip(), _data_of(origins), result)
+        return self._kept(document, origins, f"sql={digest(request.sql)[:16]}", request.question or title)
+
+    def _kept(
+        self, document: Document, origins: Sequence[Opened], mark: str, about: str, end: int | None = None
+    ) -> tuple[PassageRef, ...]:
+        """Store a result as a source of the corpus that its first table stands in.
+
+        Args:
+            document: the result.
+            origins: where its tables stand.
+            mark: what tells it from other results of the same tables.
+            about: what its relevance is measured on.
+            end: where what can be quoted ends; None for the end of the document.
+        """
+        corpus, uri = origins[0].corpus, f"{origins[0].address}#{mark}"
         kept_in = catalogue.results_corpus(corpus)
-        chunks = self._store_document(kept_in, uri, document)
-        return self._references(kept_in, uri, chunks, request.question or title, self._unrelated(corpus))
+        chunks = [chunk for chunk in self._store_document(kept_in, uri, document) if end is None or chunk.start < end]
+        return self._references(kept_in, uri, chunks, about, self._unrelated(corpus))
 
     def _keep_description(self, opened: Opened, tables: Sequence[Table]) -> None:
         """Describe a database in a corpus of its own, where its tables are found by what they hold."""
@@ -213,6 +263,27 @@ def _mentioned(sql: str, found: Sequence[Opened]) -> list[Opened]:
     lower = sql.lower()
     named = [one for one in found if one.database.name in lower or one.database.format in ("sqlite", "postgres")]
     return named or list(found[:_FILES])
+
+
+def _selected(request: QueryRequest | TableFileRequest, there: Sequence[Opened], limits: Limits) -> ResultTable:
+    """Run one SELECT over what is there.
+
+    Raises:
+        SqlProblem: it was refused, failed or took too long, or there are no tables.
+    """
+    if not there:
+        raise SqlProblem("there are no tables in " + (", ".join(request.corpora) or "what was named"))
+    return select([one.database for one in _mentioned(request.sql, there)], request.sql, limits)
+
+
+def _origins(read: Collection[str], there: Sequence[Opened]) -> list[Opened]:
+    """Return where tables stand, by their names in SQL; of a result that read none, the first there is."""
+    names = {name.partition(".")[0] for name in read}
+    return [one for one in there if one.database.name in names] or list(there[:1])
+
+
+def _data_of(origins: Sequence[Opened]) -> str:
+    return f"the data of {' and '.join(one.address for one in origins)}"
 
 
 def _overlap(question: str, text: str) -> float:

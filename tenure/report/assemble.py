@@ -41,7 +41,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
     contradictions = numbering.contradictions(draft.contradictions)
     entries = numbering.entries()
     status = _status(draft, cited=bool(entries))
-    made = program(draft.code) if draft.code else {}
+    made = program(draft.code) if draft.code else {"artifacts": draft.artifacts}
     return Result(
         id=draft.id,
         mode=draft.mode,

@@ -12,7 +12,7 @@ from tenure.contracts.run import Handled
 from tenure.report.layout import parted
 from tenure.report.limits import evidence_limits
 from tenure.report.marks import Marks, Style, marks, to_markdown
-from tenure.report.program import program_body
+from tenure.report.program import made_files, program_body
 from tenure.report.prose import escape, flatten
 from tenure.report.provenance import provenance
 from tenure.report.references import quotes, references
@@ -36,6 +36,9 @@ HOW_TO_CHECK = (
     "(white space apart) with their place in the stored text."
 )
 """What is said before the quotes."""
+
+FILES_MADE = "A program made these files from the tables; its code stands in the source that holds what it printed."
+"""What is said before the files of a report."""
 
 _NOTHING_FOUND = "**No evidence was found.** Nothing that was read answers the question, so this report claims nothing."
 
@@ -90,6 +93,8 @@ def _body(result: Result, named: Marks) -> Iterator[str]:
         yield f"## {escape(section.topic)}\n\n{to_markdown(section.claims, named)}"
     if result.synthesis:
         yield from _synthesis(result.synthesis, named)
+    if result.artifacts:
+        yield f"## Figures and files\n\n{FILES_MADE}\n\n{made_files(result)}"
 
 
 def _synthesis(synthesis: Synthesis, named: Marks) -> Iterator[str]:

@@ -83,8 +83,12 @@ def program_body(result: Result) -> Iterator[str]:
     if len(result.attempts) > 1 or any(attempt.error for attempt in result.attempts):
         yield "## The attempts\n\n" + "\n\n".join(attempt_lines(result.attempts))
     if result.artifacts:
-        made = (f"- {code(one.name)}, {one.bytes:,} bytes, kept as {code(one.path)}" for one in result.artifacts)
-        yield "## What it made\n\n" + "\n".join(made)
+        yield f"## What it made\n\n{made_files(result)}"
+
+
+def made_files(result: Result) -> str:
+    """Set the files that a program made as a list that says where each is kept; empty where there are none."""
+    return "\n".join(f"- {code(one.name)}, {one.bytes:,} bytes, kept as {code(one.path)}" for one in result.artifacts)
 
 
 def _program(result: Result) -> Iterator[str]:

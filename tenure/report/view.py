@@ -22,9 +22,9 @@ from tenure.report import figures, layout
 from tenure.report.layout import parted
 from tenure.report.limits import evidence_limits
 from tenure.report.links import is_web, shown_path, text_fragment
-from tenure.report.markdown import BEYOND, HOW_TO_CHECK, STATUS_LINES, handled, nothing_found, severity
+from tenure.report.markdown import BEYOND, FILES_MADE, HOW_TO_CHECK, STATUS_LINES, handled, nothing_found, severity
 from tenure.report.marks import STATUS_WORDS, Marks, Style, marks, note
-from tenure.report.program import program_body
+from tenure.report.program import made_files, program_body
 from tenure.report.prose import Span, flatten, spans
 from tenure.report.provenance import provenance
 from tenure.report.references import labelled, uses
@@ -233,6 +233,8 @@ class Page:
     abstract: tuple[Passage, ...]
     sections: tuple[Part, ...]
     synthesis: tuple[Part, ...]
+    files: tuple[Remark, ...]
+    """Files that a program made for the report."""
     disagreements: tuple[Disagreement, ...]
     limits: tuple[Line, ...]
     beyond: str
@@ -275,6 +277,7 @@ def page(result: Result, base: PurePath | None = None, style: Style = "numeric")
             for n, section in enumerate(result.sections, 1)
         ),
         synthesis=_synthesis(result, setter),
+        files=remarks(f"{FILES_MADE}\n\n{made_files(result)}") if result.artifacts and result.mode != "CODE" else (),
         disagreements=tuple(
             Disagreement(severity(found), (setter.side(found.a), setter.side(found.b)))
             for found in result.contradictions

@@ -1,6 +1,8 @@
 """Tables as documents: sentences that can be quoted, then rows, in the normal form of all stored text."""
 
+import csv
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
@@ -65,7 +67,10 @@ def description(title: str, tables: Sequence[Table]) -> Document:
 def result_document(title: str, sql: str, origin: str, result: ResultTable) -> Document:
     """Return a query's result as a document: its rows in sentences, then as a table, then the query."""
     form = NormalForm()
-    _tell(form, one_line(title).rstrip(" .:"), [_told(result.columns, row) for row in result.rows[:_TOLD]])
+    told = [_told(result.columns, row) for row in result.rows[:_TOLD]]
+    if len(told) > 1:
+        told = [sentence[0].upper() + sentence[1:] for sentence in told]
+    tell(form, one_line(title).rstrip(" .:"), told or ["the query returned no rows"], "as the query returned it")
     form.row(result.columns)
     for row in result.rows:
         form.row([shown(value) for value in row])
@@ -76,24 +81,33 @@ def result_document(title: str, sql: str, origin: str, result: ResultTable) -> D
     return Document(title=title, text=form.text, kind="prose")
 
 
-def _tell(form: NormalForm, title: str, told: Sequence[str]) -> None:
-    """Write rows in sentences; what their figures are of stands with them, since a quote is read on its own.
+def tell(form: NormalForm, title: str, told: Sequence[str], how: str) -> None:
+    """Write figures in sentences; what they are of stands with them, since a quote is read on its own.
 
-    Several rows are lists, which are quoted whole: a figure without its neighbours would look like the only one.
+    Several are lists, which are quoted whole: a figure without its neighbours would look like the only one.
     """
     if len(told) < 2:
-        form.paragraph(f"{title}: {told[0] if told else 'the query returned no rows'}.")
+        form.paragraph(f"{title}: {told[0].rstrip('.')}.")
         return
     for first in range(0, len(told), _TOGETHER):
         part = told[first : first + _TOGETHER]
         rows = "" if len(told) <= _TOGETHER else f", rows {first + 1} to {first + len(part)}"
-        form.paragraph(f"{title}{rows}, as the query returned it:")
+        form.paragraph(f"{title}{rows}, {how}:")
         form.open_list()
         for sentence in part:
             form.open_item()
-            form.paragraph(sentence[0].upper() + sentence[1:])
+            form.paragraph(sentence)
             form.close_item()
         form.close_list()
+
+
+def as_csv(result: ResultTable) -> str:
+    """Return a result as comma-separated values, with the names of its columns first."""
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(result.columns)
+    writer.writerows(result.rows)
+    return file.getvalue()
 
 
 def shown(value: Value) -> str:

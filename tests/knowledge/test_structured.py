@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tenure.contracts.computing import ComputationRequest, ProgramInput, TableFileRequest
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.evidence import SearchRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesRequest
@@ -167,3 +168,57 @@ def test_where_results_are_kept_cannot_be_named(knowledge: KnowledgeBase, sales:
     assert catalogue.results_corpus("c") not in {one.corpus for one in knowledge.corpora()}
     knowledge.ingest(IngestRequest(corpus="c", paths=(str(sales),)), lambda progress: None)
     assert len(knowledge.passages(asked(knowledge).passages)) == 1
+
+
+def test_a_result_becomes_a_file_or_a_reason(sales: Path, knowledge: KnowledgeBase) -> None:
+    """A program gets the whole of a result, names of columns first, or none of it and what is wrong with that."""
+    whole = knowledge.table_file(TableFileRequest(sql=SQL, corpora=("c",)))
+    large = knowledge.table_file(TableFileRequest(sql=SQL, corpora=("c",), most=20))
+    many = knowledge.table_file(TableFileRequest(sql="SELECT 1 FROM range(40)", corpora=("c",), most=20))
+    wrong = knowledge.table_file(TableFileRequest(sql="DROP TABLE sales", corpora=("c",)))
+
+    assert (whole.text, whole.read) == ("region,total\nNorth,150.5\nSouth,200.0\nWest,\n", ("sales",))
+    assert (large.text, many.text, wrong.text) == ("", "", "")
+    assert "more than 20 bytes" in large.problem and "more than 20 bytes" in many.problem
+    assert "only SELECT may run" in wrong.problem
+
+
+def computation(**others: object) -> ComputationRequest:
+    request = ComputationRequest(
+        question="total by region",
+        title="Spread of the total",
+        inputs=(ProgramInput(name="input1.csv", sql=SQL, read=("sales",)),),
+        code="print('spread')",
+        printed="spread of the total: 49.5\nregions: 3",
+        artifacts=("spread.png",),
+        corpora=("c",),
+    )
+    return request.model_copy(update=others)
+
+
+def test_what_a_program_printed_is_evidence_with_its_code(sales: Path, knowledge: KnowledgeBase) -> None:
+    """Figures can be quoted; query, code and files stand in the same source, and no passage offers them as figures."""
+    passages = knowledge.passages(knowledge.keep_computation(computation()).passages)
+    (source,) = knowledge.sources([passages[0].source]).values()
+
+    assert "spread of the total: 49.5" in "".join(p.text for p in passages)
+    assert not any("print(" in p.text for p in passages)
+    assert all(source.text[p.start : p.end] == p.text for p in passages)
+    assert f"    {SQL}" in source.text and "    print('spread')" in source.text and "spread.png" in source.text
+    assert source.uri.startswith(f"{sales / 'sales.csv'}#program=")
+
+
+def test_the_same_program_leaves_one_source(sales: Path, knowledge: KnowledgeBase, uri: str) -> None:
+    """A repeated activity stores the same rows, and other code over the same tables a source of its own."""
+    first = knowledge.keep_computation(computation())
+    assert knowledge.keep_computation(computation()) == first
+    before = Store(uri).count(SOURCES)
+    knowledge.keep_computation(computation(code="print('other')"))
+
+    assert Store(uri).count(SOURCES) == before + 1 == 3
+
+
+def test_where_the_tables_have_gone_nothing_is_kept(knowledge: KnowledgeBase, uri: str) -> None:
+    """A corpus that was dropped meanwhile leaves no place for a result."""
+    assert knowledge.keep_computation(computation()).passages == ()
+    assert Store(uri).count(SOURCES) == 0

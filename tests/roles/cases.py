@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tenure.contracts.coding import Attempt, Failure, Lesson, SourceFile
+from tenure.contracts.computing import FailedProgram
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import SectionDraft
 from tenure.contracts.spiral import Executed, LatentTopic, Reflection
 from tenure.contracts.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.roles import (
     abstract_writer,
+    analyst,
     claim_checker,
     claim_rewriter,
     code_reflector,
@@ -193,6 +195,22 @@ CASES: dict[str, Case] = {
         Case(
             sql_writer.ROLE,
             sql_writer.SqlWriterInput(question="How much bread was sold by town?", tables=(SALES,), failed=FAILED),
+        ),
+        Case(
+            analyst.ROLE,
+            analyst.AnalystInput(
+                question="Does more bread sell from day to day in Rome?",
+                wanted="A linear regression of sold on day, for the town Rome.",
+                tables=(SALES,),
+                installed=("numpy 2.4.0", "pandas 3.0.0"),
+                failed=(
+                    FailedProgram(
+                        inputs=("SELECT day, sold FROM sales WHERE town = 'Rome'",),
+                        code="import scipy.stats\n",
+                        problem="it ended with exit code 1: ModuleNotFoundError: No module named 'scipy'",
+                    ),
+                ),
+            ),
         ),
         Case(
             outliner.ROLE,
