@@ -218,6 +218,25 @@ class Word(Contract):
     """Which of them."""
 
 
+class TracedProgram(Contract):
+    """A program that was to compute from tables what SQL could not bring."""
+
+    wanted: str
+    """What was to be computed."""
+    shows: str = ""
+    """What it prints, by its writer's words."""
+    inputs: tuple[str, ...] = ()
+    """The statements of its inputs."""
+    code: str = ""
+    """The program."""
+    printed: str = ""
+    """What it printed, shortened."""
+    artifacts: tuple[str, ...] = ()
+    """Names of the files it made."""
+    problem: str = ""
+    """Why it failed; empty where it did not, or has not been run yet."""
+
+
 class Trace(Contract):
     """The story of a run, as far as its histories tell it."""
 
@@ -239,6 +258,8 @@ class Trace(Contract):
     """What the router made of the question."""
     effort: Effort | None = None
     """What the research was allowed."""
+    programs: tuple[TracedProgram, ...] = ()
+    """Programs that were to compute from tables, in order."""
     outline: tuple[str, ...] = ()
     """The first outline."""
     at_hand: tuple[Finding, ...] = ()

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, takewhile
 from typing import TypeVar
 
+from tenure.algorithms import programs
 from tenure.contracts.base import Contract
 from tenure.contracts.coding import Attempt
 from tenure.contracts.evidence import SynthesisDraft
 from tenure.contracts.research import Critique, ProgressUpdate, SectionRequest, SectionResult
 from tenure.contracts.result import Result
 from tenure.contracts.run import Complexity, Feedback, Handled, RunRequest, TaskMode
+from tenure.contracts.sandbox import Outcome
 from tenure.contracts.spiral import (
     Analysis,
     AnalysisRequest,
@@ -34,6 +36,7 @@ from tenure.contracts.trace import (
     TracedCycle,
     TracedDecision,
     TracedPlan,
+    TracedProgram,
     TracedQuery,
     TracedReflection,
     TracedReview,
@@ -89,6 +92,21 @@ class _Routed(Contract):
     complexity: Complexity | None = None
 
 
+class _Failed(Contract):
+    problem: str = ""
+
+
+class _AnalystAsked(Contract):
+    wanted: str = ""
+    failed: tuple[_Failed, ...] = ()
+
+
+class _Programmed(Contract):
+    shows: str = ""
+    inputs: tuple[str, ...] = ()
+    code: str = ""
+
+
 class _Reviewed(Contract):
     critique: str = ""
     action: str = ""
@@ -131,6 +149,7 @@ def story(histories: Sequence[History]) -> Trace:
         mode=result.mode if result else routed.mode,
         complexity=routed.complexity,
         effort=asked.effort if asked else None,
+        programs=tuple(_programs(run.happenings)),
         outline=tuple(topic.heading for topic in asked.outline) if asked else (),
         at_hand=_at_hand(spiral.happenings) if spiral else (),
         cycles=tuple(_cycles(spiral.happenings, gathered.gains)) if spiral else (),
@@ -171,6 +190,28 @@ def _said(happenings: Sequence[Happening]) -> tuple[Handled, ...]:
         (Feedback(text=h.given) if isinstance(h.given, str) else Feedback.model_validate(h.given), h.at) for h in heard
     ]
     return tuple(Handled(text=said.text, topic=said.topic, at=at) for said, at in words)
+
+
+def _programs(happenings: Sequence[Happening]) -> Iterator[TracedProgram]:
+    """Yield the programs that were to compute from tables; why one failed its writer was told the next time."""
+    starts = [n for n, h in enumerate(happenings) if h.kind == "call" and h.name == "analyst"]
+    parts = [happenings[start:end] for start, end in pairwise([*starts, len(happenings)])]
+    asked = [_input(part[0], _AnalystAsked) for part in parts]
+    for part, then, after in zip(parts, asked, [*asked[1:], None], strict=True):
+        written = _output(part[0], _Programmed)
+        ran = _last(part, "run_program")
+        outcome = Outcome.model_validate(ran.came) if ran else None
+        told = after.failed[-1].problem if after and after.failed else ""
+        failures = programs.failures(outcome) if outcome else ()
+        yield TracedProgram(
+            wanted=then.wanted,
+            shows=written.shows,
+            inputs=written.inputs,
+            code=written.code,
+            printed=programs.shortened(outcome.stdout) if outcome else "",
+            artifacts=tuple(made.name for made in outcome.artifacts) if outcome else (),
+            problem=failures[0].error if failures else told,
+        )
 
 
 def _at_hand(happenings: Sequence[Happening]) -> tuple[Finding, ...]:

@@ -8,12 +8,13 @@ from tenure.contracts.trace import (
     Trace,
     TracedCycle,
     TracedPlan,
+    TracedProgram,
     TracedQuery,
     TracedReflection,
     TracedSection,
     TracedTask,
 )
-from tenure.report.program import attempt_lines, told
+from tenure.report.program import attempt_lines, difference, fenced, told
 from tenure.report.prose import escape
 
 HOW: Mapping[Strategy, str] = {
@@ -31,6 +32,7 @@ def as_markdown(trace: Trace) -> str:
     """Set a trace as Markdown."""
     parts = [
         _opening(trace),
+        _titled("Computed from tables", _programs(trace.programs)),
         *(_cycle(cycle) for cycle in trace.cycles),
         _titled("Resolution of the synthesis", [escape(trace.resolution)] if trace.resolution else []),
         *_generations(trace),
@@ -63,6 +65,23 @@ def _opening(trace: Trace) -> str:
     if trace.at_hand:
         lines.append(f"At hand from the search for the whole question: {_counted(len(trace.at_hand), 'passage')}.")
     return "\n\n".join(lines)
+
+
+def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:
+    """Yield the programs with what they read and printed; one that was mended with what it changed."""
+    before = ""
+    for number, program in enumerate(written, 1):
+        if number == 1:
+            yield escape(program.wanted)
+        state = f" failed: {escape(program.problem)}" if program.problem else ""
+        yield f"**Program {number}** {escape(program.shows)}{state}".rstrip()
+        yield from (fenced(sql, "sql") for sql in program.inputs)
+        if program.code:
+            yield fenced(difference(before, program.code), "diff") if before else fenced(program.code, "python")
+        if program.printed.strip():
+            yield f"It printed:\n\n{fenced(program.printed)}"
+        yield from _labelled("It made", _quoted(program.artifacts))
+        before = program.code or before
 
 
 def _cycle(cycle: TracedCycle) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
-from tenure.contracts.coding import Failure, Lesson, Proof, SourceFile
+from tenure.contracts.coding import Failure, Lesson, Proof, SourceFile, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
 from tenure.contracts.research import ReportDraft, SectionDraft
@@ -115,6 +115,7 @@ def full(**changes: object) -> Result:
     draft = report(
         abstract=paragraph(PULLS, *claims),
         synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP), resolution=paragraph(PULLS)),
+        artifacts=(StoredArtifact(name="tide.png", bytes=1200, sha256="ab" * 32, path="/library/kept/0-tide.png"),),
     )
     result = assemble(draft, SOURCES)
     rises, neap = (result.sections[n].claims[0].citations[0] for n in (0, 1))
@@ -139,6 +140,7 @@ def hostile(words: str) -> Result:
         ),
         synthesis=SynthesisDraft(situation=paragraph(cited), complication=paragraph(cited)),
         coverage_by_cycle={words: (0.1, 0.2)},
+        artifacts=(StoredArtifact(name=words, bytes=1, sha256="ab" * 32, path=words),),
         further_considerations=(words,),
         critiques=(CritiqueRecord(topic=words, critique=words, outcome=words),),
         decisions=(words,),

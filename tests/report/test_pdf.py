@@ -56,6 +56,7 @@ def test_a_pdf_holds_the_whole_report() -> None:
         "The sea rises twice a day. The sea also falls twice a day. [2]",
         "The sea is wide. [not confirmed]",
         "The sea is blue. [unsourced]",
+        "tide.png, 1,200 bytes",
         "Severity: medium",
         "A world with two moons",
         "notes/tides.md",

@@ -7,6 +7,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from temporalio.client import WorkflowHandle
 
+from commands.history import histories
 from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.evidence import PassageRef
@@ -15,13 +16,16 @@ from tenure.contracts.sandbox import Artifact, SelfTest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.report.markdown import render
+from tenure.report.trace import story
+from tenure.report.trace_markdown import as_markdown
 from tenure.sandbox.engine import ContainedSandbox
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
 from tests.sandbox.conftest import box as box
 from tests.sandboxes import ScriptedSandbox
 from tests.workflows.test_structured import SALES
-from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story, text
+from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, Source, in_turn, says, text
+from tests.worlds import story as scene
 from workflows.agent import AgentWorkflow
 
 SQL = "SELECT day, sold FROM sales"
@@ -38,7 +42,7 @@ def program(code: str, *inputs: str) -> dict[str, Any]:
 def script(*programs: dict[str, Any], **lines: Any) -> ScriptedChat:
     """A model that wants a regression, and writes programs for it in turn."""
     asks = says({"queries": [], "computation": WANTED})
-    return ScriptedChat(story(sql_writer=asks, analyst=in_turn(*programs), **lines))
+    return ScriptedChat(scene(sql_writer=asks, analyst=in_turn(*programs), **lines))
 
 
 @dataclass
@@ -84,7 +88,9 @@ async def test_a_failing_program_is_shown_to_its_writer_and_mended(serving: Serv
     box = ScriptedSandbox(prints="slope of bread sold: 2.0 loaves a day\n", made=(PLOT,))
     knowledge = world()
     async with serving(chat, knowledge, box) as stage:
-        result = await (await stage.start(asked())).result()
+        handle = await stage.start(asked())
+        result = await handle.result()
+        trace = story(await histories(stage.client, handle.id))
 
     first, again = [prompt for role, prompt in chat.asked if role == "analyst"]
     assert "ValueError: crash" in again and "ValueError: crash" not in first
@@ -98,6 +104,12 @@ async def test_a_failing_program_is_shown_to_its_writer_and_mended(serving: Serv
     writing = [prompt for role, prompt in chat.asked if role == "section_writer"]
     assert writing and all("slope of bread sold" in prompt for prompt in writing)
     assert "kept/0-trend.png" in render(result)
+    assert [(one.code, one.problem) for one in trace.programs] == [
+        ("crash", "it ended with exit code 3: ValueError: crash"),
+        ("print('slope')", ""),
+    ]
+    told = as_markdown(trace)
+    assert f"```sql\n{SQL}\n```" in told and "+print('slope')" in told and "slope of bread sold: 2.0" in told
 
 
 async def test_programs_that_keep_failing_are_given_up(serving: Serving) -> None:
@@ -158,7 +170,7 @@ async def test_a_writer_who_declines_is_believed(serving: Serving) -> None:
 async def test_asked_to_finish_a_run_begins_no_other_program(serving: Serving) -> None:
     """Finish while a program is written ends with what there is by then, that program included."""
     held = Held(program("crash"))
-    chat = ScriptedChat(story(sql_writer=says({"queries": [], "computation": WANTED}), analyst=held))
+    chat = ScriptedChat(scene(sql_writer=says({"queries": [], "computation": WANTED}), analyst=held))
     async with serving(chat, world(), ScriptedSandbox()) as stage:
         handle = await stage.start(asked())
         await held.reached.wait()
