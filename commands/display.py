@@ -36,6 +36,12 @@ _PHASES = {
     "assemble": "numbering the sources",
     "done": "finished",
 }
+_CODE_PHASES = {
+    "reflect": "looking at what failed",
+    "refine": "writing the next version",
+    "compose": "delivering the program",
+    "assemble": "putting the result together",
+}
 
 
 @dataclass(frozen=True)
@@ -301,7 +307,7 @@ def _topic_line(topic: TopicProgress) -> str:
 
 def _headline(progress: Progress) -> str:
     """Say in one line what a run does."""
-    words = _PHASES[progress.phase]
+    words = (_PHASES | _CODE_PHASES if progress.mode == "CODE" else _PHASES)[progress.phase]
     if progress.phase == "research" and progress.cycle:
         words += f", cycle {progress.cycle}"
     if progress.status == "paused":

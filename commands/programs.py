@@ -22,6 +22,8 @@ _SKIPPED = {"__pycache__", "node_modules"}
 def given_files(paths: Sequence[str]) -> tuple[GivenFile, ...]:
     """Return files for a program; a folder gives everything below it, under the names it has there.
 
+    A folder that is a Python package keeps its own name before them, since that is how it is imported.
+
     Raises:
         UsageError: a path does not exist, cannot be read, or two files would have the same name.
     """
@@ -66,8 +68,9 @@ def _named(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
     for path in paths:
         if path.is_file():
             yield path.name, path
-        for inner in sorted(path.rglob("*")) if path.is_dir() else ():
-            parts = inner.relative_to(path).parts
+        above = path.absolute().parent if (path / "__init__.py").is_file() else path.absolute()
+        for inner in sorted(path.absolute().rglob("*")) if path.is_dir() else ():
+            parts = inner.relative_to(above).parts
             if inner.is_file() and not any(part.startswith(".") or part in _SKIPPED for part in parts):
                 yield "/".join(parts), inner
 

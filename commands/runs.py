@@ -102,7 +102,8 @@ async def _state(arguments: Namespace, place: Place) -> int:
         return 0
     progress = found.progress
     print(f"{progress.id}: {one_line(progress.question, 160)}")
-    print(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}, corpora {', '.join(found.corpora)}")
+    corpora = f", corpora {', '.join(found.corpora)}" if found.corpora else ""
+    print(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}{corpora}")
     for line in changes(Snapshot(), Snapshot(progress)):
         print(f"  {line}")
     for line in attempt_lines(told(found.attempts)):

@@ -184,7 +184,10 @@ class AgentWorkflow(Steered):
         self._show(phase="retrieve")
         if self.request.corpora:
             await self._retrieve()
-        self._show(phase="route", last=f"{len(self.evidence)} passages found on the question")
+        found = (
+            f"{len(self.evidence)} passages found on the question" if self.request.corpora else "no documents to read"
+        )
+        self._show(phase="route", last=found)
         mode = await self._route()
         self._show(mode=mode)
         coding = next_node("route", AgentState(mode=mode), 0) == "generate_code"
@@ -307,6 +310,7 @@ class AgentWorkflow(Steered):
         return await self._path("research", ResearchWorkflow.run, request)
 
     async def _code(self) -> ReportDraft:
+        self._show(last="looking at what can be run here")
         request = CodingRequest(
             run=self.progress_now.id,
             question=self.request.question,

@@ -238,6 +238,9 @@ class CodingWorkflow(Steered):
         provable = kept is not None and kept.total > 0 and self.specified.task == "program" and self.tests
         if not (kept and mended and provable) or mark in self.searched or self.finishing or not limits.repair_seconds:
             return
+        if programs.unfinished(kept):
+            self.notes.append("No small edit was searched for: the tests import what is not there.")
+            return
         self.searched.add(mark)
         await self._tell(None, f"searching for a small edit near what attempt {kept.n} fails")
         tests, cases = self._provers(self.tests)

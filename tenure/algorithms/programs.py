@@ -145,7 +145,16 @@ def failures(outcome: Outcome) -> tuple[Failure, ...]:
         return ()
     failed = [test for test in outcome.tests if not test.passed]
     told = tuple(_failure(test) for test in failed[:MOST_FAILURES])
-    return told if told and outcome.verdict == "failed" else (_ending(outcome), *told)
+    if told and outcome.verdict == "failed":
+        return told
+    ending = _ending(outcome)
+    return told if ending.error in {failure.error for failure in told} else (ending, *told)
+
+
+def unfinished(attempt: Attempt) -> bool:
+    """Whether all that is wrong with a program is that something it is imported for is not there."""
+    missing = ("ModuleNotFoundError: ", "ImportError: cannot import name ")
+    return bool(attempt.failures) and all(failure.error.startswith(missing) for failure in attempt.failures)
 
 
 def _failure(test: TestResult) -> Failure:

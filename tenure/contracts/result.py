@@ -155,6 +155,8 @@ class ResultAttempt(Contract):
     """Why it was not accepted, in one line; null where it was."""
     failures: tuple[Failure, ...] = ()
     """Everything that was wrong with it."""
+    entry: str = ""
+    """The file that was run; empty where only its tests were, whose output then stands for it."""
     stdout: str
     """What it printed, shortened."""
     stderr: str = ""

@@ -41,12 +41,9 @@ def told(attempts: Sequence[Attempt]) -> tuple[ResultAttempt, ...]:
 
 
 def _attempt(attempt: Attempt) -> ResultAttempt:
-    kept = ("n", "generation", "maker", "approach", "passed", "total", "stdout", "stderr", "seconds", "reflection")
+    shared = ResultAttempt.model_fields.keys() & Attempt.model_fields.keys()
     return ResultAttempt(
-        **{name: getattr(attempt, name) for name in kept},
-        code=as_text(attempt.files),
-        error=attempt.error,
-        failures=attempt.failures,
+        **{name: getattr(attempt, name) for name in shared}, code=as_text(attempt.files), error=attempt.error
     )
 
 
@@ -99,8 +96,10 @@ def _program(result: Result) -> Iterator[str]:
         )
         return
     if result.files:
-        yield "## The program\n\n" + "\n\n".join(_file(file) for file in result.files)
-    printed = next((one.stdout for one in reversed(result.attempts) if not one.error and one.stdout.strip()), "")
+        what = "tests" if result.proof and result.proof.by == "coder" else "program"
+        yield f"## The {what}\n\n" + "\n\n".join(_file(file) for file in result.files)
+    accepted = (one for one in reversed(result.attempts) if not one.error)
+    printed = next((one.stdout for one in accepted if one.entry and one.stdout.strip()), "")
     if printed:
         yield f"It printed:\n\n{fenced(printed)}"
 
@@ -114,10 +113,14 @@ def _proof(result: Result) -> str:
     proof = result.proof
     if proof is None or not result.attempts:
         return ""
-    counted = f"{proof.passed} of {proof.total} tests passed in the sandbox" if proof.total else "No test was run"
+    counted = f"{_counted(proof.passed, proof.total)} passed in the sandbox" if proof.total else "No test was run"
     said = f"{counted}. It was judged by {_AUTHORS[proof.by]}."
     failing = "".join(f"\n{_failure(one)}" for one in proof.failing[:_SHOWN_FAILURES])
     return f"## How it was proved\n\n{said}" + (f"\n\n**What it fails:**\n{failing}" if failing else "")
+
+
+def _counted(passed: int, total: int) -> str:
+    return f"{passed} of {total} test{'' if total == 1 else 's'}"
 
 
 def _failure(failure: Failure) -> str:
@@ -129,7 +132,7 @@ def attempt_lines(attempts: Sequence[ResultAttempt]) -> Iterator[str]:
     before = ""
     for attempt in attempts:
         how = "accepted" if attempt.error is None else f"failed: {escape(attempt.error)}"
-        tests = f"{attempt.passed} of {attempt.total} tests, " if attempt.total else ""
+        tests = f"{_counted(attempt.passed, attempt.total)}, " if attempt.total else ""
         yield f"**Attempt {attempt.n}** ({tests}{attempt.seconds:.2f} s) {how}"
         if attempt.approach:
             yield escape(attempt.approach)

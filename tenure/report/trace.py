@@ -197,7 +197,7 @@ def _programs(happenings: Sequence[Happening]) -> Iterator[TracedProgram]:
     starts = [n for n, h in enumerate(happenings) if h.kind == "call" and h.name == "analyst"]
     parts = [happenings[start:end] for start, end in pairwise([*starts, len(happenings)])]
     asked = [_input(part[0], _AnalystAsked) for part in parts]
-    for part, then, after in zip(parts, asked, [*asked[1:], None], strict=True):
+    for part, then, after in zip(parts, asked, [*asked[1:], None], strict=False):
         written = _output(part[0], _Programmed)
         ran = _last(part, "run_program")
         outcome = Outcome.model_validate(ran.came) if ran else None

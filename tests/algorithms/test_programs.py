@@ -128,6 +128,26 @@ def test_failing_tests_are_the_failures() -> None:
     assert programs.failures(outcome("passed")) == ()
 
 
+def test_an_end_that_a_test_tells_of_is_told_once() -> None:
+    """A module that is missing is one failure, that of the file that imports it."""
+    missing = "ModuleNotFoundError: No module named 'shop'"
+    tests = (TestResult(name="test_cart.py", passed=False, error=missing),)
+    told = programs.failures(outcome("error", reason=missing, tests=tests))
+
+    assert [(failure.test, failure.error) for failure in told] == [("test_cart.py", missing)]
+
+
+def test_a_program_is_unfinished_where_its_tests_import_what_is_not_there() -> None:
+    """That is not mended by a small edit; any failure besides is one that might be."""
+    missing = Failure(test="test_a.py", error="ImportError: cannot import name 'f' from 'a'")
+    other = Failure(test="test_b", error="assert 1 == 2")
+    tried = attempt(1, 0)
+
+    assert programs.unfinished(tried.model_copy(update={"failures": (missing,)}))
+    assert not programs.unfinished(tried.model_copy(update={"failures": (missing, other)}))
+    assert not programs.unfinished(tried.model_copy(update={"failures": ()}))
+
+
 def test_artifacts_are_told_with_where_they_are() -> None:
     """Name, size, hash and place."""
     found = outcome("passed", artifacts=(Artifact(name="p.png", bytes=3, sha256="ab", path="/kept/0"),))

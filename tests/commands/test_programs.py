@@ -25,6 +25,21 @@ def test_a_file_keeps_its_name_and_a_folder_its_inner_names(tmp_path: Path) -> N
     ]
 
 
+def test_a_package_keeps_its_name(tmp_path: Path) -> None:
+    """A folder that Python imports by its name lies beside the program under that name."""
+    package = tmp_path / "shop"
+    (package / "old").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "cart.py").write_text("x = 1")
+    (package / "old" / "cart.py").write_text("x = 0")
+
+    assert [file.name for file in given_files([str(package)])] == [
+        "shop/__init__.py",
+        "shop/cart.py",
+        "shop/old/cart.py",
+    ]
+
+
 def test_what_is_large_or_no_text_goes_by_its_path(tmp_path: Path) -> None:
     """Such a file is copied when it is needed; so are texts that together would be too long for a request."""
     (tmp_path / "big.csv").write_text("x" * (TRAVELS + 1))

@@ -29,6 +29,7 @@ TRIED = (
         files=(SourceFile(path="solution.py", text=SECOND),),
         passed=1,
         total=1,
+        entry="solution.py",
         stdout="two\x1b[31m\n",
         seconds=0.5,
     ),
@@ -71,11 +72,25 @@ def test_the_report_reads_from_program_to_attempts() -> None:
     ]
 
     assert places == sorted(places)
-    assert "1 of 1 tests passed in the sandbox. It was judged by the tests that were given." in text
+    assert "1 of 1 test passed in the sandbox. It was judged by the tests that were given." in text
     assert "```diff\n" in text and "-    return 1\n+    return 2\n" in text
     assert "*Learned:* The constant is wrong. Return 2." in text
     assert "`plot.png`, 2,048 bytes" in text
     assert "It printed:\n\n```\ntwo[31m\n```" in text
+
+
+def test_what_only_tests_printed_is_not_the_programs_output() -> None:
+    """A program that nobody ran by itself has printed nothing that is worth a place under it."""
+    alone = TRIED[-1].model_copy(update={"entry": "", "stdout": "1 passed in 0.09s"})
+
+    assert "1 passed" not in render(result(attempts=(TRIED[0], alone)))
+
+
+def test_tests_that_were_asked_for_are_called_tests() -> None:
+    """Where the delivered files are tests themselves, their heading says so."""
+    text = render(result(files=(TEST,), tests=(), proof=Proof(by="coder", passed=1, total=1)))
+
+    assert "## The tests\n\n`test_f.py`" in text and "## The program" not in text
 
 
 def test_a_program_that_fails_is_delivered_with_what_it_fails() -> None:
