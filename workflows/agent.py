@@ -184,10 +184,8 @@ class AgentWorkflow(Steered):
         self._show(phase="retrieve")
         if self.request.corpora:
             await self._retrieve()
-        found = (
-            f"{len(self.evidence)} passages found on the question" if self.request.corpora else "no documents to read"
-        )
-        self._show(phase="route", last=found)
+        found = f"{len(self.evidence)} passages found on the question"
+        self._show(phase="route", last=found if self.request.corpora else "there are no documents to read")
         mode = await self._route()
         self._show(mode=mode)
         coding = next_node("route", AgentState(mode=mode), 0) == "generate_code"
