@@ -19,7 +19,7 @@ def program_document(request: ComputationRequest, origin: str) -> Document:
     """Return what a program printed, with its inputs, its code and the names of what it made."""
     form = NormalForm()
     lines = [line for line in map(one_line, request.printed.splitlines()) if line]
-    tell(form, one_line(request.title).rstrip(" .:"), lines[:_TOLD], "as the program printed it")
+    tell(form, one_line(request.title).rstrip(" .:"), lines[:_TOLD], "as the program printed it", "lines")
     form.heading(2, HOW)
     form.paragraph(f"A program computed this from {origin}. Nobody has checked the program but by reading it.")
     for one in request.inputs:

@@ -81,18 +81,25 @@ def result_document(title: str, sql: str, origin: str, result: ResultTable) -> D
     return Document(title=title, text=form.text, kind="prose")
 
 
-def tell(form: NormalForm, title: str, told: Sequence[str], how: str) -> None:
+def tell(form: NormalForm, title: str, told: Sequence[str], how: str, each: str = "rows") -> None:
     """Write figures in sentences; what they are of stands with them, since a quote is read on its own.
 
     Several are lists, which are quoted whole: a figure without its neighbours would look like the only one.
+
+    Args:
+        form: where they are written.
+        title: what they are of.
+        told: the sentences.
+        how: where they come from, in words.
+        each: what one of them is, where they are numbered.
     """
     if len(told) < 2:
         form.paragraph(f"{title}: {told[0].rstrip('.')}.")
         return
     for first in range(0, len(told), _TOGETHER):
         part = told[first : first + _TOGETHER]
-        rows = "" if len(told) <= _TOGETHER else f", rows {first + 1} to {first + len(part)}"
-        form.paragraph(f"{title}{rows}, {how}:")
+        which = "" if len(told) <= _TOGETHER else f", {each} {first + 1} to {first + len(part)}"
+        form.paragraph(f"{title}{which}, {how}:")
         form.open_list()
         for sentence in part:
             form.open_item()

@@ -45,6 +45,7 @@ def test_long_output_is_kept_whole_below_the_code() -> None:
     document = program_document(computation("\n".join(f"day {n}: {n} loaves" for n in range(60))), "the data")
     figures, how = document.text.split(f"## {HOW}")
 
+    assert "Trend of sales, lines 9 to 16, as the program printed it:\n\n- day 8: 8 loaves" in figures
     assert "day 39: 39 loaves" in figures and "day 40: 40 loaves" not in figures
     assert "    day 59: 59 loaves" in how
 
