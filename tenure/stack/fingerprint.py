@@ -51,6 +51,8 @@ def _text(value: object) -> str | None:
         return value.model_dump_json(exclude_unset=True)
     if isinstance(value, dict):
         return json.dumps(value, default=_inner)
+    if isinstance(value, tuple):
+        return ",".join(value)
     return None if value is None else str(value)
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from pydantic import SecretStr
 
 from tenure.contracts.rerank import Rerank
@@ -24,6 +25,15 @@ def test_settings_that_are_objects_reach_the_worker(tmp_path: Path) -> None:
     assert json.loads(told["TENURE_DATABASES"] or "") == {"shop": SHOP}
     assert json.loads(told["TENURE_ROLES"] or "")["router"]["model"] == "m"
     assert json.loads(told["TENURE_RERANK"] or "") == {"diversity": 0.2}
+
+
+def test_settings_that_are_lists_reach_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is listed is read by the worker as it was by the client, also where nothing is."""
+    for listed in ((), ("127.0.0.1:8080", "10.0.0.0/8")):
+        told = worker_environment(settings(tmp_path, fetch_allow=listed))
+        monkeypatch.setenv("TENURE_FETCH_ALLOW", told["TENURE_FETCH_ALLOW"] or "")
+
+        assert Settings(_env_file=None).fetch_allow == listed
 
 
 def test_a_database_more_makes_another_worker(tmp_path: Path) -> None:
