@@ -26,6 +26,7 @@ from commands.terminal import print_json, print_table
 from commands.texts import one_line
 from tenure.contracts.sandbox import SelfTest
 from tenure.contracts.trial import ChatTrial, EmbeddingTrial, ModelTrial
+from tenure.contracts.web import ProviderAnswer, WebSearchReply
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.stack import local, server
@@ -66,7 +67,7 @@ class Check:
 def doctor(arguments: Namespace, settings: Settings) -> int:
     """Run `doctor`: 4 where a check failed."""
     models = (*check_rerank(settings), *check_models(settings))
-    checks = [*(check(settings) for check in _CHECKS), *models, check_prices(settings)]
+    checks = [*(check(settings) for check in _CHECKS), *models, check_prices(settings), *check_search(settings)]
     if arguments.json:
         print_json([check.json for check in checks])
     else:
@@ -199,6 +200,25 @@ def check_rerank(settings: Settings) -> list[Check]:
     return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {found}", _figures(tried))]
 
 
+def check_search(settings: Settings) -> list[Check]:
+    """Ask every search provider that is set up for a page."""
+    try:
+        tried = WebSearchReply.model_validate_json(_output(settings, "tenure.sources.search.trial"))
+    except _NoTrial as error:
+        return [Check("web search", "warn", str(error))]
+    if not tried.answers:
+        return [Check("web search", "ok", "no provider is set up: Wikipedia is asked (TENURE_SEARCH_PROVIDERS)")]
+    return [_of_search(answer) for answer in tried.answers]
+
+
+def _of_search(answer: ProviderAnswer) -> Check:
+    """Say what became of a search provider; without one, runs from documents go on as ever."""
+    figures = answer.model_dump(mode="json", exclude={"note"})
+    if answer.status == "answered":
+        return Check("web search", "ok", f"{answer.provider}: answered in {answer.seconds:.1f} s", figures)
+    return Check("web search", "warn", f"{answer.provider}: {answer.note}", figures)
+
+
 def check_models(settings: Settings) -> list[Check]:
     """Ask every chat model for a word, where one is configured."""
     if not settings.uses_model:
@@ -230,13 +250,22 @@ def _figures(tried: ModelTrial) -> dict[str, object]:
 
 
 def _tried(kind: str, found: type[T], settings: Settings) -> list[T]:
-    """Try the models of a kind in a process of its own: a broken library must not take the doctor along.
+    """Try the models of a kind.
+
+    Raises:
+        _NoTrial: nothing came of it.
+    """
+    return TypeAdapter(list[found]).validate_json(_output(settings, "tenure.models.trial", kind))  # type: ignore[valid-type]
+
+
+def _output(settings: Settings, *module: str) -> bytes:
+    """Return what a module prints in a process of its own: a broken library must not take the doctor along.
 
     Raises:
         _NoTrial: nothing came of it.
     """
     root = Path(local.default_worker()[1]).parent
-    command = [sys.executable, "-m", "tenure.models.trial", kind]
+    command = [sys.executable, "-m", *module]
     environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:
         tried = subprocess.run(command, capture_output=True, timeout=TRIAL_SECONDS, env=environment)
@@ -245,11 +274,11 @@ def _tried(kind: str, found: type[T], settings: Settings) -> list[T]:
     if tried.returncode:
         lines = tried.stderr.decode(errors="replace").strip().splitlines() or [f"ended with code {tried.returncode}"]
         raise _NoTrial(one_line(lines[-1], 200))
-    return TypeAdapter(list[found]).validate_json(tried.stdout)  # type: ignore[valid-type]
+    return tried.stdout
 
 
 class _NoTrial(Exception):
-    """The process that tries models broke; the message says how."""
+    """The process that tries something broke; the message says how."""
 
 
 def check_prices(settings: Settings) -> Check:

@@ -88,7 +88,7 @@ def test_a_worker_is_healthy_only_if_it_polls_what_it_serves() -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_images_are_pinned(name: str) -> None:
     """Every image names an exact version."""
-    assert re.search(r":\d+\.\d+(\.\d+)?$", SERVICES[name]["image"])
+    assert re.search(r":\d+\.\d+(\.\d+(-[0-9a-f]{7,})?)?$", SERVICES[name]["image"])
 
 
 def test_base_images_are_pinned() -> None:
@@ -135,8 +135,19 @@ def test_secrets_are_not_in_the_repository() -> None:
 
     assert {".env", "deploy/*.env"} <= set(ignored)
     assert len(examples) == 2
-    assert not any(re.search(r"(PASSWORD|KEY)=\S", text) for text in examples)
-    assert "POSTGRES_PASSWORD:?" in COMPOSE_TEXT
+    assert not any(re.search(r"(PASSWORD|KEY|SECRET)=\S", text) for text in examples)
+    assert {"POSTGRES_PASSWORD:?", "SEARXNG_SECRET:?"} <= set(re.findall(r"\w+:\?", COMPOSE_TEXT))
+
+
+def test_the_search_engine_gives_what_workers_ask_for() -> None:
+    """The settings of SearXNG allow JSON, turn no worker away, and hold no secret; the worker knows where it is."""
+    given = yaml.safe_load((ROOT / "deploy" / "searxng" / "settings.yml").read_text(encoding="utf-8"))
+
+    assert "json" in given["search"]["formats"]
+    assert given["server"]["limiter"] is False
+    assert "secret_key" not in given["server"]
+    assert given["use_default_settings"] is True
+    assert WORKERS["web-worker"]["environment"]["TENURE_SEARXNG_URL"] == "http://searxng:8080"
 
 
 def test_the_dockerfile_copies_what_exists() -> None:

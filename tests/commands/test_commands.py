@@ -14,6 +14,7 @@ from tenure.contracts.result import Result
 from tenure.stack import local
 from tests.commands.conftest import CommandLine, no_stack
 from tests.model_server import Fault, ModelServer
+from tests.sources.search.engine import Engine, Said
 
 
 def error_line(text: str) -> str:
@@ -290,6 +291,7 @@ def test_doctor_checks_everything(running: CommandLine) -> None:
         "sandbox",
         "chat model",
         "prices",
+        "web search",
     ]
     assert {levels[name] for name in ("temporal binary", "home", "ports", "Temporal server", "worker")} == {"ok"}
 
@@ -304,6 +306,17 @@ def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     assert found["Temporal server"]["level"] == "fail"
     assert found["chat model"]["level"] == "fail"
     assert "check OPENAI_BASE_URL" in found["chat model"]["message"]
+
+
+def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> None:
+    """Each has a line with what to change; a run from documents needs none of them, so that the code stays 0."""
+    with Engine(Said({"results": [{"url": "https://a.org/"}]})) as engine:
+        extra = {"TENURE_SEARCH_PROVIDERS": "searxng,brave", "TENURE_SEARXNG_URL": engine.url}
+        done = no_stack(tmp_path / "home")("doctor", "--json", extra=extra)
+
+    good, missing = (check for check in json.loads(done.stdout) if check["name"] == "web search")
+    assert (good["level"], good["provider"], good["hits"]) == ("ok", "searxng", 1)
+    assert (missing["level"], missing["message"]) == ("warn", "brave: not set up: set TENURE_BRAVE_KEY")
 
 
 def test_doctor_tries_every_model(tmp_path: Path) -> None:

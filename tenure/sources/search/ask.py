@@ -98,8 +98,7 @@ class WebSearch:
         except TimeoutError:
             raise Unavailable(f"{provider.name} did not answer within {self._seconds:g} s") from None
         except Unavailable as busy:
-            if busy.retry_after:
-                self._left_alone[provider.name] = time.monotonic() + min(busy.retry_after, PATIENCE)
+            self._left_alone[provider.name] = time.monotonic() + min(busy.retry_after, PATIENCE)
             raise
 
 

@@ -40,10 +40,10 @@ class Unavailable(SearchError):
 
     Args:
         message: what happened.
-        retry_after: seconds for which it wants to be left alone, where it says so.
+        retry_after: seconds for which it wants to be left alone; 0 where it does not say.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 

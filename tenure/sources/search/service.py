@@ -8,17 +8,17 @@ the server's own words.
 import asyncio
 import json
 import time
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, NoReturn, TypeVar
 
 import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from tenure.sources.fetch_errors import Unusable
 from tenure.sources.search.base import Refused, Unavailable
+from tenure.sources.transfer import retry_after
+from tenure.sources.unpack import ACCEPTED, Body
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Bytes of an answer; fifty results with all their abstracts have less than a tenth."""
@@ -42,7 +42,7 @@ class Http:
         """The client; made when it is needed, since that costs a worker's start time."""
         if self._client is None:
             self._client = httpx.AsyncClient(
-                headers={"User-Agent": self._agent, "Accept-Encoding": "gzip"},
+                headers={"User-Agent": self._agent, "Accept-Encoding": ACCEPTED},
                 timeout=httpx.Timeout(60.0, connect=CONNECT_SECONDS),
                 follow_redirects=False,
                 trust_env=False,
@@ -152,31 +152,15 @@ class Service:
             await asyncio.sleep(turn - now)
 
     async def _body(self, response: httpx.Response) -> bytes:
-        """Read a body, and unpack it within the same bound."""
-        packing = response.headers.get("content-encoding", "identity").strip().lower()
-        if packing not in ("identity", "gzip", "x-gzip", "deflate"):
-            raise Refused(f"{self.name} packs its answer in a way that was not asked for")
-        body = bytearray()
-        async for piece in response.aiter_raw():
-            body += piece
-            if len(body) > MOST_BYTES:
-                raise self._too_long()
-        return bytes(body) if packing == "identity" else self._unpacked(bytes(body))
-
-    def _unpacked(self, packed: bytes) -> bytes:
-        unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        """Read a body, and unpack it within a bound."""
+        body = Body(MOST_BYTES)
         try:
-            body = unpacking.decompress(packed, MOST_BYTES)
-        except zlib.error:
-            raise Unavailable(f"{self.name} sent a broken answer") from None
-        if unpacking.unconsumed_tail:
-            raise self._too_long()
-        if not unpacking.eof:
-            raise Unavailable(f"{self.name} sent a broken answer")
-        return body
-
-    def _too_long(self) -> Refused:
-        return Refused(f"{self.name} sent more than {MOST_BYTES // 1024**2} MiB, which no list of results has")
+            body.begin(response.headers.get("content-encoding", ""))
+            async for piece in response.aiter_raw():
+                body.feed(piece)
+            return body.content()
+        except Unusable as error:
+            raise Refused(f"{self.name} sent an answer of no use: {error}") from None
 
     def _refuse(self, response: httpx.Response) -> NoReturn:
         """Say what a status other than 200 means.
@@ -184,13 +168,13 @@ class Service:
         Raises:
             SearchError: always.
         """
-        status, wait = response.status_code, retry_after(response.headers)
+        status, headers = response.status_code, response.headers
         spent = status == httpx.codes.FORBIDDEN and (
-            wait is not None or response.headers.get("x-ratelimit-remaining") == "0"
+            "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0"
         )
         if status in _PASSING or status >= 500 or spent:
             said = "has had too many requests" if spent or status in (429, 432, 433) else "cannot answer now"
-            raise Unavailable(f"{self.name} {said} (status {status})", retry_after=wait)
+            raise Unavailable(f"{self.name} {said} (status {status})", retry_after=retry_after(headers, 0.0))
         if status in (401, 403):
             raise Refused(f"{self.name} {self._unwelcome()} (status {status})", status=status)
         if 300 <= status < 400:
@@ -205,18 +189,6 @@ class Service:
         return (
             f"does not accept its key; check {self.key_setting}" if self.key else f"wants a key: set {self.key_setting}"
         )
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return for how many seconds a server wants to be left alone; None where it does not say, or not legibly."""
-    written = headers.get("retry-after", "").strip()
-    if written.isdecimal():
-        return float(written[:9])
-    try:
-        until = parsedate_to_datetime(written)
-    except ValueError:
-        return None
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def parsed(body: bytes) -> object:

@@ -2,14 +2,12 @@
 
 import gzip
 import socket
-from email.utils import formatdate
-from time import time
 
 import pytest
 from pydantic import BaseModel, SecretStr
 
 from tenure.sources.search.base import Refused, Unavailable
-from tenure.sources.search.service import MOST_BYTES, Http, Service, parsed, retry_after
+from tenure.sources.search.service import MOST_BYTES, Http, Service, parsed
 from tests.sources.search.engine import Engine, Said
 
 KEY = "sk-verysecret123"
@@ -60,7 +58,7 @@ async def test_packed_answers_are_unpacked(http: Http) -> None:
 )
 async def test_an_answer_too_long_is_refused(http: Http, said: Said) -> None:
     """Neither a large body nor a small one that unpacks to a large one is kept."""
-    with Engine(said) as engine, pytest.raises(Refused, match="more than 4 MiB"):
+    with Engine(said) as engine, pytest.raises(Refused, match="it is larger than"):
         await service(http, engine.url).get("/", {})
 
 
@@ -68,8 +66,6 @@ async def test_an_answer_too_long_is_refused(http: Http, said: Said) -> None:
     ("said", "message"),
     [
         (Said(b"[", breaks=True), "could not be reached"),
-        (Said(b"no gzip", headers={"Content-Encoding": "gzip"}), "broken answer"),
-        (Said(gzip.compress(b"[1, 2]")[:-9], headers={"Content-Encoding": "gzip"}), "broken answer"),
         (Said(status=429), "too many requests"),
         (Said(status=432), "too many requests"),
         (Said(status=503), "cannot answer now"),
@@ -97,7 +93,8 @@ async def test_a_server_that_is_not_there_is_unavailable(http: Http) -> None:
         (Said(status=401), None, "wants a key: set TENURE_KEY"),
         (Said(status=404), KEY, r"refused the search \(status 404\)"),
         (Said(status=302, headers={"Location": "https://elsewhere.example/"}), KEY, "check TENURE_ADDRESS"),
-        (Said(b"x", headers={"Content-Encoding": "br"}), KEY, "not asked for"),
+        (Said(b"no gzip", headers={"Content-Encoding": "gzip"}), KEY, "not packed as it says"),
+        (Said(gzip.compress(b"[1, 2]")[:-9], headers={"Content-Encoding": "gzip"}), KEY, "its end is missing"),
     ],
 )
 async def test_what_stays_is_refused(http: Http, said: Said, key: str | None, message: str) -> None:
@@ -127,23 +124,6 @@ async def test_the_server_says_when_to_come_back(http: Http) -> None:
         await service(http, engine.url).get("/", {})
 
     assert caught.value.retry_after == 7
-
-
-@pytest.mark.parametrize(
-    ("written", "seconds"),
-    [("", None), ("soon", None), ("12", 12), ("-1", None), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
-)
-def test_delays_are_seconds_or_dates(written: str, seconds: float | None) -> None:
-    """A date in the past is now; what is neither says nothing."""
-    assert retry_after({"retry-after": written}) == seconds
-
-
-def test_a_date_to_come_is_a_delay() -> None:
-    """It counts from now."""
-    wait = retry_after({"retry-after": formatdate(time() + 1000, usegmt=True)})
-
-    assert wait is not None
-    assert 900 < wait <= 1000
 
 
 async def test_requests_keep_their_distance(http: Http) -> None:
