@@ -85,7 +85,10 @@ GROUPS: Final = {
     "Search of the web": (
         "Search engines are asked by the worker, and only for runs that may use the web. A provider whose key is not "
         "set is left out, which the report says.",
-        (*("search_providers", "searxng_url", "search_urls", "search_seconds"),),
+        (
+            *("search_providers", "searxng_url", "brave_key", "tavily_key", "semantic_scholar_key", "openalex_key"),
+            *("github_token", "search_contact", "search_urls", "opensearch", "search_seconds"),
+        ),
     ),
     "Chunks of documents": (
         "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
