@@ -19,6 +19,10 @@ ChunkId = NewType("ChunkId", str)
 
 
 class Contract(BaseModel):
-    """Base class of every model in a Temporal signature."""
+    """Base class of every model in a Temporal signature.
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    What its fields mean is for readers: finding it out while a process starts would take a third of the start, so
+    only what shows it to somebody does (`tenure.report.schema`, answers of roles).
+    """
+
+    model_config = ConfigDict(frozen=True)

@@ -21,7 +21,7 @@ Tier = Literal["main", "fast"]
 class RoleInput(BaseModel):
     """Base of what a role is asked; small, without evidence text."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
 
 class RoleOutput(BaseModel):
