@@ -129,7 +129,7 @@ def of_roles(completed: Counter[str]) -> Counter[str]:
 
 @pytest.mark.timeout(300)
 async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """After each kill -9 a new worker goes on, and the run ends with its report; each finished model call was made once."""
+    """After each kill -9 a new worker goes on; the run ends with its report, and no finished call is made twice."""
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path)
         handle = await started(server.client, tmp_path)
