@@ -51,7 +51,8 @@ def _parts(cell: Any) -> Iterator[str]:
         case "markdown":
             yield source
         case "heading":
-            yield f"{'#' * int(cell.get('level') or 1)} {source}"
+            level = cell.get("level")
+            yield f"{'#' * min(level if isinstance(level, int) else 1, 6)} {source}"
         case "code":
             yield _fenced(source)
             yield from (_fenced(printed) for output in _list(cell, "outputs") if (printed := _printed(output)))

@@ -29,16 +29,16 @@ def parse_pptx(data: bytes, limit_bytes: int) -> Document:
             _write(form, number, slide)
         properties = presentation.core_properties
         created = properties.created
+        return Document(
+            title=one_line(properties.title) or form.first_heading,
+            text=form.text,
+            kind="prose",
+            author=one_line(properties.author),
+            published=created.date().isoformat() if created else "",
+            pages=tuple(pages),
+        )
     except (PythonPptxError, *DAMAGE) as error:
         raise Unreadable("is not a valid presentation") from error
-    return Document(
-        title=one_line(properties.title) or form.first_heading,
-        text=form.text,
-        kind="prose",
-        author=one_line(properties.author),
-        published=created.date().isoformat() if created else "",
-        pages=tuple(pages),
-    )
 
 
 def _write(form: NormalForm, number: int, slide: Slide) -> None:
