@@ -65,6 +65,10 @@ class Source:
     published: str = ""
     accessed: str = "2026-01-01T00:00:00+00:00"
 
+    def page(self, offset: int) -> int | None:
+        """Have no pages."""
+        return None
+
 
 @dataclass
 class MemoryKnowledge:

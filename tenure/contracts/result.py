@@ -42,6 +42,8 @@ class ResultCitation(Contract):
     """First character."""
     end: int = Field(gt=0)
     """One past the last character."""
+    page: int | None = Field(default=None, ge=1)
+    """Page of the source that it begins on, from 1; null for a source without pages."""
     quote: str
     """The words between them."""
     before: str = ""

@@ -115,6 +115,7 @@ class Batch:
                 "chunks": len(file.chunks),
                 "characters": len(file.document.text),
                 "text": file.document.text,
+                "pages": file.document.pages or None,
             }
             for file in files
         ]

@@ -1,5 +1,6 @@
 """What the knowledge base holds, row by row: corpora, sources, and passages by reference."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,6 +49,12 @@ class SourceRecord:
     """`prose` or `code`."""
     text: str
     """The text that chunks and citations point into."""
+    pages: Sequence[int] | None = None
+    """Where in the text each page begins; None for a source without pages."""
+
+    def page(self, offset: int) -> int | None:
+        """Return the number of the page that a place in the text stands on; None where there are no pages."""
+        return bisect_right(self.pages, offset) if self.pages else None
 
 
 class KnownFile(NamedTuple):
@@ -185,7 +192,7 @@ def tabular(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
 
 def sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids; ids of sources that are gone are absent."""
-    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text"]
+    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text", "pages"]
     rows = store.rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         ["accessed" if column == "fetched_at" else column for column in columns]
     )

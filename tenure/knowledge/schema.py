@@ -84,6 +84,7 @@ SOURCES_SCHEMA = pa.schema(
         pa.field("chunks", pa.int64(), nullable=False),
         pa.field("characters", pa.int64(), nullable=False),
         pa.field("text", pa.string(), nullable=False),
+        pa.field("pages", pa.list_(pa.int64())),  # where in the text each page begins; null where there are none
     ]
 )
 

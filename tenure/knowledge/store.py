@@ -43,7 +43,10 @@ _CANDIDATES = 100
 _PROBES = 20
 """Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
 _TEXTS = ("author", "published", "suffix", "phrases", "beside")
-_ADDED = dict.fromkeys(_TEXTS, "cast('' as string)") | {"pending": "cast(0 as bigint)"}
+_ADDED = dict.fromkeys(_TEXTS, "cast('' as string)") | {
+    "pending": "cast(0 as bigint)",
+    "pages": "arrow_cast(NULL, 'List(Int64)')",
+}
 """Columns that tables of older versions lack, and what stands in them until they are written anew."""
 _ONCE_MENTIONS = "relations"
 """The table in which older versions kept what chunks mention."""

@@ -48,6 +48,10 @@ class SourceRecord(Protocol):
         """Its stored text; offsets count its characters."""
         ...
 
+    def page(self, offset: int) -> int | None:
+        """Return the number of the page that a place in the text stands on; None where there are no pages."""
+        ...
+
 
 class Numbering:
     """Numbers sources in the order in which the report first cites them."""
@@ -118,11 +122,13 @@ class Numbering:
 
     def _numbered(self, citation: Citation) -> ResultCitation:
         n = self._numbers.setdefault(citation.source, len(self._numbers) + 1)
-        text = self._sources[citation.source].text
+        source = self._sources[citation.source]
+        text = source.text
         return ResultCitation(
             source=n,
             start=citation.start,
             end=citation.end,
+            page=source.page(citation.start),
             quote=citation.quote,
             before=_last_words(text[: citation.start], self._context),
             after=_first_words(text[citation.end :], self._context),

@@ -23,6 +23,8 @@ class Place(NamedTuple):
     """One past the last."""
     quote: str
     """The words."""
+    page: int | None
+    """The page they begin on, where the source has pages."""
 
 
 def references(result: Result, base: PurePath | None = None, style: Style = "numeric") -> str:
@@ -75,7 +77,7 @@ def uses(result: Result) -> dict[int, dict[Place, list[str]]]:
     used: dict[int, dict[Place, list[str]]] = {}
     for part, citations in _parts(result):
         for citation in citations:
-            place = Place(citation.start, citation.end, citation.quote)
+            place = Place(citation.start, citation.end, citation.quote, citation.page)
             parts = used.setdefault(citation.source, {}).setdefault(place, [])
             if part not in parts:
                 parts.append(part)
@@ -99,4 +101,5 @@ def _lines(source: SourceEntry, places: dict[Place, list[str]]) -> Iterable[str]
         parts = "; ".join(escape(part) for part in places[place])
         link = text_fragment(source.uri, place.quote)
         opened = f"; <{link}>" if link else ""
-        yield f"- “{escape(place.quote)}” (characters {place.start}-{place.end}; in: {parts}{opened})"
+        page = f"page {place.page}, " if place.page else ""
+        yield f"- “{escape(place.quote)}” ({page}characters {place.start}-{place.end}; in: {parts}{opened})"

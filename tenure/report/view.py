@@ -349,7 +349,7 @@ class _Setter:
             before=_before(citation),
             words=flatten(citation.quote),
             after=flatten(citation.after),
-            place=f"characters {citation.start}–{citation.end}",
+            place=(f"page {citation.page}, " if citation.page else "") + f"characters {citation.start}–{citation.end}",
             link=text_fragment(self._sources[citation.source].uri, citation.quote),
             verdict=verdict,
         )
@@ -430,7 +430,7 @@ def _references(result: Result, base: PurePath | None, style: Style, setter: _Se
             accessed=source.accessed[:10],
             quotes=tuple(
                 Cited(
-                    setter.quote(ResultCitation(source=source.n, start=place.start, end=place.end, quote=place.quote)),
+                    setter.quote(ResultCitation(source=source.n, **place._asdict())),
                     "; ".join(flatten(part) for part in parts),
                 )
                 for place, parts in cited

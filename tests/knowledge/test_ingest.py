@@ -16,6 +16,7 @@ from tenure.knowledge.schema import CACHE, SOURCES, chunks_table
 from tenure.knowledge.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
+from tests.sources.pdfs import make_pdf
 
 
 def _rows(uri: str, dimensions: int = 256) -> tuple[list[str], list[str]]:
@@ -46,6 +47,18 @@ def test_chunks_are_verbatim_pieces_of_their_source(knowledge: KnowledgeBase, in
     assert {"bread.md", "bees.md", "queue.py"} == {Path(source.uri).name for source in sources.values()}
     assert all(sources[p.source].text[p.start : p.end] == p.text for p in passages)
     assert {"prose", "code"} == {p.kind for p in passages}
+
+
+def test_the_pages_of_a_document_are_known(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
+    """A place in a PDF's text has a page, one in a text without pages has none."""
+    (docs / "paper.pdf").write_bytes(make_pdf([["Tides rise twice a day."], ["Zebras graze alone."]]))
+    ingest(docs)
+    refs = knowledge.search(SearchRequest(query="zebras oven", corpora=("c",), k=50)).passages
+    found = {Path(source.uri).name: source for source in knowledge.sources([ref.source for ref in refs]).values()}
+    paper = found["paper.pdf"]
+
+    assert [paper.page(paper.text.index(word)) for word in ("Tides", "Zebras")] == [1, 2]
+    assert found["bread.md"].page(0) is None
 
 
 def test_unchanged_files_cost_nothing(ingest: Ingest, docs: Path, model: WordVectors, uri: str) -> None:

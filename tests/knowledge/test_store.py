@@ -15,7 +15,16 @@ from tenure.contracts.evidence import SearchRequest
 from tenure.knowledge import indexes
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import CorruptTable
-from tenure.knowledge.schema import CACHE, CACHE_SCHEMA, FILTERABLE, SOURCES, chunks_schema, chunks_table, key_of
+from tenure.knowledge.schema import (
+    CACHE,
+    CACHE_SCHEMA,
+    FILTERABLE,
+    SOURCES,
+    SOURCES_SCHEMA,
+    chunks_schema,
+    chunks_table,
+    key_of,
+)
 from tenure.knowledge.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
@@ -177,6 +186,15 @@ def test_a_table_of_an_older_version_gains_its_columns_and_its_key(uri: str) -> 
     assert rows == [{"id": "new", "text": "old", "suffix": ".md"}, {"id": "old", "text": "old", "suffix": "old"}]
     assert key_of(store.table(chunks_table(2)).schema) == "id"
     assert store.count(chunks_table(2), "vector IS NULL") == 1
+
+
+def test_sources_of_an_older_version_have_no_pages(uri: str) -> None:
+    """A list that older rows lack is nothing in them."""
+    old = pa.schema([field for field in SOURCES_SCHEMA if field.name != "pages"])
+    row = {field.name: 0 if pa.types.is_integer(field.type) else "old" for field in old}
+    lancedb.connect(uri).create_table(SOURCES, pa.Table.from_pylist([row], schema=old))
+
+    assert Store(uri).rows(SOURCES, ["id", "pages"]).to_pylist() == [{"id": "old", "pages": None}]
 
 
 def test_a_table_with_foreign_columns_is_refused(uri: str) -> None:

@@ -1,5 +1,6 @@
 """A small report draft over two stored sources, as a run would hand it to `assemble`."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,11 @@ class StoredSource:
     author: str = ""
     published: str = ""
     accessed: str = "2026-11-20T09:30:00+00:00"
+    pages: tuple[int, ...] = ()
+
+    def page(self, offset: int) -> int | None:
+        """Return the page that a place stands on."""
+        return bisect_right(self.pages, offset) or None
 
 
 TIDES, MOON = SourceId("tides"), SourceId("moon")

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence import Block, Citation, Claim, Disagreement, Draft, SynthesisDraft
 from tenure.contracts.research import SectionDraft
 from tenure.report.assemble import CONTEXT_IN_ALL, assemble
+from tenure.report.references import quotes
 from tests.report.samples import (
     FALLS,
     MOON,
@@ -209,3 +212,21 @@ def test_both_sides_of_a_contradiction_are_checked_and_numbered() -> None:
     (found,) = result.contradictions
     assert (found.a.source, found.b.source, found.severity, found.about) == (2, 1, "high", "the Moon")
     assert any(note.startswith("Where sources disagree: a pair was taken out") for note in result.notes)
+
+
+def test_a_citation_names_its_page() -> None:
+    """Where a source has pages, the result and the references say on which one the quoted words begin."""
+    text = SOURCES[TIDES].text
+    paged = {**SOURCES, TIDES: replace(SOURCES[TIDES], pages=(0, text.index("The sea also"), text.index("Neap")))}
+    result = assemble(report(), paged)
+    citations = {c.quote: c.page for s in result.sections for claim in s.claims for c in claim.citations}
+
+    assert citations == {
+        "The sea rises twice a day.": 1,
+        "The sea also falls twice a day.": 2,
+        "Neap tides are weak.": 3,
+        "The Moon pulls the water towards it.": None,
+    }
+    shown = quotes(result)
+    assert f"“Neap tides are weak.” (page 3, characters {text.index('Neap')}-" in shown
+    assert "“The Moon pulls the water towards it.” (characters 0-" in shown
