@@ -36,6 +36,7 @@ from connection import CannotReach, connect
 from schedules import schedule_maintenance
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import StoreUnreachable
+from tenure.knowledge.fetching import PageFetching
 from tenure.knowledge.meter import Meter
 from tenure.logs import configure
 from tenure.models.chat import ChatModel
@@ -45,6 +46,7 @@ from tenure.models.reranking import rerank_model
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings, fault
+from tenure.sources.fetch import Fetcher, fetcher
 from tenure.sources.search.ask import WebSearch
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
@@ -158,10 +160,10 @@ def sandbox_methods(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
     return [running.look_at_sandbox, running.run_tests, running.run_program, running.repair]
 
 
-def web_methods(engines: WebSearch) -> list[Callable[..., Any]]:
+def web_methods(engines: WebSearch, pages: PageFetching) -> list[Callable[..., Any]]:
     """Return the activities that reach out into the web."""
-    web = WebActivities(engines)
-    return [web.search_web]
+    web = WebActivities(engines, pages)
+    return [web.search_web, web.fetch_pages]
 
 
 async def usable_sandbox(settings: Settings) -> Sandbox | None:
@@ -193,7 +195,13 @@ def sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: 
 
 
 def workers(
-    client: Client, settings: Settings, queues: Sequence[str], threads: ThreadPoolExecutor, **options: Any
+    client: Client,
+    settings: Settings,
+    queues: Sequence[str],
+    threads: ThreadPoolExecutor,
+    engines: WebSearch,
+    visitor: Fetcher,
+    **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue but that of programs, on shared clients."""
     knowledge = KnowledgeBase(
@@ -206,9 +214,12 @@ def workers(
         databases={name: address.get_secret_value() for name, address in settings.databases.items()},
         rerank=rerank_model(settings),
         cold_start=settings.cold_start_chunks,
+        page_bytes=settings.page_cache_megabytes * 1_000_000,
     )
     methods = activity_methods(chat_model(settings), knowledge)
-    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(settings))
+    methods[WEB_QUEUE] = web_methods(
+        engines, PageFetching(knowledge.pages, visitor, timedelta(hours=settings.page_ttl_hours))
+    )
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}
     return [
         Worker(
@@ -252,7 +263,10 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
         async with AsyncExitStack() as running:
             if (deciphering := codec_server(settings)) is not None:
                 running.enter_context(deciphering)
-            for worker in workers(client, settings, queues, threads):
+            engines, visitor = WebSearch.from_settings(settings), fetcher(settings)
+            running.push_async_callback(engines.aclose)
+            running.push_async_callback(visitor.aclose)
+            for worker in workers(client, settings, queues, threads, engines, visitor):
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await usable_sandbox(settings)):
                 await running.enter_async_context(sandbox_worker(client, settings, box))

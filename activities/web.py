@@ -1,14 +1,19 @@
-"""Web activities: what search engines offer. On a queue of their own, since they wait for other people's servers."""
+"""Web activities: what search engines offer, and the pages behind it.
+
+They are on a queue of their own, since they wait for other people's servers.
+"""
 
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.errors import translated
 from activities.heartbeat import heartbeating
-from tenure.contracts.web import WebSearchReply, WebSearchRequest
+from tenure.contracts.web import FetchReply, FetchRequest, WebSearchReply, WebSearchRequest
 
 if TYPE_CHECKING:
+    from tenure.knowledge.fetching import PageFetching
     from tenure.sources.search.ask import WebSearch
 
 SEARCH_UNAVAILABLE = "SearchUnavailable"
@@ -21,9 +26,9 @@ SEARCH_ATTEMPTS = 2
 class WebActivities:
     """The web, as one worker reaches it."""
 
-    def __init__(self, engines: "WebSearch") -> None:
-        """Search with `engines`."""
-        self._engines = engines
+    def __init__(self, engines: "WebSearch", pages: "PageFetching") -> None:
+        """Search with `engines`, and fetch `pages`."""
+        self._engines, self._pages = engines, pages
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
@@ -39,3 +44,10 @@ class WebActivities:
             notes = "; ".join(answer.note for answer in reply.answers if answer.passing)
             raise ApplicationError(notes, type=SEARCH_UNAVAILABLE)
         return reply
+
+    @activity.defn
+    async def fetch_pages(self, request: FetchRequest) -> FetchReply:
+        """Fetch pages into the page cache; what has become of each is told, and none fails the others."""
+        with translated():
+            async with heartbeating():
+                return await self._pages.fetch(request)

@@ -20,7 +20,7 @@ def served() -> dict[str, set[str]]:
     """Return the names of the activities by queue."""
     methods = activity_methods(None, MemoryKnowledge({}))  # type: ignore[arg-type]
     methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(), Path("artifacts"))
-    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(Settings(_env_file=None)))
+    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(Settings(_env_file=None)), None)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
         for queue, found in methods.items()
@@ -37,7 +37,7 @@ def test_every_queue_serves_its_activities() -> None:
             *("related", "unread", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
-        WEB_QUEUE: {"search_web"},
+        WEB_QUEUE: {"search_web", "fetch_pages"},
         SANDBOX_QUEUE: {"look_at_sandbox", "run_tests", "run_program", "repair"},
     }
     assert served().keys() == set(ALL_QUEUES)

@@ -115,6 +115,8 @@ class FetchedPage(Contract):
     """Bytes of the body, unpacked."""
     transferred: int = 0
     """Bytes that came over the wire for it."""
+    code: int = 0
+    """Status of the last answer; 0 where nobody was asked or nobody answered."""
     note: str = ""
     """Why it was refused or failed, in words for a reader."""
 

@@ -33,6 +33,7 @@ from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.meter import Meter
+from tenure.knowledge.pages import PageCache
 from tenure.knowledge.recall import NEAR, recall
 from tenure.knowledge.related import related
 from tenure.knowledge.reranking import SecondStage
@@ -62,6 +63,7 @@ class KnowledgeBase:
         databases: Mapping[str, str] | None = None,
         rerank: RerankModel | None = None,
         cold_start: int | None = None,
+        page_bytes: int | None = None,
     ) -> None:
         """Connect to a folder or object store; it is made where there is none.
 
@@ -75,10 +77,12 @@ class KnowledgeBase:
             databases: addresses of PostgreSQL databases that may be asked, by name.
             rerank: what scores candidates, where a search asks for it.
             cold_start: chunks up to which an ingestion makes all vectors by itself; None for any number.
+            page_bytes: size of the pages of the web that maintenance leaves; None for any.
         """
         self._store = Store(uri, vector_index)
         self._model = embedding
         self._meter = meter
+        self._page_bytes = page_bytes
         self._cache = EmbeddingCache(self._store, embedding, meter)
         self._chunks = ChunkVectors(self._store, embedding, self._cache)
         self._chunk_tokens, self._cold_start = chunk_tokens, cold_start
@@ -271,7 +275,12 @@ class KnowledgeBase:
         Raises:
             MaintenanceCancelled: `cancelled` said so.
         """
-        return maintain(self._store, step, report, cancelled)
+        return maintain(self._store, step, report, cancelled, page_bytes=self._page_bytes)
+
+    @property
+    def pages(self) -> PageCache:
+        """The pages of the web that were fetched."""
+        return PageCache(self._store)
 
     def drop(self, corpus: str) -> bool:
         """Forget a corpus; tell whether it was there."""

@@ -16,6 +16,7 @@ from tenure.knowledge.schema import (
     ENTITIES,
     FILTERABLE,
     MENTIONS,
+    PAGES,
     RELATIONS,
     SOURCES,
     STATEMENTS,
@@ -50,6 +51,7 @@ _LOOKED_UP_BY: Final = {
     STATEMENTS: "id",
     ENTITIES: "name",
     RELATIONS: "pair",
+    PAGES: "address",
 }
 """The one column by which rows of a table are found."""
 

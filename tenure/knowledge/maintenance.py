@@ -2,7 +2,7 @@
 
 Each step goes through all tables. A table that cannot be read, or that others write to without a pause,
 keeps no other from its turn. No version younger than `KEEP_VERSIONS` is removed, and none that bears a
-tag, so whoever reads an older state of a table can finish.
+tag, so whoever reads an older state of a table can finish. The page cache is trimmed before it is compacted.
 """
 
 import time
@@ -11,7 +11,8 @@ from datetime import timedelta
 
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.knowledge.errors import CommitConflict, CorruptTable, MaintenanceCancelled
-from tenure.knowledge.schema import is_ours
+from tenure.knowledge.pages import trim
+from tenure.knowledge.schema import PAGES, is_ours
 from tenure.knowledge.store import KEEP_VERSIONS, Store
 
 
@@ -21,8 +22,17 @@ def maintain(
     report: Callable[[MaintenanceProgress], None],
     cancelled: Callable[[], bool],
     keep: timedelta = KEEP_VERSIONS,
+    page_bytes: int | None = None,
 ) -> StepReport:
     """Do one step to every table.
+
+    Args:
+        store: whose tables.
+        step: what is done to them.
+        report: told how far it is.
+        cancelled: asked whether to stop.
+        keep: age below which versions stay.
+        page_bytes: size of the pages of the web that stay; None for any.
 
     Raises:
         MaintenanceCancelled: `cancelled` said so, between two tables.
@@ -35,6 +45,8 @@ def maintain(
         if cancelled():
             raise MaintenanceCancelled(step, done, len(tables))
         try:
+            if name == PAGES and step == "compact" and page_bytes is not None:
+                trim(store, page_bytes)
             changed += _done(store, step, name, keep)
         except (CorruptTable, CommitConflict) as error:
             left.append(str(error))

@@ -22,6 +22,7 @@ ENTITIES = "entities"
 MENTIONS = "mentions"
 STATEMENTS = "statements"
 RELATIONS = "relations"
+PAGES = "pages"
 
 
 class Field(NamedTuple):
@@ -201,6 +202,22 @@ ENTITIES_SCHEMA = pa.schema(
     ]
 )
 
+PAGES_SCHEMA = pa.schema(
+    [
+        _key("address"),  # canonical
+        pa.field("goal", pa.string(), nullable=False),  # where a request for it was redirected to, or itself
+        pa.field("etag", pa.string(), nullable=False),
+        pa.field("last_modified", pa.string(), nullable=False),
+        pa.field("media_type", pa.string(), nullable=False),
+        pa.field("charset", pa.string(), nullable=False),
+        pa.field("content_hash", pa.string(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("fetched_at", pa.string(), nullable=False),  # when its server last confirmed it
+        pa.field("fresh_until", pa.string(), nullable=False),  # until when nobody has to ask it again
+        pa.field("body", pa.large_binary(), nullable=False),
+    ]
+)
+
 SCHEMAS = {
     SOURCES: SOURCES_SCHEMA,
     CORPORA: CORPORA_SCHEMA,
@@ -211,6 +228,7 @@ SCHEMAS = {
     MENTIONS: MENTIONS_SCHEMA,
     STATEMENTS: STATEMENTS_SCHEMA,
     RELATIONS: RELATIONS_SCHEMA,
+    PAGES: PAGES_SCHEMA,
 }
 """Every table but those of chunks, by name."""
 

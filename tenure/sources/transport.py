@@ -9,6 +9,7 @@ is used, which would look names up behind the guard's back.
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Final
 
 import httpcore
@@ -90,13 +91,18 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, guard: Guard, connections: int) -> None:
         """Connect to what the guard lets through, and keep at most so many connections."""
-        self._pool = httpcore.AsyncConnectionPool(
+        self._backend, self._connections = GuardedBackend(guard), connections
+
+    @cached_property
+    def _pool(self) -> httpcore.AsyncConnectionPool:
+        # Made at the first request: reading the certificates of the world takes a tenth of a second.
+        return httpcore.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(),
-            max_connections=connections,
-            max_keepalive_connections=connections,
+            max_connections=self._connections,
+            max_keepalive_connections=self._connections,
             keepalive_expiry=_KEPT_OPEN,
             http2=True,
-            network_backend=GuardedBackend(guard),
+            network_backend=self._backend,
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -118,7 +124,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._pool.aclose()
+        if "_pool" in self.__dict__:  # a worker that never fetched anything has none
+            await self._pool.aclose()
 
 
 class _Body(httpx.AsyncByteStream):

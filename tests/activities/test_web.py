@@ -1,14 +1,26 @@
-"""Searching the web as an activity: what is told, and what is tried again."""
+"""The web as activities: what is told, and what is tried again."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.web import SEARCH_ATTEMPTS, SEARCH_UNAVAILABLE, WebActivities
-from tenure.contracts.web import ProviderAnswer, WebHit, WebSearchReply, WebSearchRequest
+from tenure.contracts.base import RunId
+from tenure.contracts.web import FetchReply, FetchRequest, ProviderAnswer, WebHit, WebSearchReply, WebSearchRequest
+from tenure.knowledge.errors import CommitConflict
+from tenure.knowledge.fetching import PageFetching
+from tenure.knowledge.pages import PageCache
+from tenure.knowledge.store import Store
+from tenure.sources.fetch import Fetcher, Manners
+from tenure.sources.guard import Guard
+from tests.web import LIGHTHOUSES, Web
 
+RUN = RunId("r")
 REQUEST = WebSearchRequest(query="rye")
 BUSY = ProviderAnswer(provider="a", status="failed", note="a is busy", passing=True)
 CLOSED = ProviderAnswer(provider="b", status="failed", note="b wants a key")
@@ -28,7 +40,7 @@ class Engines:
 async def searched(engines: Engines, attempt: int = 1) -> WebSearchReply:
     environment = ActivityEnvironment()
     environment.info = replace(environment.info, attempt=attempt)
-    return await environment.run(WebActivities(engines).search_web, REQUEST)  # type: ignore[arg-type]
+    return await environment.run(WebActivities(engines, None).search_web, REQUEST)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("answers", [(EMPTY,), (BUSY, EMPTY), (CLOSED,), ()])
@@ -53,3 +65,48 @@ async def test_an_outage_that_lasts_is_an_answer() -> None:
     reply = await searched(Engines(BUSY), SEARCH_ATTEMPTS)
 
     assert reply.failed
+
+
+@pytest.fixture
+async def visitor() -> AsyncIterator[tuple[Web, Fetcher]]:
+    with Web() as web:
+        made = Fetcher(Guard([web.allow]), manners=Manners(gap=0, per_host=8))
+        yield web, made
+        await made.aclose()
+
+
+async def fetched(fetcher: Fetcher, folder: Path, *addresses: str) -> FetchReply:
+    """Run the activity as a worker of its own would."""
+    pages = PageFetching(PageCache(Store(str(folder))), fetcher, timedelta(hours=1))
+    activities = WebActivities(None, pages)  # type: ignore[arg-type]
+    return await ActivityEnvironment().run(activities.fetch_pages, FetchRequest(run=RUN, addresses=addresses))
+
+
+async def test_a_repeated_attempt_fetches_nothing_again(visitor: tuple[Web, Fetcher], tmp_path: Path) -> None:
+    """What an attempt has brought into the cache is there for the next one, on whatever worker."""
+    web, fetcher = visitor
+    addresses = [web.address(one.path) for one in LIGHTHOUSES[:4]]
+    first = await fetched(fetcher, tmp_path, *addresses)
+    asked = len(web.requests)
+    second = await fetched(fetcher, tmp_path, *addresses)
+
+    assert [page.status for page in first.pages] == ["fetched"] * 4
+    assert [page.status for page in second.pages] == ["cached"] * 4
+    assert [page.page for page in second.pages] == addresses
+    assert len(web.requests) == asked
+
+
+async def test_a_cache_that_cannot_be_written_is_not_passed_over(
+    visitor: tuple[Web, Fetcher], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the cache nobody could read the pages: Temporal tries again."""
+
+    def refuse(self: PageCache, pages: object) -> None:
+        raise CommitConflict("pages", 40)
+
+    monkeypatch.setattr(PageCache, "keep", refuse)
+    web, fetcher = visitor
+    with pytest.raises(ApplicationError, match="gave up writing") as caught:
+        await fetched(fetcher, tmp_path, *(web.address(one.path) for one in LIGHTHOUSES[:40]))
+
+    assert not caught.value.non_retryable
