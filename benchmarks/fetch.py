@@ -28,12 +28,12 @@ from tenure.contracts.web import FetchReply, FetchRequest
 from tenure.knowledge.fetching import PageFetching
 from tenure.knowledge.pages import PageCache
 from tenure.knowledge.readers import Readers
-from tenure.knowledge.reading import PageTask, ReadPage, Recipe
 from tenure.knowledge.store import Store
 from tenure.models.minilm import MiniLM
 from tenure.settings import Settings
 from tenure.sources.fetch import Fetcher, Manners
 from tenure.sources.guard import Guard
+from tenure.sources.reading import PageTask, ReadPage, Recipe
 from tests.web import LIGHTHOUSES, Reply, Request, Web
 from tests.web.pages import page
 
@@ -120,8 +120,7 @@ class Run:
         started = time.perf_counter()
         asyncio.run(self._fetch(addresses, fetched))
         seconds = time.perf_counter() - started
-        replies = [reply for reply in iter(fetched.get, None) if reply]
-        return seconds, {one.status for reply in replies for one in reply.pages}
+        return seconds, {one.status for reply in iter(fetched.get, None) for one in reply.pages}
 
     async def _fetch(self, addresses: Sequence[str], replies: "queue.Queue[FetchReply | None]") -> None:
         manners = Manners(robots=False, at_once=_AT_ONCE, per_host=_AT_ONCE, gap=0)

@@ -111,22 +111,19 @@ class PageFetching:
         lasts = self._lasts
         if fetched.lifetime is not None:
             lasts = min(lasts, max(timedelta(seconds=fetched.lifetime), LEAST))
-        dates = {"fetched_at": moment(time), "fresh_until": moment(time + lasts)}
-        etag, last_modified = fetched.validators
-        if fetched.unchanged and before:
-            there = before._replace(etag=etag or before.etag, last_modified=last_modified or before.last_modified)
-            return there._replace(**dates)
-        return KnownPage(
+        page = KnownPage(
             address=fetched.address,
             goal=fetched.address,
-            etag=etag,
-            last_modified=last_modified,
+            fetched_at=moment(time),
+            fresh_until=moment(time + lasts),
+            etag=fetched.validators.etag,
+            last_modified=fetched.validators.last_modified,
             media_type=fetched.media_type,
             charset=fetched.charset,
             content_hash=hashlib.sha256(fetched.body).hexdigest(),
             size=len(fetched.body),
-            **dates,
         )
+        return _confirmed(before, page) if fetched.unchanged and before else page
 
     async def _fetched(self, address: str, validators: Mapping[str, Validators]) -> Fetched:
         """Fetch a page, together with whoever else is fetching it now."""
@@ -193,6 +190,16 @@ def _form(address: str) -> str | FetchedPage:
         return canonical(address)
     except InvalidAddress as error:
         return FetchedPage(address=address, status="refused", note=str(error))
+
+
+def _confirmed(before: KnownPage, page: KnownPage) -> KnownPage:
+    """Return what is known of a page that its server has confirmed: an answer without a body says less of it."""
+    return before._replace(
+        etag=page.etag or before.etag,
+        last_modified=page.last_modified or before.last_modified,
+        fetched_at=page.fetched_at,
+        fresh_until=page.fresh_until,
+    )
 
 
 def _copy(address: str, known: Mapping[str, KnownPage]) -> KnownPage | None:

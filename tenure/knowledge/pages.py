@@ -27,20 +27,20 @@ class KnownPage(NamedTuple):
     """Its canonical address."""
     goal: str
     """Where a request for it led; the same address unless it was redirected."""
-    etag: str
-    last_modified: str
-    media_type: str
-    """What it is, such as `text/html`."""
-    charset: str
-    """The encoding of its text, where the header names one."""
-    content_hash: str
-    """Hash of its body."""
-    size: int
-    """Bytes of its body."""
     fetched_at: str
     """When its server last confirmed it, ISO 8601 in UTC."""
     fresh_until: str
     """Until when nobody has to ask again, likewise."""
+    etag: str = ""
+    last_modified: str = ""
+    media_type: str = ""
+    """What it is, such as `text/html`."""
+    charset: str = ""
+    """The encoding of its text, where the header names one."""
+    content_hash: str = ""
+    """Hash of its body."""
+    size: int = 0
+    """Bytes of its body."""
 
     def is_fresh(self, now: datetime) -> bool:
         """Whether it can be used without asking its server."""
@@ -113,8 +113,7 @@ def moment(when: datetime) -> str:
 
 def redirected(address: str, to: KnownPage) -> CachedPage:
     """Return the row of an address from which a request was led to a page."""
-    nothing = {"etag": "", "last_modified": "", "media_type": "", "charset": "", "content_hash": "", "size": 0}
-    return CachedPage(to._replace(address=address, goal=to.address, **nothing), b"")
+    return CachedPage(KnownPage(address, to.address, fetched_at=to.fetched_at, fresh_until=to.fresh_until), b"")
 
 
 def _known(row: dict[str, Any]) -> KnownPage:

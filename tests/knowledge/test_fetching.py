@@ -1,7 +1,7 @@
 """Pages are fetched once for all runs, confirmed later, and taken as they were when their server is gone."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from tenure.contracts.base import RunId
 from tenure.contracts.web import FetchReply, FetchRequest
 from tenure.knowledge import fetching
 from tenure.knowledge.fetching import PageFetching
-from tenure.knowledge.pages import PageCache
+from tenure.knowledge.pages import CachedPage, PageCache
 from tenure.knowledge.store import Store
 from tenure.sources.fetch import Fetcher, Limits, Manners
 from tenure.sources.guard import Guard
@@ -144,9 +144,9 @@ async def test_a_copy_that_is_gone_from_the_cache_is_fetched_again(stage: Stage)
 async def test_who_wants_the_same_page_at_once_shares_a_request(stage: Stage) -> None:
     """Two runs that come to a page at the same moment cost its server one request."""
     stage.web.latency = 0.05
-    both = await asyncio.gather(stage.statuses(*PATHS), stage.statuses(*PATHS))
+    one, other = await asyncio.gather(stage.statuses(*PATHS), stage.statuses(*PATHS))
 
-    assert both == [["fetched"] * 5] * 2
+    assert one == other == ["fetched"] * 5
     assert [stage.web.count(path) for path in PATHS] == [1] * 5
 
 
@@ -175,7 +175,12 @@ async def test_many_pages_are_written_in_batches(stage: Stage, monkeypatch: pyte
     """Pages leave memory as they come: by their number, and by their size."""
     sizes: list[int] = []
     keep = PageCache.keep
-    monkeypatch.setattr(PageCache, "keep", lambda self, pages: (sizes.append(len(pages)), keep(self, pages))[1])
+
+    def counted(self: PageCache, pages: Sequence[CachedPage]) -> None:
+        sizes.append(len(pages))
+        keep(self, pages)
+
+    monkeypatch.setattr(PageCache, "keep", counted)
     await stage.fetch(*(one.path for one in LIGHTHOUSES[:70]))
     assert sum(sizes) == 70
     assert max(sizes) <= fetching._BATCH

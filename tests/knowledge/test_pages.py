@@ -18,10 +18,18 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 def page(name: str, body: bytes = b"body", fetched: datetime = NOON) -> CachedPage:
     """Return a page that is fresh for an hour."""
     address = f"https://a.example/{name}"
-    dates = {"fetched_at": moment(fetched), "fresh_until": moment(fetched + timedelta(hours=1))}
-    return CachedPage(
-        KnownPage(address, address, '"1"', "", "text/html", "utf-8", f"hash of {name}", len(body), **dates), body
+    known = KnownPage(
+        address,
+        address,
+        fetched_at=moment(fetched),
+        fresh_until=moment(fetched + timedelta(hours=1)),
+        etag='"1"',
+        media_type="text/html",
+        charset="utf-8",
+        content_hash=f"hash of {name}",
+        size=len(body),
     )
+    return CachedPage(known, body)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import httpcore
 import httpx
@@ -11,6 +12,7 @@ from tenure.sources.fetch_errors import Refused
 from tenure.sources.guard import Guard
 from tenure.sources.transport import GuardedBackend, GuardedTransport
 from tests.web import Web
+from tests.web.http2 import secure_server
 
 
 class Recorder(httpcore.AsyncNetworkBackend):
@@ -77,6 +79,29 @@ async def test_looking_up_a_name_is_bounded() -> None:
 
     with pytest.raises(httpcore.ConnectTimeout):
         await GuardedBackend(Guard(resolve=never)).connect_tcp("host.example", 443, timeout=0.01)
+
+
+async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection goes to a judged address, over HTTP/2, and the server is asked for the name and proves it."""
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ["127.0.0.1"]
+
+    async with secure_server("secure.example", tmp_path) as server:
+        monkeypatch.setenv("SSL_CERT_FILE", str(server.authority))
+        guard = Guard([f"secure.example:{server.port}", f"other.example:{server.port}"], resolve=resolve)
+        transport = GuardedTransport(guard, 2)
+        address = f"https://secure.example:{server.port}/page"
+        answers = [await transport.handle_async_request(httpx.Request("GET", address)) for _ in range(2)]
+        texts = [await answer.aread() for answer in answers]
+        with pytest.raises(httpx.ConnectError, match="other"):
+            await transport.handle_async_request(httpx.Request("GET", f"https://other.example:{server.port}/"))
+        await transport.aclose()
+
+    assert texts == [b"/page"] * 2
+    assert [answer.extensions["http_version"] for answer in answers] == [b"HTTP/2"] * 2
+    wanted = f"request secure.example:{server.port}"
+    assert server.names == ["handshake secure.example", wanted, wanted, "handshake other.example"]
 
 
 async def test_proxies_of_the_environment_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
