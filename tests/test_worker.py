@@ -32,7 +32,19 @@ def test_every_queue_serves_its_activities() -> None:
     assert served() == {
         TENURE_QUEUE: {"assemble"},
         EMBED_QUEUE: {
-            *("ingest", "search", "group", "recall", "analyze", "embed", "corpora", "tables", "query"),
+            *(
+                "ingest",
+                "search",
+                "group",
+                "recall",
+                "analyze",
+                "embed",
+                "corpora",
+                "tables",
+                "query",
+                "table_file",
+                "keep_computation",
+            ),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
             *("related", "unread", "refresh_relations"),
         },
