@@ -1,12 +1,14 @@
-"""What Temporal starts by itself: the maintenance of the knowledge base.
+"""What Temporal starts by itself: the maintenance of the knowledge base, and the reading of watched folders.
 
-The worker that serves workflows makes the schedule when it starts. Its id is made from the address of
-the knowledge base: every home has its own, and workers that share an object store share the schedule.
+The worker that serves workflows makes the schedule of maintenance when it starts. Its id is made from the address of
+the knowledge base: every home has its own, and workers that share an object store share the schedule. A watched
+folder's schedule is made by the client, and its id is made from the corpus that the folder is read into.
 """
 
 import hashlib
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import structlog
 from temporalio.client import (
@@ -23,12 +25,34 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
+from tenure.contracts.corpus import IngestRequest
 from tenure.settings import Settings
-from workflows.maintenance import MaintenanceWorkflow
 from workflows.queues import TENURE_QUEUE
 
 _LATE = timedelta(hours=1)
-"""A maintenance that was due while no server ran is made up for within this time, and dropped after it."""
+"""What was due while no server ran is made up for within this time, and dropped after it."""
+# By name: the client need not load what the workflows run.
+_MAINTENANCE = "MaintenanceWorkflow"
+_INGEST = "IngestWorkflow"
+_WATCH = "watch-"
+_SUMMARY = 200
+"""Bytes that the server takes as the summary of a workflow."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A corpus that is read anew from time to time."""
+
+    corpus: str
+    """Its name."""
+    every: timedelta
+    """How often."""
+    paths: tuple[str, ...]
+    """What is read."""
+    paused: bool
+    """Whether somebody has paused it."""
+    last: datetime | None
+    """When it was read the last time by the schedule; None where it has not been yet."""
 
 
 def maintenance_id(settings: Settings) -> str:
@@ -52,7 +76,7 @@ async def schedule_maintenance(client: Client, settings: Settings) -> None:
 def _schedule(settings: Settings) -> Schedule:
     return Schedule(
         action=ScheduleActionStartWorkflow(
-            MaintenanceWorkflow.run,
+            _MAINTENANCE,
             id=maintenance_id(settings),
             task_queue=TENURE_QUEUE,
             static_summary="look after the knowledge base",
@@ -60,6 +84,59 @@ def _schedule(settings: Settings) -> Schedule:
         spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(hours=settings.maintenance_hours))]),
         policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_LATE),
     )
+
+
+async def watch(client: Client, request: IngestRequest, every: timedelta) -> None:
+    """Have a corpus read anew from time to time; what was said of it before is replaced.
+
+    Raises:
+        RPCError: the server refuses.
+    """
+    paths = ", ".join(request.paths).encode()[:_SUMMARY].decode(errors="ignore")
+    wanted = Schedule(
+        action=ScheduleActionStartWorkflow(
+            _INGEST,
+            request,
+            id=f"ingest-{request.corpus}",
+            task_queue=TENURE_QUEUE,
+            static_summary=paths,
+        ),
+        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)]),
+        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_LATE),
+    )
+    await _create_or_update(client, f"{_WATCH}{request.corpus}", wanted)
+
+
+async def watched(client: Client) -> AsyncIterator[Watched]:
+    """Yield the corpora that are read anew from time to time.
+
+    Raises:
+        RPCError: the server refuses.
+    """
+    async for listed in await client.list_schedules():
+        if listed.id.startswith(_WATCH):
+            found = await client.get_schedule_handle(listed.id).describe()
+            action = found.schedule.action
+            if isinstance(action, ScheduleActionStartWorkflow) and action.workflow == _INGEST:
+                [payload] = action.args
+                [request] = await client.data_converter.decode([payload], [IngestRequest])
+                actions = found.info.recent_actions
+                yield Watched(
+                    corpus=request.corpus,
+                    every=found.schedule.spec.intervals[0].every,
+                    paths=request.paths,
+                    paused=found.schedule.state.paused,
+                    last=actions[-1].started_at if actions else None,
+                )
+
+
+async def unwatch(client: Client, corpus: str) -> bool:
+    """End the watching of a corpus; tell whether it was watched.
+
+    Raises:
+        RPCError: the server refuses.
+    """
+    return await _delete(client, f"{_WATCH}{corpus}")
 
 
 async def _create_or_update(client: Client, id: str, wanted: Schedule) -> None:
@@ -73,9 +150,12 @@ async def _create_or_update(client: Client, id: str, wanted: Schedule) -> None:
         await client.get_schedule_handle(id).update(updated)
 
 
-async def _delete(client: Client, id: str) -> None:
+async def _delete(client: Client, id: str) -> bool:
+    """Delete a schedule; tell whether there was one."""
     try:
         await client.get_schedule_handle(id).delete()
     except RPCError as error:
         if error.status != RPCStatusCode.NOT_FOUND:
             raise
+        return False
+    return True

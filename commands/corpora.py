@@ -10,7 +10,7 @@ from rich.table import Table
 from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from commands import relations
+from commands import relations, watching
 from commands.display import display_for
 from commands.errors import CommandError, UsageError
 from commands.follow import follow
@@ -28,7 +28,13 @@ ANSWER_TIMEOUT = timedelta(seconds=120)
 """How long a question about corpora may take, the start of a worker included."""
 
 _SHOWN_SKIPS = 10
-_OF_ONE = ("drop", "relate", "graph")
+_ACTIONS = {
+    "relate": relations.relate,
+    "graph": relations.graph,
+    "watched": watching.watched,
+    "unwatch": watching.unwatch,
+}
+_OF_ONE = ("drop", "relate", "graph", "unwatch")
 
 
 def ingest(arguments: Namespace, settings: Settings) -> int:
@@ -36,9 +42,10 @@ def ingest(arguments: Namespace, settings: Settings) -> int:
     paths = existing(arguments.paths)
     corpus = check_corpus(arguments.corpus) if arguments.corpus else corpus_of(paths)
     request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths))
+    every = watching.interval(arguments.every)
     place = ensure(settings)
     announce(place)
-    return asyncio.run(_ingest(arguments, place, request))
+    return asyncio.run(_ingest(arguments, place, request, every))
 
 
 def corpus(arguments: Namespace, settings: Settings) -> int:
@@ -50,8 +57,7 @@ def corpus(arguments: Namespace, settings: Settings) -> int:
     _check_fitting(arguments)
     place = ensure(settings)
     announce(place)
-    run = {"relate": relations.relate, "graph": relations.graph}.get(arguments.action, _corpus)
-    return asyncio.run(run(arguments, place))
+    return asyncio.run(_ACTIONS.get(arguments.action, _corpus)(arguments, place))
 
 
 def _check_fitting(arguments: Namespace) -> None:
@@ -89,8 +95,8 @@ async def ask_corpora(client: Client, action: Literal["list", "stats", "drop"], 
     return reply
 
 
-async def _ingest(arguments: Namespace, place: Place, request: IngestRequest) -> int:
-    """Start the ingestion, follow it, say what came of it."""
+async def _ingest(arguments: Namespace, place: Place, request: IngestRequest, every: timedelta | None) -> int:
+    """Start the ingestion, follow it, say what came of it, and have it done again and again where that is wanted."""
     client = await open_session(place)
     workflow_id = f"ingest-{request.corpus}"
     try:
@@ -111,12 +117,16 @@ async def _ingest(arguments: Namespace, place: Place, request: IngestRequest) ->
         print_json(report.model_dump(mode="json"))
     else:
         _print_report(report)
+    if every is not None:
+        await watching.begin(client, request, every)
     return 0
 
 
 async def _corpus(arguments: Namespace, place: Place) -> int:
     """Ask, and print the answer."""
     client = await open_session(place)
+    if arguments.action == "drop":
+        await watching.end(client, arguments.name)
     reply = await ask_corpora(client, arguments.action, arguments.name)
     known = arguments.action == "list" or arguments.name is None
     if not known and not reply.corpora and not reply.dropped:

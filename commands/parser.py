@@ -165,15 +165,16 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
     ingest = _add(commands, "ingest", "commands.corpora:ingest", "read documents into a corpus")
     ingest.add_argument("paths", nargs="+", metavar="PATH")
     ingest.add_argument("--corpus", metavar="NAME", help="name of the corpus (default: made from the paths)")
+    ingest.add_argument("--every", type=_duration, metavar="10m", help="read the paths again and again: 10m, 6h, 1d")
     sql = _add(commands, "sql", "commands.sql:sql", "run SQL over tables in documents and databases")
     sql.add_argument("sql", type=_text, metavar="SELECT")
     sql.add_argument("--docs", action="append", default=[], metavar="PATH", help="tables of this file or folder")
     sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of a corpus made before")
     _add_database(sql)
     corpus = _add(
-        commands, "corpus", "commands.corpora:corpus", "list, measure, relate or drop corpora, or ask a graph"
+        commands, "corpus", "commands.corpora:corpus", "list, measure, relate, watch or drop corpora, or ask a graph"
     )
-    corpus.add_argument("action", choices=["list", "stats", "drop", "relate", "graph"])
+    corpus.add_argument("action", choices=["list", "stats", "drop", "relate", "graph", "watched", "unwatch"])
     corpus.add_argument("name", nargs="?", metavar="NAME")
     corpus.add_argument("entity", nargs="?", metavar="ENTITY", help="with `graph`: what is looked up")
     corpus.add_argument(

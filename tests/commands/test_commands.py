@@ -149,6 +149,8 @@ def test_list_shows_runs_newest_first(running: CommandLine) -> None:
         (["corpus", "stats", "unknown"], 2, "there is no corpus 'unknown'"),
         (["corpus", "drop"], 2, "name the corpus to drop"),
         (["corpus", "graph", "shelf"], 2, "looks an entity up"),
+        (["corpus", "unwatch", "shelf"], 2, "is not watched"),
+        (["ingest", ".", "--every", "5s"], 2, "--every must be at least 1m"),
         (["report", "two words"], 2, "is no run id"),
     ],
 )
@@ -174,6 +176,20 @@ def test_corpora_are_read_listed_and_dropped(running: CommandLine, tmp_path: Pat
     assert "hybrid searches: 1,200, mean 6.2 ms, p95 9.5 ms" in table
     assert "embedding cache: 3 of 4 vectors were known (75%)" in table
     assert running("corpus", "drop", "shelf").returncode == 0
+
+
+def test_a_folder_is_watched_until_it_is_not(running: CommandLine, tmp_path: Path) -> None:
+    """`ingest --every` reads at once and says how that is ended, `corpus watched` lists, `corpus unwatch` ends."""
+    begun = running("ingest", str(tmp_path), "--corpus", "inbox", "--every", "90m")
+    listed = running("corpus", "watched")
+    while "inbox" not in listed.stdout:  # a list of schedules lags behind their making
+        listed = running("corpus", "watched")
+    ended = running("corpus", "unwatch", "inbox", "--json")
+
+    assert "corpus inbox: 0 files" in begun.stdout
+    assert "read anew every 90m; `python client.py corpus unwatch inbox` ends that" in begun.stderr
+    assert re.search(rf"inbox +90m +not yet +{re.escape(str(tmp_path)[:20])}", listed.stdout)
+    assert json.loads(ended.stdout) == {"unwatched": "inbox"}
 
 
 def test_the_graph_of_a_corpus_is_asked_and_read(running: CommandLine) -> None:

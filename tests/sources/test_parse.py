@@ -1,5 +1,6 @@
 """The one door to all parsers."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -10,8 +11,12 @@ from hypothesis import strategies as st
 
 from tenure.sources.document import Document, Unreadable
 from tenure.sources.parse import parse, readable_name
+from tests.sources.packages import make_epub, make_pptx
 from tests.sources.pdfs import make_pdf
 from tests.sources.test_docx import make_docx
+from tests.sources.test_feed import RSS
+from tests.sources.test_notebook import CELLS
+from tests.sources.test_web_page import PAGE
 
 
 def _parse(tmp_path: Path, name: str, content: bytes | str) -> Document:
@@ -30,6 +35,9 @@ def _parse(tmp_path: Path, name: str, content: bytes | str) -> Document:
         ("a.tsv", "x\ty", "| x | y |"),
         ("a.log", "x\ny", "x\ny"),
         ("a.html", "<p>x y z</p>", "x y z"),
+        ("a.ipynb", '{"cells": [{"cell_type": "markdown", "source": "x"}]}', "x"),
+        ("a.atom", "<feed><title>x</title></feed>", "# x"),
+        ("a.xml", "<?xml version='1.0'?><!-- a --><rss><channel><title>x</title></channel></rss>", "# x"),
         ("a.pdf", make_pdf([["x"]]), "x"),
         ("page", "<!DOCTYPE html><html><body><p>x y z</p></body></html>", "x y z"),
         ("paper", make_pdf([["x"]]), "x"),
@@ -43,9 +51,11 @@ def test_the_suffix_decides_and_else_the_content(tmp_path: Path, name: str, cont
     assert (document.text, document.kind) == (text, "prose")
 
 
-def test_a_word_document_is_known_without_its_suffix(tmp_path: Path) -> None:
-    """A package that holds a Word document is one."""
+def test_packages_are_known_without_their_suffix(tmp_path: Path) -> None:
+    """A package that holds a Word document is one, and so are a presentation and a book."""
     assert _parse(tmp_path, "report", make_docx()).title == "A report"
+    assert _parse(tmp_path, "talk", make_pptx()).title == "A talk"
+    assert _parse(tmp_path, "novel", make_epub()).title == "A book"
 
 
 @pytest.mark.parametrize("name", ["a.py", "Makefile", "a.yaml", "Dockerfile"])
@@ -79,6 +89,10 @@ def test_a_title_is_made_of_the_file_name_where_nothing_else_is(tmp_path: Path) 
         ("a.txt", "\u200b\u00ad".encode(), "has no text"),
         ("a.png", b"x", "is an image"),
         ("a.zip", b"x", "is an archive"),
+        ("a.odt", b"x", "is a word processor's file, which Tenure does not read"),
+        ("a.xlsx", b"x", "holds no table that can be read (a is not a valid workbook)"),
+        ("a.ipynb", b"x", "is not a valid notebook"),
+        ("a.xml", b"<!--a-->" * 300 + b"x", None),
         ("a.exe", b"x", "is a program"),
         ("a.pdf", b"x", "is not a valid PDF"),
         ("a.docx", b"x", "is not a valid Word document"),
@@ -147,6 +161,10 @@ def test_the_same_bytes_give_the_same_document(tmp_path: Path) -> None:
         ("a.pdf", make_pdf([["Some words of text"] * 20] * 3)),
         ("a.docx", make_docx()),
         ("a.rst", b".. a::\n   b\n\n* c `d`_\n" * 9),
+        ("a.epub", make_epub()),
+        ("a.rss", RSS.encode("latin-1")),
+        ("a.ipynb", json.dumps({"cells": CELLS}).encode()),
+        ("a.html", PAGE.encode()),
     ],
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
