@@ -35,6 +35,7 @@ _SUFFIXES: Final = {
     f"{_OFFICE}spreadsheetml.sheet": ".xlsx",
     "application/vnd.ms-excel": ".xls",
     "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.text": ".odt",
     "application/vnd.apache.parquet": ".parquet",
     "application/epub+zip": ".epub",
     "application/x-ipynb+json": ".ipynb",

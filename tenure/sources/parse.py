@@ -63,6 +63,12 @@ def _pptx(data: bytes, limit_bytes: int) -> Document:
     return parse_pptx(data, limit_bytes)
 
 
+def _odt(data: bytes, limit_bytes: int) -> Document:
+    from tenure.sources.odt import parse_odt
+
+    return parse_odt(data, limit_bytes)
+
+
 def _epub(data: bytes, limit_bytes: int) -> Document:
     from tenure.sources.epub import parse_epub
 
@@ -85,6 +91,7 @@ _BINARY: dict[str, Callable[[bytes, int], Document]] = {
     ".pdf": lambda data, _: _pdf(data),
     ".docx": _docx,
     ".pptx": _pptx,
+    ".odt": _odt,
     ".epub": _epub,
 }
 _PROSE: dict[str, Callable[[str], Document]] = {
@@ -113,7 +120,7 @@ _FOREIGN = {
     "is an archive": ".zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .jar .whl .iso .deb .rpm",
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
     "is a font": ".ttf .otf .woff .woff2",
-    "is a word processor's file, which Tenure does not read": ".doc .rtf .odt .pages",
+    "is a word processor's file, which Tenure does not read": ".doc .rtf .pages",
     "is a presentation, which Tenure does not read": ".ppt .odp .key",
 }
 _REASONS = {suffix: reason for reason, suffixes in _FOREIGN.items() for suffix in suffixes.split()}
@@ -127,6 +134,8 @@ _PACKAGES = {
     b"ppt/presentation.xml": ".pptx",
     b"xl/workbook": ".xlsx",
     b"mimetypeapplication/epub+zip": ".epub",
+    b"mimetypeapplication/vnd.oasis.opendocument.text": ".odt",
+    b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet": ".ods",
 }
 _NAME_SEPARATORS = re.compile(r"[\s_\-]+")
 

@@ -89,7 +89,7 @@ def test_a_title_is_made_of_the_file_name_where_nothing_else_is(tmp_path: Path) 
         ("a.txt", "\u200b\u00ad".encode(), "has no text"),
         ("a.png", b"x", "is an image"),
         ("a.zip", b"x", "is an archive"),
-        ("a.odt", b"x", "is a word processor's file, which Tenure does not read"),
+        ("a.rtf", b"x", "is a word processor's file, which Tenure does not read"),
         ("a.xlsx", b"x", "holds no table that can be read (a is not a valid workbook)"),
         ("a.ipynb", b"x", "is not a valid notebook"),
         ("a.xml", b"<!--a-->" * 300 + b"x", None),
