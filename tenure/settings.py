@@ -246,6 +246,8 @@ class Settings(BaseSettings):
     """Hours for which a fetched page is used again before its server is asked whether it has changed."""
     page_cache_megabytes: int = Field(default=2000, ge=1)
     """Megabytes of fetched pages that maintenance leaves; the oldest go first."""
+    browser: Path | None = None
+    """Chromium or Chrome that shows pages which need scripts; empty for none. It wants the package `playwright`."""
     domain_authority: dict[str, Annotated[float, Field(ge=0, le=1)]] = {}
     """What pages of a domain and those below it are worth, from 0 to 1; 0.7 for a domain that is not named."""
 
