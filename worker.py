@@ -114,7 +114,7 @@ def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[s
     return {
         TENURE_QUEUE: [ReportActivities(knowledge).assemble],
         EMBED_QUEUE: [
-            *(reading.ingest, reading.embed, reading.search, reading.analyze),
+            *(reading.ingest, reading.embed, reading.read_pages, reading.search, reading.analyze),
             *(reading.group, reading.recall, reading.corpora),
             *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),
@@ -215,6 +215,7 @@ def workers(
         rerank=rerank_model(settings),
         cold_start=settings.cold_start_chunks,
         page_bytes=settings.page_cache_megabytes * 1_000_000,
+        authority=settings.domain_authority,
     )
     methods = activity_methods(chat_model(settings), knowledge)
     methods[WEB_QUEUE] = web_methods(

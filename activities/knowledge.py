@@ -19,6 +19,7 @@ from tenure.contracts.corpus import (
 from tenure.contracts.evidence import SearchReply, SearchRequest
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
+from tenure.contracts.web import ReadPagesReply, ReadPagesRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -45,6 +46,12 @@ class KnowledgeActivities:
         """Make the vectors that a corpus lacks; the heartbeat's details are an `IngestProgress`."""
         with translated(), Beat(IngestProgress(stage="embedding")) as beat:
             return self._knowledge.embed(request, beat.tell, activity.is_cancelled)
+
+    @activity.defn
+    def read_pages(self, request: ReadPagesRequest) -> ReadPagesReply:
+        """Read fetched pages into a run's corpus."""
+        with translated(), Beat(IngestProgress()) as beat:
+            return self._knowledge.read_pages(request, beat.tell, activity.is_cancelled)
 
     @activity.defn
     def search(self, request: SearchRequest) -> SearchReply:

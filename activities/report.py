@@ -30,4 +30,5 @@ class ReportActivities:
         cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
         cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
         with translated(), Beat():
-            return assemble(draft, self._knowledge.sources(sorted(cited)))
+            web = self._knowledge.web_account(draft.web_corpus) if draft.web_corpus else None
+            return assemble(draft, self._knowledge.sources(sorted(cited)), web)

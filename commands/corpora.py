@@ -51,7 +51,7 @@ def ingest(arguments: Namespace, settings: Settings) -> int:
 def corpus(arguments: Namespace, settings: Settings) -> int:
     """Run `corpus` with one of its actions."""
     if arguments.name is not None:
-        check_corpus(arguments.name)
+        check_corpus(arguments.name, made=True)
     elif arguments.action in _OF_ONE:
         raise UsageError(f"name the corpus to {arguments.action}: `python client.py corpus list` shows them")
     _check_fitting(arguments)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from commands.errors import UsageError
+from tenure.contracts.web import WEB_PREFIX
 
 DEFAULT_CORPUS = "manual"
 """The corpus of this repository's `docs/`, read where nothing else is named."""
@@ -42,13 +43,13 @@ def slug(text: str, limit: int = 40) -> str:
     return kept or "question"
 
 
-def check_corpus(name: str) -> str:
-    """Return a corpus name that a person gave.
+def check_corpus(name: str, *, made: bool = False) -> str:
+    """Return a corpus name that a person gave; `made` for one that is there, and may be of a run's web pages.
 
     Raises:
         UsageError: it is not one.
     """
-    if not _CORPUS.fullmatch(name):
+    if not _CORPUS.fullmatch(name) and not (made and name.startswith(WEB_PREFIX) and _RUN.fullmatch(name)):
         raise UsageError(f"{name!r} is no corpus name: letters, digits, dots, hyphens and underscores, at most 64")
     return name
 

@@ -69,6 +69,7 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--corpus", action="append", default=[], metavar="NAME", help="read a corpus made before; may be repeated"
     )
     _add_database(start)
+    _add_web(start)
     start.add_argument(
         "--tests", action="append", default=[], metavar="FILE", help="tests a program has to pass; may be repeated"
     )
@@ -117,6 +118,29 @@ def _add_database(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--database", action="append", default=[], metavar="NAME", help="ask this database; may be repeated"
     )
+
+
+def _add_web(command: argparse.ArgumentParser) -> None:
+    """Add what of the web is read."""
+    command.add_argument(
+        "--web",
+        action=argparse.BooleanOptionalAction,
+        help="read the web (default: no, or as TENURE_WEB says; never with --docs alone)",
+    )
+    command.add_argument(
+        "--provider", action="append", default=[], metavar="NAME", help="with --web: ask this engine; may be repeated"
+    )
+    command.add_argument(
+        "--domain",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --web: read only this domain, or with a leading minus never; may be repeated",
+    )
+    command.add_argument(
+        "--since", choices=["day", "week", "month", "year"], help="with --web: how old a page may be (default: any age)"
+    )
+    command.add_argument("--pages", type=_between(1, 30), metavar="N", help="with --web: pages read for one search")
 
 
 def _add_model_budget(command: argparse.ArgumentParser, when: str = "") -> None:

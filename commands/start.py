@@ -21,11 +21,13 @@ from commands.programs import given_files, given_tests
 from commands.session import AGENT_WORKFLOW, explained, open_session, register_search_attributes
 from commands.terminal import print_json, say, stderr_console
 from commands.texts import one_line, within_bytes
+from commands.web import web_scope
 from tenure.contracts.budget import Price
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, Mode, RunRequest
 from tenure.contracts.tables import database_corpus
+from tenure.contracts.web import WebScope
 from tenure.prices import PricesError, dearest, load_prices, unpriced
 from tenure.settings import Settings
 from workflows.queues import TENURE_QUEUE
@@ -48,7 +50,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
     Raises:
         UsageError: a path does not exist, or a value is out of its range.
     """
-    named = tuple(dict.fromkeys(check_corpus(name) for name in arguments.corpus))
+    named = tuple(dict.fromkeys(check_corpus(name, made=True) for name in arguments.corpus))
     ingest: list[IngestRequest] = []
     if arguments.docs:
         paths = existing(arguments.docs)
@@ -57,7 +59,8 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
     tests = given_tests(arguments.tests)
     # Who gives tests wants a program; and the manual of this one has nothing to say on the program of a person.
     mode: Mode = "code" if tests and arguments.mode == "auto" else arguments.mode
-    if DEFAULT_CORPUS in named or not (arguments.docs or named or databases or mode == "code"):
+    web = web_scope(arguments, settings)
+    if DEFAULT_CORPUS in named or not (arguments.docs or named or databases or web or mode == "code"):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(manual()),)))
     corpora = dict.fromkeys((*(one.corpus for one in ingest), *named, *map(database_corpus, databases)))
     try:
@@ -69,7 +72,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
             databases=databases,
             files=given_files(arguments.files),
             tests=tests,
-            limits=_limits(arguments, settings),
+            limits=_limits(arguments, settings, web),
         )
     except ValidationError as error:
         first = error.errors()[0]
@@ -84,25 +87,28 @@ def new_id(request: RunRequest, settings: Settings) -> str:
 def details(request: RunRequest, chosen: str) -> str:
     """Write the page that the web UI shows with the run: what was asked, and how to steer it."""
     sources = "\n".join(f"- `{path}`" for one in request.ingest for path in one.paths)
+    web = request.limits.web
+    engines = f"**Web** {', '.join(web.providers) or 'every engine that is set up'}\n\n" if web else ""
     only = one_line("; ".join(map(str, request.limits.filters)), 2000)
     filtered = f"**Only passages with** {only}\n\n" if only else ""
     files = [f"`{file.name}`" for file in (*request.files, *request.tests)]
     given = f"**Files and tests** {', '.join(files)[:4000]}\n\n" if files else ""
     return (
         f"{one_line(request.question, 4000)}\n\n"
-        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{given}"
+        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{given}"
         f"{filtered}"
         f'**Steer** `python client.py feedback {chosen} "TEXT"`, `pause`, `resume`, `finish`, `cancel`\n'
     )
 
 
-def _limits(arguments: Namespace, settings: Settings) -> Limits:
+def _limits(arguments: Namespace, settings: Settings, web: WebScope | None) -> Limits:
     """Take the limits from the settings and, over them, from the command line."""
-    derived = {"call_output", "dearest", "filters", "long_history"}
+    derived = {"call_output", "dearest", "filters", "long_history", "web"}
     values = {name: getattr(settings, name) for name in Limits.model_fields if name not in derived}
     given = {name: getattr(arguments, name, None) for name in values}
     chosen = values | {name: value for name, value in given.items() if value is not None}
     chosen["filters"] = filters_of(arguments.filter)
+    chosen["web"] = web
     chosen["rerank"] = settings.second_stage
     chosen["rerank_listwise"] = settings.rerank_listwise and settings.uses_model
     if settings.max_output:

@@ -273,6 +273,10 @@ class Settings(BaseSettings):
     """Search providers to ask; empty for all that have been set up, and Wikipedia where none has."""
     search_seconds: float = Field(default=15.0, gt=0, le=300)
     """Seconds that one search provider has for its answer."""
+    web: bool = False
+    """Whether a run reads the web when it is not told; it is searched and fetched only then or with `--web`."""
+    web_pages: int = Field(default=5, ge=1, le=30)
+    """Pages that are read for one search of the web."""
 
     sandbox: Literal["bubblewrap", "docker"] = "bubblewrap"
     """What makes the sandbox that programs run in; programs are never run without one."""

@@ -32,7 +32,7 @@ from tests.worlds import MemoryKnowledge
 from worker import WORKFLOWS, activity_methods, runner, sandbox_methods
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
-from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
+from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug.
 settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -117,7 +117,11 @@ class Serving(Protocol):
     """Serves a world with the real workflows and activities."""
 
     def __call__(
-        self, chat: ChatModel | None, knowledge: MemoryKnowledge, box: Sandbox | None = None
+        self,
+        chat: ChatModel | None,
+        knowledge: MemoryKnowledge,
+        box: Sandbox | None = None,
+        web: Sequence[Callable[..., Any]] = (),
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
@@ -182,12 +186,17 @@ def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) 
 
     @asynccontextmanager
     async def serve(
-        chat: ChatModel | None, knowledge: MemoryKnowledge, box: Sandbox | None = None
+        chat: ChatModel | None,
+        knowledge: MemoryKnowledge,
+        box: Sandbox | None = None,
+        web: Sequence[Callable[..., Any]] = (),
     ) -> AsyncIterator[Stage]:
         namespace_client = server.client
         methods = activity_methods(chat, knowledge)  # type: ignore[arg-type]
         if box:
             methods[SANDBOX_QUEUE] = sandbox_methods(box, tmp_path / "artifacts")
+        if web:
+            methods[WEB_QUEUE] = list(web)
         with ThreadPoolExecutor(8) as threads:
             started: list[Worker] = [
                 Worker(

@@ -34,6 +34,7 @@ def test_every_queue_serves_its_activities() -> None:
         EMBED_QUEUE: {
             *(
                 "ingest",
+                "read_pages",
                 "search",
                 "group",
                 "recall",

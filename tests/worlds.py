@@ -36,6 +36,7 @@ from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, S
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebEngine, WebSource
 from tenure.knowledge.errors import InvalidSearch
 from tenure.models.chat import Ask, Completion, InFlight, Spent
 from tenure.roles.base import Message, Tier
@@ -84,6 +85,10 @@ class MemoryKnowledge:
     """Passages that earlier runs have accepted."""
     helpful: tuple[str, ...] = ()
     """Queries that found them."""
+    pages: dict[str, str] = field(default_factory=dict)
+    """What pages of the web say, by their addresses."""
+    readings: list[ReadPagesRequest] = field(default_factory=list)
+    """What was read of the web."""
     turns: dict[tuple[str, str, int], tuple[bool, tuple[Message, ...]]] = field(default_factory=dict)
     """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
 
@@ -191,6 +196,26 @@ class MemoryKnowledge:
     ) -> EmbedReport:
         report(IngestProgress(stage="embedding", embedded=2, to_embed=2))
         return EmbedReport(corpus=request.corpus, chunks=2, embedded=2)
+
+    def read_pages(
+        self, request: ReadPagesRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> ReadPagesReply:
+        """Take pages that were fetched among the documents, under their addresses."""
+        self.readings.append(request)
+        report(IngestProgress(stage="reading"))
+        new = [page.page for page in request.fetched if page.page and page.page not in self.documents]
+        self.documents |= {address: Source(address, address, self.pages[address]) for address in new}
+        return ReadPagesReply(
+            sources=tuple(WebSource(source=SourceId(address), address=address, title=address) for address in new)
+        )
+
+    def web_account(self, corpus: str) -> WebAccount:
+        answers = [answer for request in self.readings if request.corpus == corpus for answer in request.answers]
+        return WebAccount(
+            engines=tuple(
+                WebEngine(engine=a.provider, asked=1, answered=a.status == "answered", note=a.note) for a in answers
+            )
+        )
 
     def corpora(self) -> tuple[CorpusStats, ...]:
         return ()

@@ -62,7 +62,7 @@ class AgentWorkflow(Steered):
     def __init__(self, request: RunRequest) -> None:
         """Start from the request."""
         super().__init__()
-        self.request = request
+        self.request = request = _named(request)
         self.account = Account(limits=request.limits)
         self.calls = Calls(self, request.limits, self._drawn)
         self.started = workflow.now()
@@ -155,7 +155,7 @@ class AgentWorkflow(Steered):
         """Tell everything there is to see."""
         return RunState(
             progress=self.progress_now,
-            corpora=self.request.corpora,
+            corpora=self.corpora,
             complexity=self.complexity,
             query_type=self.query_type,
             evidence=len(self.evidence),
@@ -182,7 +182,7 @@ class AgentWorkflow(Steered):
         await self._ingest()
         self.notes += [f"Only passages were read whose {condition}." for condition in self.request.limits.filters]
         self._show(phase="retrieve")
-        if self.request.corpora:
+        if self.corpora:
             await self._retrieve()
         found = f"{len(self.evidence)} passages found on the question"
         self._show(phase="route", last=found if self.request.corpora else "there are no documents to read")
@@ -200,11 +200,12 @@ class AgentWorkflow(Steered):
 
     async def _retrieve(self) -> None:
         """Find what the corpora and databases say on the question as a whole (D)."""
+        await self.calls.open_web()
         self.results = await self.tables.queried()
         found = await self.calls.search(
             SearchRequest(
                 query=self.request.question,
-                corpora=self.request.corpora,
+                corpora=self.corpora,
                 k=DOCUMENTS,
                 max_per_source=self.request.limits.max_per_source,
             ),
@@ -212,7 +213,7 @@ class AgentWorkflow(Steered):
             summary=self.request.question,
         )
         if self.calls.usage.embedded_share < 1:
-            await embed_beside(self.request.corpora)
+            await embed_beside(self.corpora)
         self.evidence = tuple({passage.chunk: passage for passage in (*self.results, *found)}.values())
 
     async def _compute(self) -> None:
@@ -223,6 +224,12 @@ class AgentWorkflow(Steered):
         self.notes += computed.notes
         self.results = (*self.results, *computed.passages)
         self.evidence = (*computed.passages, *self.evidence)
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """Every corpus the run reads, that of the web's pages included."""
+        web = self.request.limits.web
+        return (*self.request.corpora, web.corpus) if web else self.request.corpora
 
     def _why_finishing(self) -> str:
         spent = self.stance.spent
@@ -296,7 +303,7 @@ class AgentWorkflow(Steered):
         request = ResearchRequest(
             run=self.progress_now.id,
             question=self.request.question,
-            corpora=self.request.corpora,
+            corpora=self.corpora,
             limits=self.request.limits,
             complexity=self.complexity or "moderate",
             query_type=self.query_type,
@@ -359,6 +366,7 @@ class AgentWorkflow(Steered):
                 "artifacts": self.artifacts,
                 "degraded": (*self.calls.degraded, *draft.degraded),
                 "skipped": tuple(self.skipped),
+                "web_corpus": self.request.limits.web.corpus if self.request.limits.web else "",
                 "notes": (*self.notes, *self._untranslated(usage), *_embedded(usage.embedded_share), *draft.notes),
                 "feedback": self._feedback(draft.feedback),
             }
@@ -431,6 +439,15 @@ class AgentWorkflow(Steered):
         ]
         if changed:
             workflow.upsert_search_attributes(changed)
+
+
+def _named(request: RunRequest) -> RunRequest:
+    """Return the request of this run, whose pages of the web are kept under its id."""
+    web = request.limits.web
+    if web is None:
+        return request
+    scope = web.model_copy(update={"run": RunId(workflow.info().workflow_id)})
+    return request.model_copy(update={"limits": request.limits.model_copy(update={"web": scope})})
 
 
 def _ingested(report: IngestReport) -> str:

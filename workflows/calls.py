@@ -18,6 +18,7 @@ from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 from workflows.purse import Purse, Till, unlimited
 from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
 from workflows.steering import Steered
+from workflows.web import Web
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
@@ -29,7 +30,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.tables import TableActivities
     from tenure.algorithms import budget
     from tenure.algorithms.acceptance import evidence
-    from tenure.algorithms.ledger import counted, searched
+    from tenure.algorithms.ledger import browsed, counted, searched
     from tenure.algorithms.reranking import listed
     from tenure.contracts.budget import Allowance, Amounts
     from tenure.contracts.calls import LONGEST_ANSWER, RoleCall, RoleReply, Turn, role_call
@@ -90,6 +91,7 @@ class Calls:
         self._steered = steered
         self._limits = limits or Limits()
         self.purse = Purse(steered, self._limits, till)
+        self._web = Web(steered, self._limits.web) if self._limits.web else None
         self.usage = Usage()
         self.degraded: list[Degraded] = []
 
@@ -188,16 +190,24 @@ class Calls:
         """Search the knowledge base and keep what is evidence.
 
         A search that finds nothing relevant finds nothing; so does one that the budget does not cover. The run's
-        filters are added to its own. Its second stage is the run's, unless it asks for one of its own.
+        filters are added to its own. Its second stage is the run's, unless it asks for one of its own. Where the
+        run may read the web, pages on the query are read before.
         """
         if not await self._search_is_left():
             return ()
+        if self._web and not request.sources:
+            self.usage = browsed(self.usage, await self._web.look_up(request.query))
         second = request.rerank if request.rerank.asked else self._second_stage()
         filters = (*self._limits.filters, *request.filters)
         asked = request.model_copy(update={"rerank": second, "filters": filters})
         reply = await _looked_up(KnowledgeActivities.search, asked, summary)
         self.usage = searched(self.usage, reply.embedded_share)
         return await self._listwise(request.query, evidence(reply.passages, min_relevance))
+
+    async def open_web(self) -> None:
+        """Make the corpus of the web's pages, where the run may read any."""
+        if self._web:
+            await self._web.open()
 
     def _second_stage(self) -> Rerank:
         """Return the run's second stage; ages of documents are counted from the day of the search."""

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tenure.algorithms.entities import written
 from tenure.algorithms.excerpts import Excerpt, excerpts, points_back, standing
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage, Vectors
@@ -34,6 +35,8 @@ OFF_TOPIC = 0.5
 SUMMARIES = frozenset("abstract summary introduction overview".split())
 """Headings under which a document says what it is about."""
 _VOICE = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
+NAMED = 0.2
+"""What it counts that a passage names what the question names."""
 FOCUS_WEIGHT = 0.9
 """How much likeness to a wish counts against likeness to the topic."""
 NEAREST_MARGIN = 0.03
@@ -152,6 +155,7 @@ def _scores(
         + 0.25 * near[:, 2]
         + 0.25 * _overlap(candidates, wanted)
         + 0.3 * prior
+        + NAMED * _names_what_is_asked(wish.whole or wish.question, candidates, passages)
         + leading
     ).astype(np.float32)
     score[near[:, 2] < ON_QUESTION * near[:, 2].max()] = -1.0
@@ -160,6 +164,21 @@ def _scores(
     if focus.shape[1]:
         score = np.maximum(score, FOCUS_WEIGHT * focus.max(axis=1))
     return score
+
+
+def _names_what_is_asked(
+    question: str, candidates: Sequence[Excerpt], passages: Sequence[Passage]
+) -> NDArray[np.float32]:
+    """Return how much it tells a candidate apart that its passage has every name of the question; 0 where it has not.
+
+    Passages of one kind about different things resemble each other, and the question, more than what tells them apart.
+    """
+    asked = [name.casefold() for name in written(question).values()]
+    said = [f"{passage.title}\n{passage.text}".casefold() for passage in passages]
+    there = [bool(asked) and all(name in text for name in asked) for text in said]
+    found = np.asarray([there[candidate.passage - 1] for candidate in candidates], dtype=np.float32)
+    apart: NDArray[np.float32] = found * (1.0 - found.mean())
+    return apart
 
 
 def _set_apart(vectors: Vectors, anchor: Vectors) -> NDArray[np.float32]:

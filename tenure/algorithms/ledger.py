@@ -32,6 +32,11 @@ def searched(usage: Usage, embedded_share: float = 1.0) -> Usage:
     return usage.model_copy(update={"searches": usage.searches + 1, "embedded_share": least})
 
 
+def browsed(usage: Usage, pages: int) -> Usage:
+    """Return the account with pages added that were read."""
+    return usage.model_copy(update={"pages": usage.pages + pages})
+
+
 def merged(accounts: Iterable[Usage]) -> Usage:
     """Return the sum of accounts."""
     total = Usage()

@@ -210,6 +210,8 @@ class ReportDraft(Contract):
     """The program, where one was asked for."""
     artifacts: tuple[StoredArtifact, ...] = ()
     """Files that a program made for the report."""
+    web_corpus: str = ""
+    """The corpus of the pages it has read; empty for a run that did not read the web."""
     status: ResultStatus = "done"
     """How the run ended."""
 

@@ -10,6 +10,7 @@ from tenure.contracts.coding import Failure, Lesson, Maker, Proof, SourceFile, S
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import ClaimStatus
 from tenure.contracts.run import Degraded, Handled, TaskMode, Usage
+from tenure.contracts.web import WebAccount
 
 ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"]
 
@@ -230,6 +231,8 @@ class Result(Contract):
     """Calls in which a twin stood in for the model."""
     skipped: tuple[SkippedFile, ...] = ()
     """Files that were not read, and why."""
+    web: WebAccount | None = None
+    """What was read of the web; null for a run that did not read it."""
     notes: tuple[str, ...] = ()
     """The run log: what a reader should know about how this came about."""
     status: ResultStatus

@@ -11,6 +11,7 @@ from tenure.contracts.filters import Filter
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.sandbox import GivenFile
+from tenure.contracts.web import WebScope
 
 Mode = Literal["auto", "research", "code"]
 TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
@@ -64,6 +65,8 @@ class Limits(Contract):
     """Normalised relevance that the best passage of a search needs, or nothing was found; others need 65 % of it."""
     filters: tuple[Filter, ...] = ()
     """Conditions on every passage that the run reads, besides what a search asks for itself."""
+    web: WebScope | None = None
+    """What of the web it may read; None for nothing."""
     rerank: Rerank = Rerank()
     """The second stage of every search that asks for none of its own."""
     rerank_listwise: bool = False

@@ -8,6 +8,7 @@ from tenure.contracts.research import Critique
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.run import Complexity, Handled, SectionPhase, TaskMode
 from tenure.contracts.spiral import Effort, Finding, PlannedAction, Reflection
+from tenure.contracts.web import WebAccount
 
 Ending = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
 """How a workflow stands for the server."""
@@ -274,6 +275,8 @@ class Trace(Contract):
     """The looks back at the report."""
     attempts: tuple[Attempt, ...] = ()
     """The programs that were tried."""
+    web: WebAccount | None = None
+    """What was read of the web, once the run has ended."""
     feedback: tuple[Handled, ...] = ()
     """What people said, when, and what was done with it."""
     words: tuple[Word, ...] = ()

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
 
+WEB_PREFIX = "web/"
+"""What names of corpora of the web's pages begin with; those that people make have no slash."""
+
 TimeRange = Literal["day", "week", "month", "year"]
 """How old a page may be."""
 
@@ -20,6 +23,35 @@ Flaw = Literal["error_page", "paywall", "empty", "near_duplicate", "instructions
 """What makes a page worth less than it seems: it reports an error though its status says otherwise; it shows a
 beginning and sells the rest; it has hardly any words; it says what another page says; or it tries to give orders to
 who reads it."""
+
+
+PageStatus = Literal["read", "left_out", "refused", "failed"]
+"""What became of a page for a report: it is a source; it was fetched and is none; a rule forbade to fetch it; or it
+could not be had."""
+
+
+class WebScope(Contract):
+    """What of the web a run may read, and where what it reads is kept."""
+
+    run: RunId = RunId("")
+    """The run; it names itself when it begins."""
+    pages: int = Field(default=5, ge=1, le=30)
+    """Pages read for one search at the most."""
+    providers: tuple[str, ...] = ()
+    """Providers to ask, by their names in the settings; empty for all that are set up."""
+    time_range: TimeRange | None = None
+    """How old a page may be."""
+    domains: tuple[str, ...] = ()
+    """Domains the pages have to be of, subdomains included; empty for any."""
+    excluded_domains: tuple[str, ...] = ()
+    """Domains they must not be of."""
+    language: str = ""
+    """Language of the pages as a BCP 47 tag; empty for any."""
+
+    @property
+    def corpus(self) -> str:
+        """The corpus of the pages that the run has read; no person can give one such a name."""
+        return f"{WEB_PREFIX}{self.run}"
 
 
 class WebSearchRequest(Contract):
@@ -147,3 +179,75 @@ class WebSource(Contract):
     """What is wrong with it."""
     note: str = ""
     """What is wrong with it, in words for a reader."""
+
+
+class ReadPagesRequest(Contract):
+    """Pages of the page cache to be read into a corpus."""
+
+    corpus: str
+    """Name of the corpus; it is made where there is none."""
+    query: str
+    """What they were found for."""
+    hits: tuple[WebHit, ...] = ()
+    """What search engines said of them."""
+    fetched: tuple[FetchedPage, ...] = ()
+    """What became of fetching them."""
+    answers: tuple[ProviderAnswer, ...] = ()
+    """What became of asking for them."""
+
+
+class ReadPagesReply(Contract):
+    """What came of reading pages."""
+
+    sources: tuple[WebSource, ...] = ()
+    """Pages that are sources of the corpus now."""
+    left_out: tuple[WebSource, ...] = ()
+    """Pages that were fetched and are none."""
+
+
+class WebEngine(Contract):
+    """How a search engine served a run."""
+
+    engine: str
+    """Its name."""
+    asked: int = 0
+    """Searches it was asked for."""
+    answered: int = 0
+    """Those it answered, also with nothing."""
+    set_up: bool = True
+    """Whether it could be asked at all."""
+    note: str = ""
+    """The last reason why it did not answer."""
+
+
+class WebPage(Contract):
+    """A page that engines offered a run, and what became of it."""
+
+    address: str
+    """Its canonical address."""
+    title: str = ""
+    """Its title."""
+    status: PageStatus
+    """What became of it."""
+    quality: float = Field(default=1.0, ge=0, le=1)
+    """How much it is worth by its domain, its age and its flaws."""
+    flaws: tuple[Flaw, ...] = ()
+    """What is wrong with it."""
+    note: str = ""
+    """Why it is no source, or what is wrong with it."""
+
+
+class WebAccount(Contract):
+    """What a run has read of the web."""
+
+    engines: tuple[WebEngine, ...] = ()
+    """The engines, by name."""
+    pages: tuple[WebPage, ...] = ()
+    """Pages by address, those that are sources first; at most a hundred and fifty."""
+    more: int = 0
+    """Pages that are not listed."""
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether no engine answered anything: that nothing was found then says nothing."""
+        return not any(engine.answered for engine in self.engines)

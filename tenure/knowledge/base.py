@@ -24,16 +24,20 @@ from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, S
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
-from tenure.knowledge import catalogue, conversations, findings, graph, statements
+from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount
+from tenure.knowledge import catalogue, conversations, findings, graph, readings, statements
 from tenure.knowledge.background import BackgroundModel
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
+from tenure.knowledge.corpus_writer import CorpusWriter, recipe
 from tenure.knowledge.embedding import Embedding
 from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
+from tenure.knowledge.intake import Intake
 from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.meter import Meter
 from tenure.knowledge.pages import PageCache
+from tenure.knowledge.readers import Readers
 from tenure.knowledge.recall import NEAR, recall
 from tenure.knowledge.related import related
 from tenure.knowledge.reranking import SecondStage
@@ -46,6 +50,9 @@ from tenure.models.reranking import RerankModel
 from tenure.roles.base import Message
 from tenure.roles.relation_extractor import RelationExtractorOutput
 from tenure.sources.sql_engine import Limits
+
+PAGE_READERS = 2
+"""Processes that read pages of the web; they stay, since each takes half a second to start."""
 
 
 class KnowledgeBase:
@@ -64,6 +71,7 @@ class KnowledgeBase:
         rerank: RerankModel | None = None,
         cold_start: int | None = None,
         page_bytes: int | None = None,
+        authority: Mapping[str, float] | None = None,
     ) -> None:
         """Connect to a folder or object store; it is made where there is none.
 
@@ -78,6 +86,7 @@ class KnowledgeBase:
             rerank: what scores candidates, where a search asks for it.
             cold_start: chunks up to which an ingestion makes all vectors by itself; None for any number.
             page_bytes: size of the pages of the web that maintenance leaves; None for any.
+            authority: what domains of the web are worth, from 0 to 1.
         """
         self._store = Store(uri, vector_index)
         self._model = embedding
@@ -86,6 +95,8 @@ class KnowledgeBase:
         self._cache = EmbeddingCache(self._store, embedding, meter)
         self._chunks = ChunkVectors(self._store, embedding, self._cache)
         self._chunk_tokens, self._cold_start = chunk_tokens, cold_start
+        self._authority = authority or {}
+        self._page_readers = Readers(recipe(embedding, chunk_tokens), PAGE_READERS)
         self._sentences = SentenceVectors(embedding)
         self._second = SecondStage(embedding, rerank)
         self._structured = Structured(
@@ -132,6 +143,38 @@ class KnowledgeBase:
         model = BackgroundModel(self._model)
         cache = EmbeddingCache(self._store, model, self._meter)
         return Embedding(self._store, model, cache, request.corpus, report, cancelled).run()
+
+    def read_pages(
+        self,
+        request: ReadPagesRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = never,
+    ) -> ReadPagesReply:
+        """Read pages of the page cache into a corpus, which is made where there is none.
+
+        Raises:
+            EmbeddingModelMismatch: the corpus was embedded with another model.
+            EmbeddingCancelled: `cancelled` said so.
+        """
+        writer = CorpusWriter(
+            self._store,
+            self._model,
+            self._cache,
+            self._chunk_tokens,
+            request.corpus,
+            self._cold_start,
+            report,
+            cancelled,
+        )
+        return Intake(self._store, writer, self._page_readers, self._authority, request, report).run()
+
+    def web_account(self, corpus: str) -> WebAccount:
+        """Return what a run has read of the web."""
+        return readings.account(self._store, corpus)
+
+    def close(self) -> None:
+        """End the processes that read pages."""
+        self._page_readers.close()
 
     def search(self, request: SearchRequest) -> SearchReply:
         """Find passages, best first.

@@ -19,6 +19,7 @@ from tenure.knowledge.schema import (
     CORPORA_SCHEMA,
     ENTITIES,
     MENTIONS,
+    READINGS,
     RELATIONS,
     SOURCES,
     STATEMENTS,
@@ -114,7 +115,7 @@ def drop_corpus(store: Store, name: str) -> bool:
         return False
     where = f"corpus IN {quoted([name, results_corpus(name)])}"
     # The corpus itself goes last: an interrupted drop can be repeated.
-    for table in (*store.chunk_tables(), MENTIONS, STATEMENTS, ENTITIES, RELATIONS, SOURCES, CORPORA):
+    for table in (*store.chunk_tables(), MENTIONS, STATEMENTS, ENTITIES, RELATIONS, READINGS, SOURCES, CORPORA):
         store.delete(table, where)
     return True
 

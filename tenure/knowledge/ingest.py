@@ -10,25 +10,21 @@ any. Few vectors that are missing are made here; many are left to whoever embeds
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
-from tenure.knowledge import catalogue, graph
-from tenure.knowledge.batches import Batch
-from tenure.knowledge.calibration import unrelated_similarity
-from tenure.knowledge.catalogue import CorpusRecord, KnownFile
-from tenure.knowledge.chunk_vectors import ChunkVectors
-from tenure.knowledge.embedding import Embedding
-from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
+from tenure.knowledge import catalogue
+from tenure.knowledge.catalogue import KnownFile
+from tenure.knowledge.corpus_writer import CorpusWriter, recipe
+from tenure.knowledge.errors import IngestCancelled
 from tenure.knowledge.locks import alone
 from tenure.knowledge.readers import Readers, readers_for
-from tenure.knowledge.schema import MENTIONS, SOURCES, STATEMENTS, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
 from tenure.sources.discover import discover
-from tenure.sources.reading import RECIPE, BadFile, Outcome, ReadFile, ReadTask, Recipe
+from tenure.sources.reading import BadFile, Outcome, ReadFile, ReadTask
 
 _SKIPPED_LISTED = 200
 _REPORT_INTERVAL = 0.5
@@ -66,17 +62,13 @@ class Ingestion:
         most: int | None = None,
     ) -> None:
         """Take what `run` needs; nothing is touched yet."""
-        self._store, self._model, self._corpus = store, model, request.corpus
-        self._paths, self._most = request.paths, most
-        self._chunks = ChunkVectors(store, model, cache)
-        self._embedding = Embedding(store, model, cache, request.corpus, report, cancelled, undisturbed=True)
-        self._recipe = Recipe(chunk_tokens, model.max_tokens, model.count_tokens)
-        self._recipe_name = f"{RECIPE}/{chunk_tokens}/{model.name}"
+        self._store, self._corpus, self._paths = store, request.corpus, request.paths
+        self._recipe = recipe(model, chunk_tokens)
+        self._writer = CorpusWriter(store, model, cache, chunk_tokens, request.corpus, most, report, cancelled)
         self._report, self._cancelled = report, cancelled
         self._progress = IngestProgress()
         self._reported = 0.0
         self._tally = _Tally()
-        self._batch = Batch(store, model, request.corpus, self._recipe_name, cache)
 
     def run(self) -> IngestReport:
         """Do it all; see `KnowledgeBase.ingest`."""
@@ -86,38 +78,27 @@ class Ingestion:
             self._tell(stage="scanning", force=True)
             files = {str(path): None for path in discover(roots)}
             known = catalogue.known_files(self._store, self._corpus)
-            self._claim(known, roots)
+            self._writer.claim(keeps_others=any(not _under(uri, roots) for uri in known))
             self._tell(stage="reading", files_total=len(files), force=True)
             self._read(list(files), known)
             self._tell(stage="indexing", force=True)
             self._forget([file for uri, file in known.items() if uri not in files and _under(uri, roots)])
-            self._embed()
-            pending = self._finish()
+            self._tally.embedded = self._writer.embed()
+            pending = self._writer.finish(changed=bool(self._tally.added or self._tally.changed or self._tally.removed))
         self._tell(stage="done", files_done=len(files), force=True)
         return self._summary(len(files), pending, time.monotonic() - started)
-
-    def _claim(self, known: dict[str, KnownFile], roots: list[Path]) -> None:
-        """Make the corpus known, and refuse to mix two models' vectors in it."""
-        record = catalogue.corpora(self._store).get(self._corpus)
-        if record is None:
-            record = CorpusRecord(self._corpus, self._model.name, self._model.dimensions, 0.0, "", catalogue.now())
-            catalogue.save_corpus(self._store, record)
-        elif record.model != self._model.name and any(not _under(uri, roots) for uri in known):
-            raise EmbeddingModelMismatch(self._corpus, record.model, self._model.name)
 
     def _read(self, files: list[str], known: dict[str, KnownFile]) -> None:
         with Readers(self._recipe, readers_for(len(files))) as readers:
             for outcome in readers.outcomes(self._tasks(files, known), self._tell):
                 self._take(outcome, known.get(outcome.path))
-                if self._batch.full:
-                    self._flush()
-        self._flush()
+        self._wrote(self._writer.flush())
 
     def _tasks(self, files: list[str], known: dict[str, KnownFile]) -> Iterator[ReadTask]:
         """Yield the files that must be opened; one of the same size and time as when it was read need not be."""
         for path in files:
             file = known.get(path)
-            current = file is not None and file.recipe == self._recipe_name
+            current = file is not None and file.recipe == self._writer.recipe_name
             if file is not None and current and _untouched(path, file):
                 self._tally.unchanged += 1
                 self._tell(files_done=self._progress.files_done + 1, last=path)
@@ -126,7 +107,7 @@ class Ingestion:
 
     def _take(self, outcome: Outcome, known: KnownFile | None) -> None:
         if isinstance(outcome, ReadFile):
-            self._batch.add(outcome, known is not None)
+            self._wrote(self._writer.add(outcome, known=known is not None))
             self._tally.changed += known is not None
             self._tally.added += known is None
         elif isinstance(outcome, BadFile):
@@ -134,6 +115,10 @@ class Ingestion:
         else:
             self._tally.unchanged += 1
         self._tell(files_done=self._progress.files_done + 1, last=outcome.path)
+
+    def _wrote(self, chunks: int) -> None:
+        self._tally.chunks += chunks
+        self._tell(chunks=self._tally.chunks)
 
     def _skip(self, bad: BadFile, known: KnownFile | None) -> None:
         """List a file that cannot be read; what it said when it could be read is no longer evidence."""
@@ -143,47 +128,9 @@ class Ingestion:
         if known is not None:
             self._forget([known])
 
-    def _flush(self) -> None:
-        written = self._batch.write()
-        self._tally.chunks += written.chunks
-        if written.pending:
-            record = catalogue.corpora(self._store)[self._corpus]
-            catalogue.save_corpus(self._store, replace(record, pending=record.pending + written.pending))
-        self._tell(chunks=self._tally.chunks)
-
     def _forget(self, gone: list[KnownFile]) -> None:
-        ids = [file.source for file in gone]
-        for table in (*self._store.chunk_tables(), MENTIONS, STATEMENTS, SOURCES) if ids else ():
-            self._store.delete_in(table, "id" if table == SOURCES else "source_id", ids)
-        self._tally.removed += len(ids)
-
-    def _embed(self) -> None:
-        """Make the vectors that are missing, where they are few."""
-        if self._most is None or self._pending() <= self._most:
-            self._tally.embedded += self._embedding.complete().embedded
-
-    def _pending(self) -> int:
-        return len(catalogue.unembedded(self._store, self._model.dimensions, self._corpus))
-
-    def _finish(self) -> int:
-        """Bring indexes, μ and the corpus's record up to date, as far as they are not; return how many vectors lack."""
-        record = catalogue.corpora(self._store)[self._corpus]
-        dimensions = self._model.dimensions
-        state = f"{self._model.name}/{catalogue.chunk_count(self._store, dimensions, self._corpus)}"
-        if self._tally.added or self._tally.changed or self._tally.removed or record.calibrated != state:
-            self._store.refresh_indexes(chunks_table(dimensions))
-            graph.refresh(self._store, self._corpus)
-            self._store.compact(SOURCES)
-            record = replace(
-                record,
-                model=self._model.name,
-                dimensions=dimensions,
-                unrelated=unrelated_similarity(self._store, self._corpus, self._chunks, self._model.embed),
-                calibrated=state,
-            )
-        pending = self._pending()
-        catalogue.save_corpus(self._store, replace(record, pending=pending, updated_at=catalogue.now()))
-        return pending
+        self._writer.forget([file.source for file in gone])
+        self._tally.removed += len(gone)
 
     def _tell(self, force: bool = False, **changes: IngestStage | int | str) -> None:
         """Note progress, pass it on when the last word was some time ago, and stop when told to."""

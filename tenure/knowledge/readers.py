@@ -133,6 +133,10 @@ class Readers:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """End all processes, also in the middle of a file."""
+        self.close()
+
+    def close(self) -> None:
+        """End all processes, also in the middle of a file; without it they end with this process."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for reader in self._all:
             reader.stop()

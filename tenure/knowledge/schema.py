@@ -23,6 +23,7 @@ MENTIONS = "mentions"
 STATEMENTS = "statements"
 RELATIONS = "relations"
 PAGES = "pages"
+READINGS = "readings"
 
 
 class Field(NamedTuple):
@@ -186,6 +187,24 @@ RELATIONS_SCHEMA = pa.schema(
     ]
 )
 
+READINGS_SCHEMA = pa.schema(
+    [
+        _key("id"),  # hash of corpus and address, or of corpus, engine and query
+        pa.field("corpus", pa.string(), nullable=False),
+        pa.field("at", pa.string(), nullable=False),
+        pa.field("query", pa.string(), nullable=False),  # what was looked for
+        pa.field("engine", pa.string(), nullable=False),  # that was asked; empty for a page
+        pa.field("address", pa.string(), nullable=False),  # of the page; empty for an engine
+        pa.field("status", pa.string(), nullable=False),  # a `ReadingStatus`
+        pa.field("source_id", pa.string(), nullable=False),  # empty where the page is no source
+        pa.field("title", pa.string(), nullable=False),
+        pa.field("quality", pa.float64(), nullable=False),
+        pa.field("flaws", pa.list_(pa.string()), nullable=False),
+        pa.field("note", pa.string(), nullable=False),
+        pa.field("fingerprint", pa.list_(pa.int64()), nullable=False),  # of the text, to find mirrors of it
+    ]
+)
+
 ENTITIES_SCHEMA = pa.schema(
     [
         _key("id"),  # hash of corpus and name
@@ -229,6 +248,7 @@ SCHEMAS = {
     STATEMENTS: STATEMENTS_SCHEMA,
     RELATIONS: RELATIONS_SCHEMA,
     PAGES: PAGES_SCHEMA,
+    READINGS: READINGS_SCHEMA,
 }
 """Every table but those of chunks, by name."""
 

@@ -10,6 +10,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence import SynthesisDraft
 from tenure.contracts.research import ReportDraft, SectionDraft
 from tenure.contracts.result import Result, ResultSection, ResultStatus, Synthesis
+from tenure.contracts.web import WebAccount
 from tenure.report.citations import Numbering, SourceRecord
 from tenure.report.marks import NUMERIC, to_markdown
 from tenure.report.program import program
@@ -22,12 +23,13 @@ CONTEXT_IN_ALL = 60_000
 """Characters that all citations of a report keep together, so that a long report still travels in one payload."""
 
 
-def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Result:
+def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: WebAccount | None = None) -> Result:
     """Number the sources of a draft, check every quote and set the sections as Markdown.
 
     Args:
         draft: the report with citations by source id.
         sources: the stored sources it cites, by id.
+        web: what was read of the web; None for nothing.
 
     Returns:
         The result document. A citation that does not hold is taken out with a note, a section without
@@ -65,6 +67,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord]) -> Re
         limits=draft.limits,
         degraded=draft.degraded,
         skipped=draft.skipped,
+        web=web,
         notes=(*draft.notes, *numbering.notes, *_notes(draft, status)),
         status=status,
         **made,

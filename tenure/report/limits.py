@@ -42,8 +42,29 @@ def _limits(result: Result) -> Iterator[str]:
         yield f"{said} not carried by the quotes beside; the marks say which."
     if result.usage.embedded_share < 1:
         yield "Some searches looked at passages by their words alone, since their vectors were not made yet."
+    yield from web_limits(result)
     if unread := len(result.skipped):
         yield f"{'One file' if unread == 1 else f'{unread} files'} could not be read."
+
+
+def web_limits(result: Result) -> Iterator[str]:
+    """Yield what limits what was read of the web; also where nothing was found, since then it may be why."""
+    if result.web is None:
+        return
+    if result.web.unanswered:
+        why = "; ".join(f"{engine.engine}: {engine.note}" for engine in result.web.engines) or "none is set up"
+        yield f"No search engine answered ({why})."
+    else:
+        for engine in result.web.engines:
+            if engine.set_up and (missed := engine.asked - engine.answered):
+                yield f"{engine.engine} did not answer {missed} of {engine.asked} searches ({engine.note})."
+    if lost := sum(page.status in ("refused", "failed") for page in result.web.pages):
+        yield f"{'One page' if lost == 1 else f'{lost} pages'} that engines offered could not be read."
+    for page in result.web.pages:
+        if "instructions" in page.flaws:
+            yield f"{page.address} holds words that try to give orders to who reads it; they were read as words only."
+        elif "paywall" in page.flaws and page.status == "read":
+            yield f"{page.address} shows only its beginning."
 
 
 def _claims(result: Result) -> Iterator[ResultClaim]:

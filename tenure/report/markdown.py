@@ -10,7 +10,7 @@ from pathlib import PurePath
 from tenure.contracts.result import Contradiction, Result, ResultStatus, Synthesis
 from tenure.contracts.run import Handled
 from tenure.report.layout import parted
-from tenure.report.limits import evidence_limits
+from tenure.report.limits import evidence_limits, web_limits
 from tenure.report.marks import Marks, Style, marks, to_markdown
 from tenure.report.program import made_files, program_body
 from tenure.report.prose import escape, flatten
@@ -138,6 +138,7 @@ def nothing_found(result: Result) -> str:
     topics = ", ".join(escape(topic) for topic in result.coverage)
     what = f"; topics looked for: {topics}" if topics else ""
     advice = "\n".join(f"- {line}" for line in _ADVICE)
+    what += "".join(f"; {escape(limit)}" for limit in web_limits(result))
     return f"{_NOTHING_FOUND}\n\n**Where it was looked:** {looked}{what}.\n\n**What to try:**\n\n{advice}"
 
 

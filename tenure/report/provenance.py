@@ -21,6 +21,7 @@ def provenance(result: Result) -> str:
         *_coverage(result),
         *_evaluation(result),
         *_skipped(result),
+        *_web(result),
         *(_critique(record.topic, record.critique, record.outcome) for record in result.critiques),
         *(f"Decision: {escape(decision)}" for decision in result.decisions),
         *(escape(note) for note in result.notes),
@@ -87,6 +88,19 @@ def _skipped(result: Result) -> Iterable[str]:
     named = [f"Not read: {code(file.path)} ({escape(file.reason)})" for file in result.skipped[:MOST_SKIPPED]]
     more = len(result.skipped) - len(named)
     return [*named, f"Not read: {_count(more, 'more file')}"] if more else named
+
+
+def _web(result: Result) -> Iterator[str]:
+    """Say who was asked about the web, and which of the pages they offered are no sources, and why."""
+    if result.web is None:
+        return
+    for engine in result.web.engines:
+        said = f"answered {engine.answered} of {engine.asked} searches" if engine.set_up else "was not asked"
+        yield f"Search engine {code(engine.engine)} {said}" + (f": {escape(engine.note)}" if engine.note else "")
+    others = [page for page in result.web.pages if page.status != "read"]
+    yield from (f"Not a source: {code(page.address)} ({escape(page.note)})" for page in others[:MOST_SKIPPED])
+    if more := max(0, len(others) - MOST_SKIPPED) + result.web.more:
+        yield f"Not listed: {_count(more, 'more page')}"
 
 
 def _critique(topic: str | None, critique: str, outcome: str) -> str:

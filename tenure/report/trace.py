@@ -157,6 +157,7 @@ def story(histories: Sequence[History]) -> Trace:
         sections=tuple(_sections(research.happenings, reviews)) if research else (),
         reflections=tuple(_reflections(research.happenings)) if research else (),
         attempts=_attempts(coding.happenings) if coding else (),
+        web=result.web if result else None,
         feedback=result.feedback if result else _said(run.happenings),
         words=tuple(Word(at=h.at, signal=h.name) for h in run.happenings if h.kind == "heard" and h.name in WORDS),
         decisions=result.decisions if result else gathered.decisions,

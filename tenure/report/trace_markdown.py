@@ -14,6 +14,7 @@ from tenure.contracts.trace import (
     TracedSection,
     TracedTask,
 )
+from tenure.contracts.web import WebPage
 from tenure.report.program import attempt_lines, difference, fenced, told
 from tenure.report.prose import escape
 
@@ -39,6 +40,7 @@ def as_markdown(trace: Trace) -> str:
         _titled("Attempts", attempt_lines(told(trace.attempts))),
         _titled("What people said", _people(trace)),
         _titled("How it went on and ended", _bullets(trace.decisions)),
+        _titled("Pages of the web", _bullets(_page(page) for page in trace.web.pages) if trace.web else []),
         _titled("Notes of the run", _bullets(trace.notes)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -82,6 +84,13 @@ def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:
             yield f"It printed:\n\n{fenced(program.printed)}"
         yield from _labelled("It made", _quoted(program.artifacts))
         before = program.code or before
+
+
+def _page(page: WebPage) -> str:
+    """Say what became of a page, and what it is worth."""
+    worth = f", worth {page.quality:.2f}" if page.status in ("read", "left_out") else ""
+    why = f": {page.note}" if page.note else ""
+    return f"{page.status.replace('_', ' ')}{worth}, {page.title or 'without title'}, {page.address}{why}"
 
 
 def _cycle(cycle: TracedCycle) -> str:

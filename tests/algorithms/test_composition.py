@@ -67,6 +67,22 @@ def test_what_is_nearer_to_another_topic_is_left_to_it() -> None:
     assert beside == []
 
 
+def test_what_the_question_names_comes_first() -> None:
+    """Among passages that say the same of different things, the one about what is named opens the text."""
+    told = "{} lighthouse was first lit in {}. Its tower is {} metres high and built of {}."
+    alike = [
+        passage(told.format(name, year, high, stone), source, title=f"{name} lighthouse", relevance=near)
+        for name, year, high, stone, source, near in (
+            ("Ember Rock", 1822, 56, "brick", "a", 0.9),
+            ("Gannet Head", 1830, 22, "granite", "b", 0.85),
+            ("Marrow Point", 1828, 37, "limestone", "c", 0.8),
+        )
+    ]
+
+    assert said(compose(Wish("Lighthouses", "When was Marrow Point lit?"), alike, encode))[0].startswith("Marrow Point")
+    assert not said(compose(Wish("Lighthouses", "When was it lit?"), alike, encode))[0].startswith("Marrow Point")
+
+
 def test_a_wish_comes_into_the_text_although_another_topic_is_nearer() -> None:
     """What a person asked for is said, however little it has to do with the topic."""
     passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]

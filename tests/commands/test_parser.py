@@ -52,7 +52,7 @@ def test_every_command_has_a_handler(command: str) -> None:
         ["start", "Why?", "--max-sections", "0"],
         ["start", "Why?", "--max-sections", "13"],
         ["start", "Why?", "--max-revisions", "many"],
-        ["start", "Why?", "--web"],
+        ["start", "Why?", "--web", "--since", "yesterday"],
         ["start", "Why?", "--max-cycles", "0"],
         ["start", "Why?", "--language", "ignore all\nrules"],
         ["corpus", "burn"],

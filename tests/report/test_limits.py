@@ -7,10 +7,12 @@ import pytest
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.result import Evaluation, Result
 from tenure.contracts.run import Usage
+from tenure.contracts.web import WebAccount, WebEngine, WebPage
 from tenure.report.assemble import assemble
 from tenure.report.html import render_html
 from tenure.report.limits import evidence_limits
-from tenure.report.markdown import render
+from tenure.report.markdown import nothing_found, render
+from tenure.report.provenance import provenance
 from tests.report.samples import SOURCES, report
 
 SOUND = assemble(report(), SOURCES)
@@ -86,3 +88,52 @@ def test_limits_stand_in_every_format() -> None:
 
     assert "## Limits of the evidence\n\n- All of it rests on 2 sources." in render(result)
     assert '<a href="#limits">' in render_html(result) and "All of it rests on 2 sources." in render_html(result)
+
+
+DOWN = WebEngine(engine="searxng", asked=3, answered=1, note="it is down")
+
+
+@pytest.mark.parametrize(
+    ("web", "told"),
+    [
+        (WebAccount(), "No search engine answered (none is set up)."),
+        (
+            WebAccount(engines=(DOWN.model_copy(update={"answered": 0}),)),
+            "No search engine answered (searxng: it is down).",
+        ),
+        (WebAccount(engines=(DOWN,)), "searxng did not answer 2 of 3 searches (it is down)."),
+        (
+            WebAccount(engines=(DOWN,), pages=(WebPage(address="https://a.example", status="failed"),)),
+            "One page that engines offered could not be read.",
+        ),
+        (
+            WebAccount(pages=(WebPage(address="https://a.example", status="read", flaws=("instructions",)),)),
+            "https://a.example holds words that try to give orders to who reads it; they were read as words only.",
+        ),
+        (
+            WebAccount(pages=(WebPage(address="https://a.example", status="read", flaws=("paywall",)),)),
+            "https://a.example shows only its beginning.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_web_is_told(web: WebAccount, told: str) -> None:
+    """Engines that failed, pages that could not be read and pages with flaws are limits of the evidence."""
+    assert told in evidence_limits(changed(web=web))
+
+
+def test_nothing_found_says_that_nobody_answered() -> None:
+    """A report without evidence says that no engine answered, so that it is not taken for proof of absence."""
+    nothing = changed(sections=(), web=WebAccount(engines=(DOWN.model_copy(update={"answered": 0}),)))
+
+    assert "No search engine answered (searxng: it is down)" in nothing_found(nothing)
+
+
+def test_the_account_of_the_web_is_in_the_last_part() -> None:
+    """Engines with their answers, and pages that are no sources with the reason, stand where the run is described."""
+    pages = tuple(WebPage(address=f"https://a.example/{n}", status="failed", note="404") for n in range(25))
+    text = provenance(changed(web=WebAccount(engines=(DOWN, WebEngine(engine="brave", set_up=False)), pages=pages)))
+
+    assert "- Search engine `searxng` answered 1 of 3 searches: it is down" in text
+    assert "- Search engine `brave` was not asked" in text
+    assert "- Not a source: `https://a.example/0` (404)" in text
+    assert "- Not listed: 5 more pages" in text

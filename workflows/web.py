@@ -1,0 +1,107 @@
+"""Looking something up on the web: engines are asked, pages are fetched, and read into the run's own corpus.
+
+Text stays where it is: engines' offers and what became of pages travel, the pages themselves go from the
+page cache into the knowledge base. What cannot be had is kept with them, so that the report can say so.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+
+from workflows.queues import EMBED_QUEUE, WEB_QUEUE
+from workflows.steering import Steered
+
+with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
+    from activities.web import WebActivities
+    from tenure.contracts.web import (
+        FetchedPage,
+        FetchRequest,
+        ReadPagesReply,
+        ReadPagesRequest,
+        WebHit,
+        WebScope,
+        WebSearchReply,
+        WebSearchRequest,
+    )
+
+OFFERS = 3
+"""Addresses asked for, for each page that is to be read: some are read already, some cannot be had."""
+
+AT_HAND = ("fetched", "unchanged", "cached")
+"""What became of pages whose body is in the page cache."""
+
+PATIENCE: dict[str, Any] = {
+    "start_to_close_timeout": timedelta(minutes=15),
+    "schedule_to_close_timeout": timedelta(hours=12),
+    "heartbeat_timeout": timedelta(seconds=10),
+    "retry_policy": RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=1)),
+}
+"""Retries without a count: what fails here is a worker or the knowledge base, never a page or an engine."""
+
+
+class Web:
+    """The web as one workflow sees it."""
+
+    def __init__(self, steered: Steered, scope: WebScope) -> None:
+        """Read what `scope` allows."""
+        self._steered = steered
+        self._scope = scope
+        self._asked: set[str] = set()
+        self._seen: set[str] = set()
+
+    async def open(self) -> None:
+        """Make the corpus, so that it can be searched also when no page is read."""
+        nothing = ReadPagesRequest(corpus=self._scope.corpus, query="")
+        await self._read(nothing, "no page yet")
+
+    async def look_up(self, query: str) -> int:
+        """Read the best pages on a query that were not read before; return how many were read.
+
+        The same words are looked up once, and nothing is looked up for a run that is to finish.
+        """
+        await self._steered.ready()
+        if query in self._asked or self._steered.finishing:
+            return 0
+        self._asked.add(query)
+        found = await self._search(query)
+        fetched = await self._fetch([hit for hit in found.hits if hit.address not in self._seen], query)
+        request = ReadPagesRequest(
+            corpus=self._scope.corpus, query=query, hits=found.hits, fetched=tuple(fetched), answers=found.answers
+        )
+        return len((await self._read(request, query)).sources)
+
+    async def _read(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:
+        return await workflow.execute_activity_method(
+            KnowledgeActivities.read_pages, request, task_queue=EMBED_QUEUE, summary=summary[:200], **PATIENCE
+        )
+
+    async def _search(self, query: str) -> WebSearchReply:
+        scope = self._scope
+        request = WebSearchRequest(
+            query=query,
+            k=min(50, scope.pages * OFFERS),
+            providers=scope.providers,
+            time_range=scope.time_range,
+            domains=scope.domains,
+            excluded_domains=scope.excluded_domains,
+            language=scope.language,
+        )
+        return await workflow.execute_activity_method(
+            WebActivities.search_web, request, task_queue=WEB_QUEUE, summary=query[:200], **PATIENCE
+        )
+
+    async def _fetch(self, offers: list[WebHit], query: str) -> list[FetchedPage]:
+        """Fetch the best offers, and the next best in the place of those that cannot be had."""
+        fetched: list[FetchedPage] = []
+        while offers and (missing := self._scope.pages - sum(page.status in AT_HAND for page in fetched)):
+            batch, offers = offers[:missing], offers[missing:]
+            request = FetchRequest(run=self._scope.run, addresses=tuple(hit.address for hit in batch))
+            reply = await workflow.execute_activity_method(
+                WebActivities.fetch_pages, request, task_queue=WEB_QUEUE, summary=query[:200], **PATIENCE
+            )
+            fetched += reply.pages
+        self._seen.update(page.address for page in fetched)
+        return fetched
