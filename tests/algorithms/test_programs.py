@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from tenure.algorithms import programs
 from tenure.contracts.coding import Attempt, Failure, SourceFile
+from tenure.contracts.run import Limits
 from tenure.contracts.sandbox import Artifact, Case, GivenFile, Outcome, TestResult
 
 
@@ -89,6 +90,13 @@ def test_given_files_are_shown_replaced_and_recognised() -> None:
         ("b.py", "x = 1\n"),
     ]
     assert programs.changed(given, [source("a.py"), source("b.py")]) == (source("b.py"),)
+
+
+def test_what_a_program_may_use_is_what_the_run_allows() -> None:
+    """Time by the clock bounds the time to compute, which is never less than a second."""
+    allowed = programs.bounds(Limits(program_seconds=0.4, program_memory_mib=128))
+
+    assert (allowed.wall_seconds, allowed.cpu_seconds, allowed.memory_mib) == (0.4, 1, 128)
 
 
 def outcome(verdict: str, **others: object) -> Outcome:

@@ -53,6 +53,13 @@ def test_run_without_a_model_is_called_offline() -> None:
     assert "offline · 0 calls" in drawn(Snapshot(WRITING.model_copy(update={"usage": Usage()})))
 
 
+def test_a_program_is_not_called_a_report() -> None:
+    """The same phase has other words where a program is written."""
+    text = drawn(Snapshot(WRITING.model_copy(update={"phase": "refine", "mode": "CODE", "tests": 3})))
+
+    assert "writing the next version, 0 of 3 tests passed (generation 1)" in text
+
+
 def test_ingestion_has_a_bar() -> None:
     """Reading documents shows how many of them are done, also before the run answers."""
     text = drawn(

@@ -12,7 +12,7 @@ from tenure.contracts.computing import ComputationReply, ComputationRequest, Tab
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.evidence import PassageRef
 from tenure.contracts.run import Limits, RunRequest
-from tenure.contracts.sandbox import Artifact, SelfTest
+from tenure.contracts.sandbox import Artifact
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.report.markdown import render
@@ -144,17 +144,13 @@ async def test_what_a_hostile_program_prints_is_only_text(serving: Serving) -> N
 
 
 async def test_without_a_sandbox_nothing_is_run_and_the_report_says_so(serving: Serving) -> None:
-    """A sandbox that does not hold means no program, not one outside of it, and nobody is asked to write one."""
-    chat, box = script(program("print(1)")), ScriptedSandbox(found=SelfTest(usable=False, message="bwrap is missing"))
-    async with serving(chat, world(), box) as stage:
-        result = await (await stage.start(asked())).result()
+    """No worker with a sandbox means no program, not one outside of it, and nobody is asked to write one."""
+    chat = script(program("print(1)"))
     async with serving(chat, world()) as stage:
-        alone = await (await stage.start(asked(sandbox_wait=0.3))).result()
+        result = await (await stage.start(asked(sandbox_wait=0.3))).result()
 
-    assert chat.count("analyst") == 0 and box.programs == []
-    assert any("bwrap is missing" in note for note in result.notes)
-    assert any("no worker runs programs" in note for note in alone.notes)
-    assert (result.status, alone.status) == ("done", "done")
+    assert chat.count("analyst") == 0 and result.status == "done"
+    assert any("no worker runs programs" in note for note in result.notes)
 
 
 async def test_a_writer_who_declines_is_believed(serving: Serving) -> None:
@@ -180,6 +176,22 @@ async def test_asked_to_finish_a_run_begins_no_other_program(serving: Serving) -
         result = await handle.result()
 
     assert chat.count("analyst") == 1 and result.status == "finished_early"
+
+
+async def test_a_cancelled_run_gives_its_program_up(serving: Serving) -> None:
+    """Cancelled while a program is written, the run ends at once, and no note excuses the program."""
+    held = Held(program("print(1)"))
+    box = ScriptedSandbox()
+    chat = ScriptedChat(scene(sql_writer=says({"queries": [], "computation": WANTED}), analyst=held))
+    async with serving(chat, world(), box) as stage:
+        handle = await stage.start(asked())
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.cancel)
+        result = await handle.result()
+        held.released.set()
+
+    assert (result.status, box.programs) == ("cancelled", [])
+    assert not any("Not computed" in note for note in result.notes)
 
 
 async def _finishing(handle: WorkflowHandle[Any, Any]) -> None:
