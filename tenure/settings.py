@@ -20,6 +20,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
@@ -77,6 +78,34 @@ class RoleSettings(BaseModel):
     """Its reasoning effort."""
     max_output: int | None = Field(default=None, ge=256)
     """Tokens its answer may have."""
+
+
+class McpServer(BaseModel):
+    """A server of the Model Context Protocol, and what may be asked of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
+
+    command: tuple[str, ...] = ()
+    """Program and arguments of a server that is started for each call and speaks over its standard streams."""
+    environment: dict[str, SecretStr] = {}
+    """What such a program finds in its environment; nothing of the worker's but a path and a home is there."""
+    url: str = ""
+    """Address of a server that speaks HTTP."""
+    headers: dict[str, SecretStr] = {}
+    """Headers that go along to such an address, with a key for instance."""
+    tools: tuple[str, ...] = ()
+    """Tools that may be called, by name or by a pattern such as `read_*`."""
+    resources: tuple[str, ...] = ()
+    """Resources that may be read, by address or by a pattern such as `docs://*`."""
+    search: str = ""
+    """Tool that searches; with one the server is a search provider by its name."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "McpServer":
+        """Refuse a server that is reached in no way, or in two."""
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server has either a `command` or a `url`")
+        return self
 
 
 class Settings(BaseSettings):
@@ -269,6 +298,10 @@ class Settings(BaseSettings):
     """Addresses of search providers' servers instead of their own, for a proxy of yours."""
     opensearch: dict[Name, str] = {}
     """Further engines by names of yours: the address of each one's OpenSearch description, or its template."""
+    mcp_servers: dict[Name, McpServer] = {}
+    """Servers of the Model Context Protocol by names of yours, with what may be asked of each."""
+    mcp_seconds: float = Field(default=60.0, gt=0, le=600)
+    """Seconds that one call of such a server may take, its start included."""
     search_providers: Listed = ()
     """Search providers to ask; empty for all that have been set up, and Wikipedia where none has."""
     search_seconds: float = Field(default=15.0, gt=0, le=300)
@@ -300,7 +333,7 @@ class Settings(BaseSettings):
             named_keys(keys.get_secret_value())
         return keys
 
-    @field_validator("opensearch")
+    @field_validator("opensearch", "mcp_servers")
     @classmethod
     def _own_names(cls, named: dict[str, object]) -> dict[str, object]:
         """Refuse a name that is a known search provider's."""
@@ -312,7 +345,9 @@ class Settings(BaseSettings):
     @classmethod
     def _known_providers(cls, named: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         """Refuse a search provider that there is not."""
-        known = (*get_args(SearchEngine), *info.data.get("opensearch", ()))
+        servers = info.data.get("mcp_servers", {})
+        searching = (name for name, server in servers.items() if server.search)
+        known = (*get_args(SearchEngine), *info.data.get("opensearch", ()), *searching)
         if unknown := [name for name in named if name not in known]:
             raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
         return named

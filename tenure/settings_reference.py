@@ -91,6 +91,11 @@ GROUPS: Final = {
             *("github_token", "search_contact", "search_urls", "opensearch", "search_seconds"),
         ),
     ),
+    "Servers of the Model Context Protocol": (
+        "Each server is named once, with the tools and resources that may be used of it; whatever is not named is "
+        "refused. A run only ever knows the name.",
+        ("mcp_servers", "mcp_seconds"),
+    ),
     "Chunks of documents": (
         "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
         "cut anew the next time.",

@@ -13,11 +13,13 @@ from typing import Final
 from pydantic import SecretStr
 
 from tenure.settings import SearchEngine, Settings, variable
+from tenure.sources.mcp import McpServers
 from tenure.sources.search.arxiv import Arxiv
 from tenure.sources.search.base import LeftOut, SearchProvider
 from tenure.sources.search.brave import Brave
 from tenure.sources.search.crossref import Crossref
 from tenure.sources.search.github import GitHub
+from tenure.sources.search.mcp_search import McpSearch
 from tenure.sources.search.openalex import OpenAlex
 from tenure.sources.search.opensearch import OpenSearch
 from tenure.sources.search.searxng import Searxng
@@ -65,12 +67,15 @@ class Providers:
     def __init__(self, settings: Settings, http: Http) -> None:
         """Make providers as `settings` say, on the connections of `http`."""
         self._settings, self._http = settings, http
+        self._servers = McpServers(settings.mcp_servers, seconds=settings.mcp_seconds)
         self._made: dict[str, SearchProvider] = {}
 
     @property
     def usable(self) -> tuple[str, ...]:
         """Names of the providers that are asked where nobody names one."""
-        own = (*(name for name, kind in _KINDS.items() if self._is_set(kind)), *self._settings.opensearch)
+        engines = (name for name, kind in _KINDS.items() if self._is_set(kind))
+        servers = (name for name, server in self._settings.mcp_servers.items() if server.search)
+        own = (*engines, *self._settings.opensearch, *servers)
         return self._settings.search_providers or own or (FALLBACK,)
 
     @property
@@ -98,6 +103,9 @@ class Providers:
     def _make(self, name: str) -> SearchProvider:
         if address := self._settings.opensearch.get(name):
             return OpenSearch(name, Service(self._http, name, address, address_setting=variable("opensearch")))
+        server = self._settings.mcp_servers.get(name)
+        if server is not None and server.search:
+            return McpSearch(name, self._servers, server.search)
         for known, kind in _KINDS.items():
             if known == name:
                 return kind.make(self._service(known, kind))

@@ -1,0 +1,86 @@
+"""A server of the Model Context Protocol over standard streams that behaves, or does what its argument says.
+
+It is written by hand, as servers of other languages are, so that starting it costs nothing.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+PAGES = [{"url": "https://a.org/rye", "title": "Rye", "snippet": "A grass."}]
+QUERY = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+    "required": ["query"],
+}
+TOOLS = [
+    {"name": "search", "description": "Search pages.", "inputSchema": QUERY},
+    {"name": "told", "description": "Say what the environment holds.", "inputSchema": {"type": "object"}},
+    {"name": "broken", "description": "Fail.", "inputSchema": {"type": "object"}},
+    {"name": "forbidden", "description": "Never to be called.", "inputSchema": {"type": "object"}},
+]
+RESOURCES = [{"uri": "docs://manual", "name": "manual"}, {"uri": "secret://key", "name": "key"}]
+
+
+def said(text: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], **more}
+
+
+def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return what a tool answers."""
+    if name == "search":
+        return said(json.dumps({"asked": arguments, "results": PAGES}))
+    if name == "told":
+        return said(json.dumps(sorted(os.environ)))
+    return said("the tool is\nout of order", isError=True)
+
+
+def misbehave(how: str) -> None:
+    """Do what no server should."""
+    if how == "hang":
+        time.sleep(600)
+    if how == "crash":
+        os._exit(3)
+    if how == "flood":
+        while True:
+            sys.stdout.write("x" * 65536)
+    if how == "lie":
+        print("I am no server.", flush=True)
+        sys.exit()
+
+
+def result(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the result of a request; None for a method that there is not."""
+    parameters = request.get("params", {})
+    match request["method"]:
+        case "initialize":
+            able = {"tools": {}, "resources": {}}
+            who = {"name": "by hand", "version": "1"}
+            return {"protocolVersion": parameters["protocolVersion"], "capabilities": able, "serverInfo": who}
+        case "tools/list":
+            return {"tools": TOOLS}
+        case "tools/call":
+            misbehave(sys.argv[1])
+            return called(parameters["name"], parameters.get("arguments") or {})
+        case "resources/list":
+            return {"resources": RESOURCES}
+        case "resources/read":
+            return {"contents": [{"uri": parameters["uri"], "mimeType": "text/plain", "text": "How to."}]}
+        case _:
+            return None
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        found = result(request)
+        answer = {"error": {"code": -32601, "message": "no such method"}} if found is None else {"result": found}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
