@@ -56,7 +56,7 @@ def result(request: dict[str, Any]) -> dict[str, Any] | None:
     parameters = request.get("params", {})
     match request["method"]:
         case "initialize":
-            able = {"tools": {}, "resources": {}}
+            able: dict[str, dict[str, str]] = {"tools": {}, "resources": {}}
             who = {"name": "by hand", "version": "1"}
             return {"protocolVersion": parameters["protocolVersion"], "capabilities": able, "serverInfo": who}
         case "tools/list":
