@@ -185,7 +185,7 @@ class AgentWorkflow(Steered):
         if self.corpora:
             await self._retrieve()
         found = f"{len(self.evidence)} passages found on the question"
-        self._show(phase="route", last=found if self.request.corpora else "there are no documents to read")
+        self._show(phase="route", last=found if self.corpora else "there are no documents to read")
         mode = await self._route()
         self._show(mode=mode)
         coding = next_node("route", AgentState(mode=mode), 0) == "generate_code"
