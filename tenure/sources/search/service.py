@@ -23,6 +23,8 @@ from tenure.sources.unpack import ACCEPTED, Body
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Bytes of an answer; fifty results with all their abstracts have less than a tenth."""
 CONNECT_SECONDS: Final = 5.0
+MOST_WAITING: Final = 10.0
+"""Seconds that a request waits for its turn at the most, where a server wants a gap between two."""
 _PASSING: Final = frozenset({408, 409, 421, 425, 429, 432, 433})
 """Refusals below 500 that say "not now"; 432 and 433 are Tavily's for a used-up plan."""
 
@@ -144,12 +146,17 @@ class Service:
             raise Unavailable(f"{self.name} could not be reached ({type(error).__name__})") from None
 
     async def _turn(self) -> None:
-        """Wait until the server may be asked again; those who wait go in the order in which they came."""
+        """Wait until the server may be asked again; those who wait go in the order in which they came.
+
+        Raises:
+            Unavailable: too many wait already. Who is turned away takes no turn, or a rush would never end.
+        """
         now = time.monotonic()
         turn = max(now, self._next)
+        if turn - now > MOST_WAITING:
+            raise Unavailable(f"{self.name} is asked as often as its rules allow")
         self._next = turn + self.gap
-        if turn > now:
-            await asyncio.sleep(turn - now)
+        await asyncio.sleep(turn - now)
 
     async def _body(self, response: httpx.Response) -> bytes:
         """Read a body, and unpack it within a bound."""

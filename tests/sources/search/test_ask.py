@@ -104,6 +104,51 @@ async def test_who_wants_to_be_left_alone_is() -> None:
     assert second.answers[0].note == "busy wants to be left alone for 3600 s"
 
 
+async def test_the_same_search_is_not_made_twice() -> None:
+    """Also when another part of a run names other providers beside it; other words or wishes are another search."""
+    one, two = Fixed("one", "https://x.org/"), Fixed("two")
+    search = asking(one, two)
+
+    await search.search(WebSearchRequest(query="rye", providers=("one",)))
+    again = await search.search(QUERY)
+    await search.search(WebSearchRequest(query="rye", language="de"))
+
+    assert [hit.address for hit in again.hits] == ["https://x.org/"]
+    assert (one.asked, two.asked) == (2, 2)
+
+
+async def test_a_failure_is_not_kept() -> None:
+    """Who could not answer is asked again."""
+    broken = Fixed("broken", error=Unavailable("broken"))
+    search = asking(broken)
+    for _ in range(2):
+        await search.search(QUERY)
+
+    assert broken.asked == 2
+
+
+async def test_what_may_not_be_fetched_is_not_looked_for() -> None:
+    """Domains that the settings allow or deny bound every search; a request may narrow it."""
+    one = Fixed("one", "https://a.org/", "https://b.org/", "https://x.a.org/", "https://c.org/")
+    search = WebSearch(Registry(one), seconds=20, domains=("a.org", "b.org"), denied=("x.a.org",))
+
+    hits = (await search.search(QUERY)).hits
+    narrowed = (await search.search(WebSearchRequest(query="rye", domains=("b.org",)))).hits
+
+    assert [hit.address for hit in hits] == ["https://a.org/", "https://b.org/"]
+    assert [hit.address for hit in narrowed] == ["https://b.org/"]
+
+
+async def test_only_so_many_searches_are_kept() -> None:
+    """The oldest go first."""
+    one = Fixed("one")
+    search = WebSearch(Registry(one), seconds=20, most_kept=2)
+    for query in ("a", "b", "c", "c", "b", "a"):
+        await search.search(WebSearchRequest(query=query))
+
+    assert one.asked == 4
+
+
 @pytest.mark.parametrize(
     ("request_", "status"),
     [

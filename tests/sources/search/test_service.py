@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from tenure.sources.search.base import Refused, Unavailable
-from tenure.sources.search.service import MOST_BYTES, Http, Service, parsed
+from tenure.sources.search.service import MOST_BYTES, MOST_WAITING, Http, Service, parsed
 from tests.sources.search.engine import Engine, Said
 
 KEY = "sk-verysecret123"
@@ -136,6 +136,18 @@ async def test_requests_keep_their_distance(http: Http) -> None:
 
     assert asking._next >= first + 0.01
     assert len(engine.asked) == 2
+
+
+async def test_a_rush_is_turned_away_and_ends(http: Http) -> None:
+    """Who would wait too long is told so at once, and does not lengthen the queue."""
+    with Engine(Said({})) as engine:
+        asking = Service(http, "engine", engine.url, gap=MOST_WAITING + 1)
+        await asking.get("/", {})
+        after = asking._next
+        with pytest.raises(Unavailable, match="engine is asked as often as its rules allow"):
+            await asking.get("/", {})
+
+    assert (asking._next, len(engine.asked)) == (after, 1)
 
 
 class _Reply(BaseModel):
