@@ -24,6 +24,7 @@ LONGEST_SNIPPET: Final = 1_000
 
 _DAYS: Final[dict[TimeRange, int]] = {"day": 1, "week": 7, "month": 31, "year": 366}
 _TAG: Final = re.compile(r"</?([A-Za-z][\w:-]*)[^<>]*>|<!--.*?-->", re.DOTALL)
+_LANGUAGE: Final = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{1,8})*")
 _INLINE: Final = frozenset({"a", "b", "em", "i", "mark", "span", "strong", "sub", "sup"})
 
 
@@ -130,5 +131,6 @@ def shortened(query: str, characters: int) -> str:
 
 
 def primary(language: str) -> str:
-    """Return the language of a BCP 47 tag without region and script; empty for none."""
-    return re.split(r"[-_]", language.strip().lower())[0]
+    """Return the language of a BCP 47 tag without region and script; empty for what is no tag."""
+    tag = _LANGUAGE.fullmatch(language.strip().lower())
+    return tag[1] if tag else ""

@@ -14,9 +14,13 @@ _LONGEST: Final = 400
 _MOST_WORDS: Final = 50
 """Characters and words of a query at the most."""
 _FRESH: Final[dict[TimeRange, str]] = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
-_LANGUAGES: Final = {"ja": "jp", "zh": "zh-hans", "pt": "pt-pt", "nb": "nb", "no": "nb"}
-"""Languages that Brave calls by another name than everybody else."""
-_TRADITIONAL: Final = ("zh-tw", "zh-hk", "zh-hant")
+_LANGUAGES: Final = {
+    **{name: name for name in "ar bg bn ca cs da de el en es et eu fi fr gl gu he hi hr hu is it kn ko lt".split()},
+    **{name: name for name in "lv ml mr ms nb nl pa pl ro ru sk sl sr sv ta te th tr uk vi".split()},
+    **{"ja": "jp", "no": "nb", "pt": "pt-pt", "pt-br": "pt-br"},
+    **{"zh": "zh-hans", "zh-tw": "zh-hant", "zh-hk": "zh-hant", "zh-hant": "zh-hant"},
+}
+"""Languages that Brave knows, by the names that everybody has for them; it refuses any other."""
 
 
 class _Result(BaseModel):
@@ -66,9 +70,6 @@ class Brave:
 
 
 def _language(tag: str) -> str:
-    """Return a language as Brave names it."""
-    if tag.replace("_", "-").lower() in _TRADITIONAL:
-        return "zh-hant"
-    if tag.replace("_", "-").lower() == "pt-br":
-        return "pt-br"
-    return _LANGUAGES.get(primary(tag), primary(tag))
+    """Return a language as Brave names it; empty for one that it does not know."""
+    whole = tag.replace("_", "-").lower()
+    return _LANGUAGES.get(whole) or _LANGUAGES.get(primary(tag), "")

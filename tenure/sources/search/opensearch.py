@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 
 from tenure.algorithms.addresses import InvalidAddress, host, within
 from tenure.contracts.web import WebSearchRequest
-from tenure.sources.search.base import Found, Refused
+from tenure.sources.search.base import Found, Refused, primary
 from tenure.sources.search.feeds import document, entries, local
 from tenure.sources.search.listing import listed
 from tenure.sources.search.service import Service, parsed
@@ -99,7 +99,7 @@ def _given(request: WebSearchRequest) -> dict[str, str]:
         "count": str(request.k),
         "startIndex": "1",
         "startPage": "1",
-        "language": request.language or "*",
+        "language": request.language if primary(request.language) else "*",
         "inputEncoding": "UTF-8",
         "outputEncoding": "UTF-8",
     }

@@ -1,12 +1,15 @@
 """SearXNG, the search engine of search engines that one runs oneself."""
 
+import re
+
 import httpx
 from pydantic import BaseModel
 
 from tenure.contracts.web import WebSearchRequest
-from tenure.sources.search.base import Found, Refused, Unavailable, found, restricted
+from tenure.sources.search.base import Found, Refused, Unavailable, found, primary, restricted
 from tenure.sources.search.service import Service
 
+_REGION = re.compile(r"[a-z]{2,3}-[A-Z]{2}")
 _PAGES = 3
 """Pages that are asked for at the most; one has ten results or more."""
 
@@ -63,7 +66,7 @@ class Searxng:
             "categories": "general",
             "pageno": page,
             "time_range": request.time_range or "",
-            "language": request.language or "all",
+            "language": _language(request.language),
             "safesearch": 1 if request.safe else 0,
         }
         try:
@@ -76,3 +79,8 @@ class Searxng:
             silent = ", ".join(": ".join(engine) for engine in reply.unresponsive_engines)
             raise Unavailable(f"searxng found nothing, and some of its engines did not answer ({silent[:300]})")
         return reply
+
+
+def _language(tag: str) -> str:
+    """Return a language as SearXNG takes it, with a region at the most; it refuses any other form."""
+    return tag if _REGION.fullmatch(tag) else primary(tag) or "all"

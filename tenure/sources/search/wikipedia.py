@@ -1,6 +1,5 @@
 """Wikipedia, by the search of its own software."""
 
-import re
 from typing import Final
 from urllib.parse import quote
 
@@ -13,7 +12,6 @@ from tenure.sources.search.service import Service
 _LONGEST: Final = 300
 """Characters of a query that MediaWiki takes."""
 _DEFAULT: Final = "en"
-_LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
 
 
 class _Page(BaseModel):
@@ -50,8 +48,7 @@ class Wikipedia:
 
     async def search(self, request: WebSearchRequest) -> list[Found]:
         """Return the articles that the wiki's full-text search offers."""
-        language = primary(request.language)
-        language = language if _LANGUAGE.fullmatch(language) else _DEFAULT
+        language = primary(request.language) or _DEFAULT
         params: dict[str, str | int] = {
             "action": "query",
             "list": "search",

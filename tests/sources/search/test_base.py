@@ -54,7 +54,9 @@ def test_a_query_is_cut_between_words() -> None:
     assert shortened("Donaudampfschiff", 5) == "Donau"
 
 
-@pytest.mark.parametrize(("tag", "language"), [("", ""), ("de", "de"), ("pt-BR", "pt"), ("zh_Hant", "zh")])
+@pytest.mark.parametrize(
+    ("tag", "language"), [("", ""), ("de", "de"), ("pt-BR", "pt"), ("zh_Hant", "zh"), ("German", "")]
+)
 def test_the_language_of_a_tag(tag: str, language: str) -> None:
-    """Region and script are left out."""
+    """Region and script are left out, and a name of a language is no tag."""
     assert primary(tag) == language

@@ -44,6 +44,7 @@ async def test_the_request_is_what_brave_takes(searched: Searched) -> None:
         ("zh-TW", "zh-hant"),
         ("pt", "pt-pt"),
         ("pt-BR", "pt-br"),
+        ("tlh", None),
     ],
 )
 async def test_languages_have_names_of_their_own(searched: Searched, tag: str, name: str | None) -> None:

@@ -48,6 +48,17 @@ async def test_the_request_is_what_searxng_takes(http: Http) -> None:
     assert results[0].published == ""
 
 
+@pytest.mark.parametrize(
+    ("tag", "name"), [("", "all"), ("de", "de"), ("de-CH", "de-CH"), ("zh-Hant", "zh"), ("German", "all")]
+)
+async def test_languages_are_in_the_form_that_is_taken(http: Http, tag: str, name: str) -> None:
+    """A script is left out, and what is no tag asks for any."""
+    with Engine(page) as engine:
+        await Searxng(Service(http, "searxng", engine.url)).search(WebSearchRequest(query="rye", k=1, language=tag))
+
+    assert engine.asked[0].query["language"] == name
+
+
 async def test_pages_are_asked_for_until_there_is_enough(http: Http) -> None:
     """One page may hold less than is wanted; when nothing new comes, there is no more."""
     with Engine(page) as engine:
