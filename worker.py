@@ -30,7 +30,7 @@ from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
-from activities.web import WebActivities
+from activities.web import BrowserActivities, WebActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
 from schedules import schedule_maintenance
@@ -46,6 +46,7 @@ from tenure.models.reranking import rerank_model
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings, fault
+from tenure.sources.browser import Browser, browser
 from tenure.sources.fetch import Fetcher, fetcher
 from tenure.sources.search.ask import WebSearch
 from tenure.sources.sql_engine import Limits
@@ -56,7 +57,15 @@ from workflows.embed import EmbedWorkflow
 from workflows.graph import GraphWorkflow
 from workflows.ingest import IngestWorkflow
 from workflows.maintenance import MaintenanceWorkflow
-from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
+from workflows.queues import (
+    ALL_QUEUES,
+    BROWSER_QUEUE,
+    EMBED_QUEUE,
+    MODEL_QUEUE,
+    SANDBOX_QUEUE,
+    TENURE_QUEUE,
+    WEB_QUEUE,
+)
 from workflows.relate import RelateWorkflow
 from workflows.research import ResearchWorkflow
 from workflows.section import SectionWorkflow
@@ -94,6 +103,9 @@ _THREADS = 8
 
 _SERVERS = 32
 """Activities of the web at the same time: they wait for servers, and need no thread for that."""
+
+_SHOWS = 1
+"""Requests to show pages at the same time; each may show several."""
 
 _PROGRAMS = max(1, min(4, os.cpu_count() or 1))
 """Programs that run at the same time: they compute."""
@@ -166,6 +178,11 @@ def web_methods(engines: WebSearch, pages: PageFetching) -> list[Callable[..., A
     return [web.search_web, web.fetch_pages]
 
 
+def browser_methods(pages: PageFetching | None) -> list[Callable[..., Any]]:
+    """Return the activity that has a browser show pages; without `pages` it says that there is none."""
+    return [BrowserActivities(pages).show_pages]
+
+
 async def usable_sandbox(settings: Settings) -> Sandbox | None:
     """Return the sandbox of this machine; None where its self-test fails, which one line of the log says."""
     try:
@@ -201,6 +218,7 @@ def workers(
     threads: ThreadPoolExecutor,
     engines: WebSearch,
     visitor: Fetcher,
+    chromium: Browser | None,
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue but that of programs, on shared clients."""
@@ -218,8 +236,10 @@ def workers(
         authority=settings.domain_authority,
     )
     methods = activity_methods(chat_model(settings), knowledge)
-    methods[WEB_QUEUE] = web_methods(
-        engines, PageFetching(knowledge.pages, visitor, timedelta(hours=settings.page_ttl_hours))
+    lasts = timedelta(hours=settings.page_ttl_hours)
+    methods[WEB_QUEUE] = web_methods(engines, PageFetching(knowledge.pages, visitor, lasts))
+    methods[BROWSER_QUEUE] = browser_methods(
+        None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, anew=True)
     )
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.uses_model else {}
     return [
@@ -249,6 +269,8 @@ def slots(settings: Settings, queue: str) -> int:
     """
     if queue == WEB_QUEUE:
         return _SERVERS
+    if queue == BROWSER_QUEUE:
+        return _SHOWS
     return settings.model_concurrency if queue == MODEL_QUEUE and settings.uses_model else _THREADS
 
 
@@ -264,10 +286,12 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
         async with AsyncExitStack() as running:
             if (deciphering := codec_server(settings)) is not None:
                 running.enter_context(deciphering)
-            engines, visitor = WebSearch.from_settings(settings), fetcher(settings)
+            engines, visitor, chromium = WebSearch.from_settings(settings), fetcher(settings), browser(settings)
             running.push_async_callback(engines.aclose)
             running.push_async_callback(visitor.aclose)
-            for worker in workers(client, settings, queues, threads, engines, visitor):
+            if chromium is not None:
+                running.push_async_callback(chromium.aclose)
+            for worker in workers(client, settings, queues, threads, engines, visitor, chromium):
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await usable_sandbox(settings)):
                 await running.enter_async_context(sandbox_worker(client, settings, box))

@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import translated
 from activities.heartbeat import heartbeating
-from tenure.contracts.web import FetchReply, FetchRequest, WebSearchReply, WebSearchRequest
+from tenure.contracts.web import FetchedPage, FetchReply, FetchRequest, WebSearchReply, WebSearchRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.fetching import PageFetching
@@ -51,3 +51,25 @@ class WebActivities:
         with translated():
             async with heartbeating():
                 return await self._pages.fetch(request)
+
+
+class BrowserActivities:
+    """Pages as a browser shows them; on a queue of their own, since a browser needs memory."""
+
+    def __init__(self, pages: "PageFetching | None") -> None:
+        """Show `pages`; without them there is no browser."""
+        self._pages = pages
+
+    @activity.defn
+    async def show_pages(self, request: FetchRequest) -> FetchReply:
+        """Bring pages into the page cache as they are once their scripts have run."""
+        if self._pages is None:
+            return FetchReply(pages=tuple(map(_unshown, request.addresses)))
+        with translated():
+            async with heartbeating():
+                return await self._pages.fetch(request)
+
+
+def _unshown(address: str) -> FetchedPage:
+    note = "it needs a browser, and none is set up: TENURE_BROWSER names one"
+    return FetchedPage(address=address, status="refused", note=note)

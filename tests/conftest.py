@@ -29,10 +29,10 @@ from tenure.contracts.run import RunRequest
 from tenure.models.chat import ChatModel
 from tenure.sandbox.base import Sandbox
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, runner, sandbox_methods
+from worker import WORKFLOWS, activity_methods, browser_methods, runner, sandbox_methods
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
-from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
+from workflows.queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug.
 settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -196,7 +196,8 @@ def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) 
         if box:
             methods[SANDBOX_QUEUE] = sandbox_methods(box, tmp_path / "artifacts")
         if web:
-            methods[WEB_QUEUE] = list(web)
+            methods[WEB_QUEUE] = [one for one in web if one.__name__ != "show_pages"]
+            methods[BROWSER_QUEUE] = [one for one in web if one.__name__ == "show_pages"] or browser_methods(None)
         with ThreadPoolExecutor(8) as threads:
             started: list[Worker] = [
                 Worker(

@@ -12,14 +12,25 @@ from tenure.sources.search.ask import WebSearch
 from tests.roles.cases import CASES
 from tests.sandboxes import ScriptedSandbox
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, build_parser, main, parse_queues, sandbox_methods, slots, web_methods
-from workflows.queues import ALL_QUEUES, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
+from worker import (
+    WORKFLOWS,
+    activity_methods,
+    browser_methods,
+    build_parser,
+    main,
+    parse_queues,
+    sandbox_methods,
+    slots,
+    web_methods,
+)
+from workflows.queues import ALL_QUEUES, BROWSER_QUEUE, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 
 def served() -> dict[str, set[str]]:
     """Return the names of the activities by queue."""
     methods = activity_methods(None, MemoryKnowledge({}))  # type: ignore[arg-type]
     methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(), Path("artifacts"))
+    methods[BROWSER_QUEUE] = browser_methods(None)
     methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(Settings(_env_file=None)), None)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
@@ -51,6 +62,7 @@ def test_every_queue_serves_its_activities() -> None:
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {"search_web", "fetch_pages"},
+        BROWSER_QUEUE: {"show_pages"},
         SANDBOX_QUEUE: {"look_at_sandbox", "run_tests", "run_program", "repair"},
     }
     assert served().keys() == set(ALL_QUEUES)

@@ -203,10 +203,12 @@ class MemoryKnowledge:
         """Take pages that were fetched among the documents, under their addresses."""
         self.readings.append(request)
         report(IngestProgress(stage="reading"))
-        new = [page.page for page in request.fetched if page.page and page.page not in self.documents]
+        there = [page.page for page in request.fetched if page.page and page.page not in self.documents]
+        new = [address for address in there if self.pages[address]]
         self.documents |= {address: Source(address, address, self.pages[address]) for address in new}
         return ReadPagesReply(
-            sources=tuple(WebSource(source=SourceId(address), address=address, title=address) for address in new)
+            sources=tuple(WebSource(source=SourceId(address), address=address, title=address) for address in new),
+            wordless=tuple(address for address in there if address not in new),
         )
 
     def web_account(self, corpus: str) -> WebAccount:

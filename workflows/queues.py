@@ -15,5 +15,8 @@ SANDBOX_QUEUE = "tenure-sandbox"
 WEB_QUEUE = "tenure-web"
 """Search engines and pages of the web: what waits for other people's servers."""
 
-ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE, WEB_QUEUE)
+BROWSER_QUEUE = "tenure-browser"
+"""Pages whose scripts have to run: what needs a browser, and memory for it."""
+
+ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE, WEB_QUEUE, BROWSER_QUEUE)
 """Every queue, in the order a worker starts them."""

@@ -9,13 +9,14 @@ from typing import Any
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
-from workflows.queues import EMBED_QUEUE, WEB_QUEUE
+from workflows.queues import BROWSER_QUEUE, EMBED_QUEUE, WEB_QUEUE
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from activities.web import WebActivities
+    from activities.web import BrowserActivities, WebActivities
     from tenure.contracts.web import (
         FetchedPage,
         FetchRequest,
@@ -32,6 +33,9 @@ OFFERS = 3
 
 AT_HAND = ("fetched", "unchanged", "cached")
 """What became of pages whose body is in the page cache."""
+
+UNSERVED = timedelta(minutes=1)
+"""Time after which nobody is taken to serve the queue of browsers."""
 
 PATIENCE: dict[str, Any] = {
     "start_to_close_timeout": timedelta(minutes=15),
@@ -71,7 +75,29 @@ class Web:
         request = ReadPagesRequest(
             corpus=self._scope.corpus, query=query, hits=found.hits, fetched=tuple(fetched), answers=found.answers
         )
-        return len((await self._read(request, query)).sources)
+        read = await self._read(request, query)
+        return len(read.sources) + (await self._show(read.wordless, query) if read.wordless else 0)
+
+    async def _show(self, addresses: tuple[str, ...], query: str) -> int:
+        """Have a browser show pages that say nothing without one; return how many of them were read then."""
+        request = FetchRequest(run=self._scope.run, addresses=addresses)
+        try:
+            reply = await workflow.execute_activity_method(
+                BrowserActivities.show_pages,
+                request,
+                task_queue=BROWSER_QUEUE,
+                summary=query[:200],
+                schedule_to_start_timeout=UNSERVED,
+                **PATIENCE,
+            )
+        except ActivityError as error:
+            if not isinstance(error.cause, TimeoutError) or error.cause.type != TimeoutType.SCHEDULE_TO_START:
+                raise
+            # Nobody serves the queue, or not now: these pages stay what they were without a browser.
+            return 0
+        shown = tuple(page for page in reply.pages if page.status == "fetched")
+        again = ReadPagesRequest(corpus=self._scope.corpus, query=query, fetched=shown, shown=True)
+        return len((await self._read(again, query)).sources) if shown else 0
 
     async def _read(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:
         return await workflow.execute_activity_method(

@@ -194,6 +194,8 @@ class ReadPagesRequest(Contract):
     """What became of fetching them."""
     answers: tuple[ProviderAnswer, ...] = ()
     """What became of asking for them."""
+    shown: bool = False
+    """Whether a browser has shown them since they were read: those that were no sources are then read again."""
 
 
 class ReadPagesReply(Contract):
@@ -203,6 +205,8 @@ class ReadPagesReply(Contract):
     """Pages that are sources of the corpus now."""
     left_out: tuple[WebSource, ...] = ()
     """Pages that were fetched and are none."""
+    wordless: tuple[str, ...] = ()
+    """Addresses of pages that say nothing unless a browser runs their scripts."""
 
 
 class WebEngine(Contract):

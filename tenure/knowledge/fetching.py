@@ -9,12 +9,12 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from tenure.algorithms.addresses import InvalidAddress, canonical
 from tenure.contracts.web import FetchedPage, FetchReply, FetchRequest
 from tenure.knowledge.pages import CachedPage, KnownPage, PageCache, moment, redirected
-from tenure.sources.fetch import Fetched, Fetcher
+from tenure.sources.fetch import Fetched
 from tenure.sources.fetch_errors import BadStatus, FetchError, NotAnswered, Refused
 from tenure.sources.transfer import Validators
 
@@ -31,14 +31,37 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+class Visitor(Protocol):
+    """Who fetches single pages."""
+
+    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> Fetched:
+        """Fetch a page.
+
+        Args:
+            address: where it is.
+            known: validators of the pages at hand, by canonical address.
+
+        Raises:
+            FetchError: it is not to be had; the text says why.
+        """
+        ...
+
+
 class PageFetching:
     """Fetches pages for all runs of one worker; to be used in one event loop."""
 
     def __init__(
-        self, cache: PageCache, fetcher: Fetcher, lasts: timedelta, clock: Callable[[], datetime] = now
+        self,
+        cache: PageCache,
+        fetcher: Visitor,
+        lasts: timedelta,
+        clock: Callable[[], datetime] = now,
+        *,
+        anew: bool = False,
     ) -> None:
-        """Fetch with `fetcher` into `cache`, and use a page again as long as it lasts."""
+        """Fetch with `fetcher` into `cache`, and use a page again as long as it lasts, unless all are wanted anew."""
         self._cache, self._fetcher, self._lasts, self._clock = cache, fetcher, lasts, clock
+        self._anew = anew
         self._shared: dict[str, _Shared] = {}
         self._writing = asyncio.Lock()
 
@@ -69,7 +92,7 @@ class PageFetching:
         """Fetch one page."""
         time = self._clock()
         copy = _copy(address, known)
-        if copy and known[address].is_fresh(time) and copy.is_fresh(time):
+        if not self._anew and copy and known[address].is_fresh(time) and copy.is_fresh(time):
             return _at_hand(address, copy)
         told = {page.address: Validators(page.etag, page.last_modified) for page in known.values()}
         validators = {where: one for where, one in told.items() if any(one)}

@@ -20,6 +20,7 @@ from tenure.knowledge.readers import Readers
 from tenure.knowledge.readings import Reading
 from tenure.knowledge.schema import source_id
 from tenure.knowledge.store import Store
+from tenure.sources.document import NO_TEXT
 from tenure.sources.reading import BadFile, Outcome, PageTask, ReadFile, ReadPage
 
 _USELESS: frozenset[Flaw] = frozenset({"error_page", "empty"})
@@ -58,6 +59,7 @@ class Intake:
         self._readings: dict[str, Reading] = {}
         self._sources: list[WebSource] = []
         self._left_out: list[WebSource] = []
+        self._wordless: list[str] = []
 
     def run(self) -> ReadPagesReply:
         """Read what is new, and write down what became of everything."""
@@ -76,18 +78,23 @@ class Intake:
             self._writer.finish(changed=bool(self._sources))
             # Last: a page counts as read only when its chunks are there.
             readings.keep_pages(self._store, self._corpus, self._readings.values())
-        return ReadPagesReply(sources=tuple(self._sources), left_out=tuple(self._left_out))
+        return ReadPagesReply(
+            sources=tuple(self._sources), left_out=tuple(self._left_out), wordless=tuple(self._wordless)
+        )
 
     def _tasks(self) -> Iterator[PageTask]:
-        """Yield the pages that the corpus has not read yet."""
+        """Yield the pages that the corpus has not read yet, or not as a browser shows them."""
         wanted = dict.fromkeys(page.page for page in self._request.fetched if page.page)
-        new = [address for address in wanted if address not in self._known]
+        again = {page.address for page in self._known.values() if page.status != "read" and self._request.shown}
+        new = [address for address in wanted if address not in self._known or address in again]
         for cached in PageCache(self._store).pages(new):
             yield _task(cached)
 
     def _take(self, outcome: Outcome) -> None:
         if isinstance(outcome, BadFile):
             self._note(outcome.path, "failed", outcome.reason)
+            if outcome.reason == NO_TEXT:
+                self._wordless.append(outcome.path)
         elif isinstance(outcome, ReadPage):
             self._judge(outcome)
         self._tell()
@@ -112,6 +119,8 @@ class Intake:
         (self._sources if read else self._left_out).append(source)
         if read:
             self._add(page.file)
+        elif not twin:
+            self._wordless.append(page.path)
         self._keep(page, source, "read" if read else "left_out")
 
     def _twin(self, address: str, own: Fingerprint) -> str:

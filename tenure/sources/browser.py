@@ -8,6 +8,7 @@ page that needs one, and for what that page loads from its own origin.
 
 import asyncio
 import os
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,8 @@ _PARTS: Final = frozenset(("script", "stylesheet", "xhr", "fetch"))
 """What a page may load: what makes its words. Pictures, films, fonts and frames do not."""
 _MOST: Final = 120
 """Parts that one page may load."""
+_WINDOWS: Final = 2
+"""Pages that are shown at the same time: each takes some hundred megabytes."""
 _START: Final = 60_000
 """Milliseconds for the browser's start."""
 _ARGUMENTS: Final = (
@@ -46,7 +49,7 @@ _MARK_HIDDEN: Final = """() => {
 }"""
 
 
-class BrowserFailed(Exception):
+class BrowserFailed(FetchError):
     """The browser cannot be used; the text says what to do."""
 
 
@@ -68,13 +71,17 @@ class Browser:
         self._opened = AsyncExitStack()
         self._chromium: Chromium | None = None
         self._starting = asyncio.Lock()
+        self._windows = asyncio.Semaphore(_WINDOWS)
 
-    async def fetch(self, address: str) -> Fetched:
+    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> Fetched:
         """Fetch a page and have its scripts run; what is no page is fetched as it is.
+
+        Args:
+            address: Where it is.
+            known: Validators of pages at hand, of which none is of use: scripts may load what has changed.
 
         Raises:
             FetchError: it is not to be had; the text says why.
-            BrowserFailed: the browser does not start.
         """
         try:
             fetched, own = await self._foreign.fetch(address), self._foreign
@@ -82,12 +89,12 @@ class Browser:
             fetched, own = await self._own.fetch(address), self._own
         if fetched.media_type not in _PAGES:
             return fetched
+        chromium = await self._started()
         from playwright.async_api import Error
 
-        chromium = await self._started()
         visit = _Visit(fetched, own, self._foreign, self._size)
         try:
-            async with asyncio.timeout(self._seconds + 10):
+            async with self._windows, asyncio.timeout(self._seconds + 10):
                 markup = await self._shown(chromium, visit)
         except (Error, TimeoutError) as error:
             raise NotAnswered(f"the browser could not show it ({str(error).splitlines()[0][:200]})") from error
@@ -119,7 +126,10 @@ class Browser:
             return self._chromium
 
     async def _start(self) -> "Chromium":
-        from playwright.async_api import Error, async_playwright
+        try:
+            from playwright.async_api import Error, async_playwright
+        except ImportError as error:
+            raise BrowserFailed("a browser wants the package playwright, which is not installed") from error
 
         playwright = await self._opened.enter_async_context(async_playwright())
         try:

@@ -18,7 +18,7 @@ bytes always give the same text, since citations are offsets into it.
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from tenure.algorithms.dates import iso_date
 
@@ -72,6 +72,10 @@ class Page:
     def published(self) -> str:
         """The day it was published, ISO 8601; empty where unknown."""
         return iso_date(self.document.published)
+
+
+NO_TEXT: Final = "has no text"
+"""Why a document without words cannot be read."""
 
 
 class Unreadable(Exception):

@@ -6,7 +6,8 @@
     ├── Refused        a rule forbids the request: of the guard, of the settings, of the site
     ├── NotAnswered    no such host, no connection, or no whole answer in time
     ├── BadStatus      the server answered that it does not have the page, or not now
-    └── Unusable       the answer is of no use: too large, wrongly packed, redirected without end
+    ├── Unusable       the answer is of no use: too large, wrongly packed, redirected without end
+    └── BrowserFailed  the browser that should show the page does not start (`tenure.sources.browser`)
 """
 
 from http import HTTPStatus

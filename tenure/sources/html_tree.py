@@ -11,7 +11,7 @@ from lxml import etree
 from lxml.etree import ParserError
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
-from tenure.sources.document import Unreadable
+from tenure.sources.document import NO_TEXT, Unreadable
 
 _LIMIT: Final = 20_000_000
 """Characters of markup above which a page is not read."""
@@ -49,7 +49,7 @@ def html_tree(markup: str) -> HtmlElement:
     try:
         tree = document_fromstring(_PROLOGUE.sub("", markup, count=1), parser=HTMLParser(huge_tree=True))
     except ParserError as error:
-        raise Unreadable("has no text") from error
+        raise Unreadable(NO_TEXT) from error
     if _TOO_DEEP(tree):
         raise Unreadable("is nested too deeply")
     return tree

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tenure.sources.decode import decode, is_binary
-from tenure.sources.document import Document, Unreadable
+from tenure.sources.document import NO_TEXT, Document, Unreadable
 from tenure.sources.normal_form import clean, one_line, strip_lines
 from tenure.sources.plain_text import parse_log, parse_plain, parse_table
 from tenure.sources.tables import FORMATS
@@ -214,7 +214,7 @@ def titled(document: Document, name: str) -> Document:
         Unreadable: if there is nothing in it.
     """
     if not document.text:
-        raise Unreadable("has no text")
+        raise Unreadable(NO_TEXT)
     title = one_line(document.title) or name
     return replace(document, title=title, author=one_line(document.author), published=one_line(document.published))
 

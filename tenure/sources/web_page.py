@@ -14,7 +14,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from tenure.algorithms.addresses import InvalidAddress, host, resolved
-from tenure.sources.document import Document, Page, Unreadable
+from tenure.sources.document import NO_TEXT, Document, Page, Unreadable
 from tenure.sources.html_blocks import write_blocks
 from tenure.sources.html_tree import drop_hidden, html_tree
 from tenure.sources.markdown import parse_markdown
@@ -69,7 +69,7 @@ def parse_web_page(markup: str, address: str) -> Page:
     if not document.text:
         document = replace(document, text=_all_words(tree))
     if not document.text:
-        raise Unreadable("has no text")
+        raise Unreadable(NO_TEXT)
     return Page(
         document=document,
         address=_canonical(_LINKS(tree), address),

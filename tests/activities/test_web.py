@@ -9,7 +9,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.web import SEARCH_ATTEMPTS, SEARCH_UNAVAILABLE, WebActivities
+from activities.web import SEARCH_ATTEMPTS, SEARCH_UNAVAILABLE, BrowserActivities, WebActivities
 from tenure.contracts.base import RunId
 from tenure.contracts.web import FetchReply, FetchRequest, ProviderAnswer, WebHit, WebSearchReply, WebSearchRequest
 from tenure.knowledge.errors import CommitConflict
@@ -110,3 +110,25 @@ async def test_a_cache_that_cannot_be_written_is_not_passed_over(
         await fetched(fetcher, tmp_path, *(web.address(one.path) for one in LIGHTHOUSES[:40]))
 
     assert not caught.value.non_retryable
+
+
+async def test_pages_are_shown_again_although_they_are_at_hand(visitor: tuple[Web, Fetcher], tmp_path: Path) -> None:
+    """What a browser shows takes the place of what the server sent, however fresh that is."""
+    web, fetcher = visitor
+    address = web.address(LIGHTHOUSES[0].path)
+    await fetched(fetcher, tmp_path, address)
+    pages = PageFetching(PageCache(Store(str(tmp_path))), fetcher, timedelta(hours=1), anew=True)
+    request = FetchRequest(run=RUN, addresses=(address,))
+    reply = await ActivityEnvironment().run(BrowserActivities(pages).show_pages, request)
+
+    assert web.count(LIGHTHOUSES[0].path) == 2
+    assert [page.page for page in reply.pages] == [address]
+
+
+async def test_without_a_browser_the_reply_says_what_to_set() -> None:
+    """Nothing is fetched, and the note names the setting."""
+    request = FetchRequest(run=RUN, addresses=("https://a.example/",))
+    [page] = (await ActivityEnvironment().run(BrowserActivities(None).show_pages, request)).pages
+
+    assert page.status == "refused"
+    assert "TENURE_BROWSER" in page.note

@@ -149,3 +149,18 @@ def test_a_dropped_corpus_takes_its_account_along(base: KnowledgeBase, read: Rea
 
     assert base.drop(CORPUS)
     assert base.web_account(CORPUS).pages == ()
+
+
+def test_a_page_that_said_nothing_is_read_again_once_it_was_shown(read: Read, uri: str) -> None:
+    """Pages without words, and error messages, are named for a browser; what that makes of them is read then."""
+    empty = "https://mill.example/app"
+    PageCache(Store(uri)).keep([cached(empty, b"<html><body><script>go()</script></body></html>")])
+    first = read(empty, GONE, RYE)
+    PageCache(Store(uri)).keep([cached(empty, html("App", BODY.replace("Rye", "Spelt")))])
+    unasked, shown = read(empty), read(empty, shown=True)
+
+    assert set(first.wordless) == {empty, GONE}
+    assert unasked == ReadPagesReply()
+    assert [source.address for source in shown.sources] == [empty]
+    assert shown.wordless == ()
+    assert read(empty, shown=True) == ReadPagesReply()

@@ -107,3 +107,48 @@ async def test_a_run_without_the_web_never_asks_for_it(serving: Serving) -> None
 
     assert result.status == "done"
     assert result.web is None and result.usage.pages == 0
+
+
+@dataclass
+class Screen:
+    """A browser that gives a page words."""
+
+    pages: dict[str, str]
+    shown: list[str] = field(default_factory=list)
+
+    @activity.defn
+    async def show_pages(self, request: FetchRequest) -> FetchReply:
+        self.shown += request.addresses
+        self.pages |= {address: PAGES[address] for address in request.addresses if address == BREAD}
+        return FetchReply(
+            pages=tuple(
+                FetchedPage(address=address, status="fetched", page=address)
+                if self.pages[address]
+                else FetchedPage(address=address, status="failed", note="it never rests")
+                for address in request.addresses
+            )
+        )
+
+
+async def test_a_page_that_says_nothing_is_shown_by_a_browser(serving: Serving) -> None:
+    """What scripts make of a page is read in its place; one that no browser can show stays what it was."""
+    outside, knowledge = Outside(), MemoryKnowledge({}, pages=dict.fromkeys(PAGES, ""))
+    screen = Screen(knowledge.pages)
+    async with serving(None, knowledge, web=(outside.search_web, outside.fetch_pages, screen.show_pages)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert [source.uri for source in result.sources] == [BREAD]
+    assert result.usage.pages == 1
+    assert screen.shown[:2] == [BREAD, OTHER]
+    again = [request for request in knowledge.readings if request.shown]
+    assert [page.page for page in again[0].fetched] == [BREAD]
+
+
+async def test_without_a_browser_pages_without_words_are_no_sources(serving: Serving) -> None:
+    """A worker without a browser says so at once, and the run goes on with what it has."""
+    outside, knowledge = Outside(), MemoryKnowledge({}, pages=dict.fromkeys(PAGES, ""))
+    async with serving(None, knowledge, web=[outside.search_web, outside.fetch_pages]) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert result.status == "no_evidence"
+    assert not [request for request in knowledge.readings if request.shown]
