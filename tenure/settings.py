@@ -407,7 +407,8 @@ def fault(error: ValidationError | SettingsError) -> str:
     known = variable(setting) if setting in Settings.model_fields else setting
     words = str(first["msg"])
     if first["type"] == "extra_forbidden":
-        words = f"Should be one of {', '.join(RoleSettings.model_fields)}"
+        inside = McpServer if setting == "mcp_servers" else RoleSettings
+        words = f"Should be one of {', '.join(inside.model_fields)}"
     return f"{'__'.join([known, *(part.upper() for part in inner)])} is not valid: {words[0].lower()}{words[1:]}"
 
 

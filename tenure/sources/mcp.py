@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-import psutil
 from pydantic import SecretStr, TypeAdapter
 
 from tenure.settings import McpServer, variable
@@ -213,6 +212,8 @@ async def _exchanged(sent: bytes) -> bytes:
 
 def _kill(pid: int) -> None:
     """End a process and everything that it has started."""
+    import psutil  # seldom needed, and a twentieth of a second of a worker's start
+
     try:
         parent = psutil.Process(pid)
         family = [*parent.children(recursive=True), parent]

@@ -166,7 +166,10 @@ async def test_a_search_tool_is_a_provider_like_the_others() -> None:
     [
         ({}, "either a `command` or a `url`"),
         ({"url": "http://a.org", "command": ["x"]}, "either a `command` or a `url`"),
-        ({"url": "http://a.org", "header": {}}, "TENURE_MCP_SERVERS__OWN__HEADER is not valid"),
+        (
+            {"url": "http://a.org", "header": {}},
+            "TENURE_MCP_SERVERS__OWN__HEADER is not valid: should be one of command, ",
+        ),
     ],
 )
 def test_a_server_is_described_in_one_way(server: dict[str, object], message: str) -> None:
