@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -61,14 +61,14 @@ def bodies(pages: int, paragraphs: int) -> dict[str, bytes]:
 
 
 @contextmanager
-def served(pages: int, paragraphs: int, latency: float) -> Iterator[int]:
-    """Serve pages in a process of its own; yield its port."""
+def served(pages: int, paragraphs: int, latency: float) -> Iterator[tuple[int, int]]:
+    """Serve pages in a process of its own; yield its port and the process's id."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, pages, paragraphs, latency), daemon=True)
     process.start()
     try:
-        yield ours.recv()
+        yield ours.recv(), process.pid or 0
     finally:
         ours.send("stop")
         process.join()
@@ -88,31 +88,53 @@ def _answering(body: bytes) -> Any:
     return answer
 
 
+class Round(NamedTuple):
+    """What one round took and brought."""
+
+    seconds: float
+    computed: float
+    """Seconds of processors, those of the server left out."""
+    pages: int
+    chunks: int
+
+
+def _computed(server: int) -> float:
+    """Return the seconds of processors that this process and its readers have used."""
+    this = psutil.Process()
+    times = [one.cpu_times() for one in (this, *this.children()) if one.pid != server]
+    return sum(one.user + one.system for one in times)
+
+
 class Run:
     """Fetching and reading with one cache."""
 
-    def __init__(self, folder: Path, port: int, recipe: Recipe) -> None:
+    def __init__(self, folder: Path, port: int, server: int, recipe: Recipe) -> None:
         self.now = datetime.now(UTC)
         self._origin = f"http://127.0.0.1:{port}"
         self._cache = PageCache(Store(str(folder)))
         self._recipe = recipe
-        self._port = port
+        self._port, self._server = port, server
 
     def addresses(self, pages: int, round_: int) -> list[str]:
         """Return addresses of the pages, others in each round."""
         return [f"{self._origin}/article/{number}?round={round_}" for number in range(pages)]
 
-    def read(self, addresses: Sequence[str]) -> tuple[float, int, int]:
-        """Fetch and read pages; return the seconds, and how many pages and chunks were read."""
+    def read(self, addresses: Sequence[str]) -> Round:
+        """Fetch and read pages."""
         fetched: queue.Queue[FetchReply | None] = queue.Queue(maxsize=2)
-        started = time.perf_counter()
         fetching = threading.Thread(target=lambda: asyncio.run(self._fetch(addresses, fetched)))
+        pages = chunks = 0
         with Readers(self._recipe, _READERS) as readers:
+            warm = [PageTask("http://127.0.0.1/", page("Warm", ["Up."])) for _ in range(4 * _READERS)]
+            assert len(list(readers.outcomes(warm, lambda: None))) == len(warm)  # readers take seconds to start
+            started, before = time.perf_counter(), _computed(self._server)
             fetching.start()
-            read = [one for one in readers.outcomes(self._tasks(fetched), lambda: None) if isinstance(one, ReadPage)]
-            seconds = time.perf_counter() - started
+            for one in readers.outcomes(self._tasks(fetched), lambda: None):
+                assert isinstance(one, ReadPage), one
+                pages, chunks = pages + 1, chunks + len(one.file.chunks)
+            seconds, computed = time.perf_counter() - started, _computed(self._server) - before
         fetching.join()
-        return seconds, len(read), sum(len(one.file.chunks) for one in read)
+        return Round(seconds, computed, pages, chunks)
 
     def again(self, addresses: Sequence[str]) -> tuple[float, set[str]]:
         """Fetch pages that are at hand; return the seconds, and what became of them."""
@@ -144,9 +166,10 @@ def measure(pages: int, paragraphs: int, latency: float, rounds: int, home: Path
     model = MiniLM(settings.home.absolute() / "models", threads=1)
     recipe = Recipe(settings.chunk_tokens, model.max_tokens, model.count_tokens)
     this = psutil.Process()
-    with served(pages, paragraphs, latency) as port:
-        run = Run(home / "knowledge", port, recipe)
-        results, memory = [], []
+    with served(pages, paragraphs, latency) as (port, server):
+        run = Run(home / "knowledge", port, server, recipe)
+        results: list[Round] = []
+        memory = []
         for number in range(rounds):
             results.append(run.read(run.addresses(pages, number)))
             memory.append(round(this.memory_info().rss / 1e6, 1))
@@ -157,9 +180,10 @@ def measure(pages: int, paragraphs: int, latency: float, rounds: int, home: Path
     return {
         "pages": pages,
         "page_kilobytes": round(len(bodies(1, paragraphs)["/article/0"]) / 1e3, 1),
-        "pages_read": min(read for _, read, _ in results),
-        "chunks": results[0][2],
-        "pages_per_second": [round(pages / seconds, 1) for seconds, _, _ in results],
+        "pages_read": min(one.pages for one in results),
+        "chunks": results[0].chunks,
+        "pages_per_second": [round(pages / one.seconds, 1) for one in results],
+        "processor_milliseconds_per_page": [round(1000 * one.computed / pages, 1) for one in results],
         "fresh_pages_per_second": round(pages / fresh, 1),
         "confirmed_pages_per_second": round(pages / asked, 1),
         "memory_megabytes": memory,

@@ -113,7 +113,7 @@ class Fetcher:
     def __init__(self, guard: Guard, limits: Limits = Limits(), manners: Manners = Manners()) -> None:
         """Fetch what the guard lets through, within limits and with manners."""
         self._limits = limits
-        self._transport = GuardedTransport(guard, 2 * manners.at_once)
+        self._transport = GuardedTransport(guard, manners.at_once)
         self._headers = request_headers(manners.user_agent)
         self._turns = Turns(manners.per_host, manners.gap, manners.patience)
         self._slots = asyncio.Semaphore(manners.at_once)

@@ -7,7 +7,8 @@ is used, which would look names up behind the guard's back.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Final
@@ -87,52 +88,86 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Carries requests over guarded connections, with HTTP/2 where a server speaks it."""
+    """Carries requests over guarded connections, with HTTP/2 where a server speaks it.
 
-    def __init__(self, guard: Guard, connections: int) -> None:
-        """Connect to what the guard lets through, and keep at most so many connections."""
-        self._backend, self._connections = GuardedBackend(guard), connections
+    A connection carries one request at a time and is kept for the next one to the same origin. That is all the
+    pooling that polite fetching needs; the pool of `httpcore` looks through all connections for each request.
+    """
 
-    @cached_property
-    def _pool(self) -> httpcore.AsyncConnectionPool:
-        # Made at the first request: reading the certificates of the world takes a tenth of a second.
-        return httpcore.AsyncConnectionPool(
-            ssl_context=httpx.create_ssl_context(),
-            max_connections=self._connections,
-            max_keepalive_connections=self._connections,
-            keepalive_expiry=_KEPT_OPEN,
-            http2=True,
-            network_backend=self._backend,
-        )
+    def __init__(self, guard: Guard, kept: int) -> None:
+        """Connect to what the guard lets through, and keep at most so many connections that nobody uses."""
+        self._backend, self._most = GuardedBackend(guard), kept
+        self._idle: list[tuple[httpcore.Origin, httpcore.AsyncHTTPConnection]] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and return its response with the body still to come."""
         url = request.url
-        with _translated():
-            response = await self._pool.handle_async_request(
-                httpcore.Request(
-                    method=request.method,
-                    url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-                    headers=request.headers.raw,
-                    content=request.stream,
-                    extensions=request.extensions,
-                )
-            )
+        asked = httpcore.Request(
+            method=request.method,
+            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        connection, response = await self._answered(asked)
         return httpx.Response(
-            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
+            response.status,
+            headers=response.headers,
+            stream=_Body(response, lambda: self._put_back(asked.url.origin, connection)),
+            extensions=response.extensions,
         )
 
     async def aclose(self) -> None:
-        """Close all connections."""
-        if "_pool" in self.__dict__:  # a worker that never fetched anything has none
-            await self._pool.aclose()
+        """Close all connections that are kept."""
+        while self._idle:
+            await self._idle.pop()[1].aclose()
+
+    async def _answered(self, asked: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
+        """Return the answer to a request, and the connection that it comes over."""
+        while True:
+            connection = await self._taken(asked.url.origin)
+            try:
+                with _translated():
+                    return connection, await connection.handle_async_request(asked)
+            except httpcore.ConnectionNotAvailable:
+                await connection.aclose()  # it ended just now; a new one is not refused
+            except BaseException:
+                await connection.aclose()
+                raise
+
+    async def _taken(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
+        """Return a connection to an origin: the one that was used last, or a new one."""
+        for place in reversed(range(len(self._idle))):
+            if self._idle[place][0] == origin:
+                connection = self._idle.pop(place)[1]
+                if not connection.has_expired() and connection.is_available():
+                    return connection
+                await connection.aclose()
+                return await self._taken(origin)
+        return httpcore.AsyncHTTPConnection(
+            origin, self._trust, keepalive_expiry=_KEPT_OPEN, http2=True, network_backend=self._backend
+        )
+
+    async def _put_back(self, origin: httpcore.Origin, connection: httpcore.AsyncHTTPConnection) -> None:
+        """Keep a connection whose answer has come as a whole; close what can carry no other."""
+        if not connection.is_idle() or connection.is_closed():
+            await connection.aclose()
+            return
+        self._idle.append((origin, connection))
+        if len(self._idle) > self._most:
+            await self._idle.pop(0)[1].aclose()
+
+    @cached_property
+    def _trust(self) -> ssl.SSLContext:
+        # Made for the first request: reading the certificates of the world takes a tenth of a second.
+        return httpx.create_ssl_context()
 
 
 class _Body(httpx.AsyncByteStream):
     """The body of a response as it comes in."""
 
-    def __init__(self, response: httpcore.Response) -> None:
-        self._response = response
+    def __init__(self, response: httpcore.Response, done: Callable[[], Awaitable[None]]) -> None:
+        self._response, self._done = response, done
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _translated():
@@ -140,7 +175,10 @@ class _Body(httpx.AsyncByteStream):
                 yield part
 
     async def aclose(self) -> None:
-        await self._response.aclose()
+        try:
+            await self._response.aclose()
+        finally:
+            await self._done()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pytest
 from tenure.sources.fetch_errors import Refused
 from tenure.sources.guard import Guard
 from tenure.sources.transport import GuardedBackend, GuardedTransport
-from tests.web import Web
+from tests.web import Reply, Web
 from tests.web.http2 import secure_server
 
 
@@ -43,6 +43,13 @@ def _guard(*answers: Sequence[str]) -> Guard:
         return next(given)
 
     return Guard(resolve=resolve)
+
+
+async def _read(transport: GuardedTransport, address: str) -> httpx.Response:
+    """Return an answer with its body."""
+    response = await transport.handle_async_request(httpx.Request("GET", address))
+    await response.aread()
+    return response
 
 
 async def test_a_connection_goes_to_the_address_that_was_judged() -> None:
@@ -92,13 +99,12 @@ async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkey
         guard = Guard([f"secure.example:{server.port}", f"other.example:{server.port}"], resolve=resolve)
         transport = GuardedTransport(guard, 2)
         address = f"https://secure.example:{server.port}/page"
-        answers = [await transport.handle_async_request(httpx.Request("GET", address)) for _ in range(2)]
-        texts = [await answer.aread() for answer in answers]
+        answers = [await _read(transport, address) for _ in range(2)]
         with pytest.raises(httpx.ConnectError, match="other"):
             await transport.handle_async_request(httpx.Request("GET", f"https://other.example:{server.port}/"))
         await transport.aclose()
 
-    assert texts == [b"/page"] * 2
+    assert [answer.content for answer in answers] == [b"/page"] * 2
     assert [answer.extensions["http_version"] for answer in answers] == [b"HTTP/2"] * 2
     wanted = f"request secure.example:{server.port}"
     assert server.names == ["handshake secure.example", wanted, wanted, "handshake other.example"]
@@ -129,3 +135,43 @@ async def test_errors_of_a_connection_are_those_of_httpx() -> None:
         with pytest.raises(Refused, match="TENURE_FETCH_ALLOW"):
             await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.2/"))
         await transport.aclose()
+
+
+async def test_a_connection_is_used_again() -> None:
+    """One that is through with a request takes the next one, and one at work does not."""
+    with Web() as web:
+        transport = GuardedTransport(Guard([web.allow]), 2)
+        for _ in range(3):
+            await _read(transport, web.address("/cookie"))
+        assert web.accepted == 1
+        begun = await transport.handle_async_request(httpx.Request("GET", web.address("/drip")))
+        await _read(transport, web.address("/cookie"))
+        await begun.aclose()  # in the middle of its body: nothing else can come over it
+        await _read(transport, web.address("/cookie"))
+        await transport.aclose()
+
+        assert web.accepted == 2
+
+
+async def test_a_connection_that_its_server_closed_is_not_used() -> None:
+    """What has ended meanwhile is noticed before a request is sent over it."""
+    with Web(extra={"/": lambda request: Reply(b"x" * 9, breaks_after=9)}) as web:
+        transport = GuardedTransport(Guard([web.allow]), 2)
+        for _ in range(2):
+            assert (await _read(transport, web.address("/"))).content == b"x" * 9
+            while web.open:  # noqa: ASYNC110 - the other side's end sets no event here
+                await asyncio.sleep(0.001)
+        await transport.aclose()
+
+        assert web.accepted == 2
+
+
+async def test_only_so_many_connections_are_kept() -> None:
+    """The one that was used longest ago is closed."""
+    with Web() as first, Web() as second:
+        transport = GuardedTransport(Guard([first.allow, second.allow]), 1)
+        for web in (first, second, second, first):
+            await _read(transport, web.address("/cookie"))
+        await transport.aclose()
+
+        assert (first.accepted, second.accepted) == (2, 1)

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,6 +47,8 @@ async def secure_server(name: str, folder: Path) -> AsyncIterator[Secure]:
             await _answer(reader, writer, names)
         finally:
             writer.transport.abort()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
     server = await asyncio.start_server(call, "127.0.0.1", 0, ssl=context)
     try:

@@ -28,6 +28,8 @@ class Web:
         self.sites["/search"] = engine.handler(self)
         self.accepted = 0
         """Connections that were taken."""
+        self.open = 0
+        """Those among them that have not ended."""
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -83,6 +85,7 @@ class Web:
 
         async def call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self.accepted += 1
+            self.open += 1
             task = asyncio.current_task()
             assert task
             callers.add(task)
@@ -92,6 +95,9 @@ class Web:
             finally:
                 callers.discard(task)
                 writer.transport.abort()
+                with suppress(ConnectionError):
+                    await writer.wait_closed()
+                self.open -= 1
 
         server = await asyncio.start_server(call, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
@@ -103,7 +109,6 @@ class Web:
             for task in list(callers):
                 task.cancel()
             await asyncio.gather(*callers, return_exceptions=True)
-            await asyncio.sleep(0)  # aborted connections are closed in the next turn of the loop
 
     async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection until one of both sides hangs up."""
