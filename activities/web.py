@@ -1,4 +1,4 @@
-"""Web activities: what search engines offer, and the pages behind it.
+"""Web activities: what search engines offer, the pages behind it, and whether they are still there.
 
 They are on a queue of their own, since they wait for other people's servers.
 """
@@ -10,10 +10,19 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import translated
 from activities.heartbeat import heartbeating
-from tenure.contracts.web import FetchedPage, FetchReply, FetchRequest, WebSearchReply, WebSearchRequest
+from tenure.contracts.web import (
+    FetchedPage,
+    FetchReply,
+    FetchRequest,
+    LinkReply,
+    LinkRequest,
+    WebSearchReply,
+    WebSearchRequest,
+)
 
 if TYPE_CHECKING:
     from tenure.knowledge.fetching import PageFetching
+    from tenure.knowledge.links import LinkCheck
     from tenure.sources.search.ask import WebSearch
 
 SEARCH_UNAVAILABLE = "SearchUnavailable"
@@ -26,9 +35,9 @@ SEARCH_ATTEMPTS = 2
 class WebActivities:
     """The web, as one worker reaches it."""
 
-    def __init__(self, engines: "WebSearch", pages: "PageFetching") -> None:
-        """Search with `engines`, and fetch `pages`."""
-        self._engines, self._pages = engines, pages
+    def __init__(self, engines: "WebSearch", pages: "PageFetching", links: "LinkCheck") -> None:
+        """Search with `engines`, fetch `pages`, and check `links`."""
+        self._engines, self._pages, self._links = engines, pages, links
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
@@ -51,6 +60,13 @@ class WebActivities:
         with translated():
             async with heartbeating():
                 return await self._pages.fetch(request)
+
+    @activity.defn
+    async def check_links(self, request: LinkRequest) -> LinkReply:
+        """Find out which references of a report lead nowhere."""
+        with translated():
+            async with heartbeating():
+                return await self._links.check(request)
 
 
 class BrowserActivities:

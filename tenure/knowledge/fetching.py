@@ -84,7 +84,8 @@ class PageFetching:
         return FetchReply(
             pages=tuple(
                 tasks[form].result().model_copy(update={"address": address}) if isinstance(form, str) else form
-                for address, form in forms.items()
+                for address in request.addresses
+                for form in (forms[address],)
             )
         )
 
