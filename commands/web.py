@@ -34,4 +34,5 @@ def web_scope(arguments: Namespace, settings: Settings) -> WebScope | None:
         domains=tuple(name for name in arguments.domain if not name.startswith("-")),
         excluded_domains=tuple(name[1:] for name in arguments.domain if name.startswith("-")),
         time_range=arguments.since,
+        archive=settings.web_archive,
     )

@@ -312,6 +312,8 @@ class Settings(BaseSettings):
     """Whether a run reads the web when it is not told; it is searched and fetched only then or with `--web`."""
     web_pages: int = Field(default=5, ge=1, le=30)
     """Pages that are read for one search of the web."""
+    web_archive: str = Field(default="", pattern=r"^(https?://\S*\{address\}\S*)?$")
+    """Address of an archive with `{address}` and perhaps `{date}` in it, for references to pages; empty for none."""
 
     sandbox: Literal["bubblewrap", "docker"] = "bubblewrap"
     """What makes the sandbox that programs run in; programs are never run without one."""

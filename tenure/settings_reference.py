@@ -77,7 +77,7 @@ GROUPS: Final = {
         "Pages of the web are fetched under these rules by the worker, which reads them when it starts. The address "
         "of a page is never trusted: what lies inside your own network is fetched only where it is named here.",
         (
-            *("web", "web_pages"),
+            *("web", "web_pages", "web_archive"),
             *("fetch_allow", "fetch_domains", "fetch_deny", "fetch_user_agent", "fetch_robots"),
             *("fetch_seconds", "fetch_megabytes", "fetch_concurrency", "fetch_per_host", "fetch_gap"),
             *("page_ttl_hours", "page_cache_megabytes", "archive", "browser", "domain_authority"),

@@ -93,7 +93,7 @@ class AgentWorkflow(Steered):
         try:
             self.draft = self._completed(await self._drafted(self.main))
             self._show(phase="assemble", last="checking every quote")
-            result = await self.calls.assemble(self.draft)
+            result = await self.calls.confirm_links(await self.calls.assemble(self.draft))
         except BaseException as error:
             self._fail(error)
             raise

@@ -204,6 +204,10 @@ class Calls:
         self.usage = searched(self.usage, reply.embedded_share)
         return await self._listwise(request.query, evidence(reply.passages, min_relevance))
 
+    async def confirm_links(self, result: Result) -> Result:
+        """Look whether cited pages are still there, where the run may read the web and nobody waits for its end."""
+        return await self._web.confirm(result) if self._web and not self._steered.stance.overdue else result
+
     async def open_web(self) -> None:
         """Make the corpus of the web's pages, where the run may read any."""
         if self._web:

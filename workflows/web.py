@@ -17,6 +17,8 @@ from workflows.steering import Steered
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.web import BrowserActivities, WebActivities
+    from tenure.algorithms.web_links import confirmed, is_web
+    from tenure.contracts.result import Result
     from tenure.contracts.web import (
         FetchedPage,
         FetchRequest,
@@ -30,6 +32,9 @@ with workflow.unsafe.imports_passed_through():
 
 OFFERS = 3
 """Addresses asked for, for each page that is to be read: some are read already, some cannot be had."""
+
+MOST_CONFIRMED = 100
+"""References whose pages are looked for at the end."""
 
 AT_HAND = ("fetched", "unchanged", "cached")
 """What became of pages whose body is in the page cache."""
@@ -60,6 +65,17 @@ class Web:
         """Make the corpus, so that it can be searched also when no page is read."""
         nothing = ReadPagesRequest(corpus=self._scope.corpus, query="")
         await self._read(nothing, "no page yet")
+
+    async def confirm(self, result: Result) -> Result:
+        """Return a result whose references say whether their pages are still there, and where an archive has them."""
+        addresses = [source.uri for source in result.sources if is_web(source.uri)][:MOST_CONFIRMED]
+        if not addresses:
+            return result
+        request = FetchRequest(run=self._scope.run, addresses=tuple(addresses), confirm=True)
+        reply = await workflow.execute_activity_method(
+            WebActivities.fetch_pages, request, task_queue=WEB_QUEUE, summary="are the references there", **PATIENCE
+        )
+        return confirmed(result, reply.pages, self._scope.archive)
 
     async def look_up(self, query: str) -> int:
         """Read the best pages on a query that were not read before; return how many were read.

@@ -15,6 +15,10 @@ from tenure.contracts.web import WebAccount
 ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"]
 
 
+Link = Literal["", "alive", "dead", "silent"]
+"""What became of asking for a cited page at the end: nobody asked, it is there, it is gone, nobody answered."""
+
+
 class SourceEntry(Contract):
     """A source in the list of references."""
 
@@ -32,6 +36,11 @@ class SourceEntry(Contract):
     """When it was published, where known."""
     accessed: str
     """When it was read, ISO 8601 in UTC."""
+    link: Link = ""
+    """Whether a page was still there when the report was finished: confirmed, gone, or its server did not answer; empty
+    where nobody asked."""
+    archived: str = ""
+    """Where an archive has it as it was read; empty without an archive."""
 
 
 class ResultCitation(Contract):

@@ -50,6 +50,8 @@ class WebScope(Contract):
     """Domains they must not be of."""
     language: str = ""
     """Language of the pages as a BCP 47 tag; empty for any."""
+    archive: str = ""
+    """Address of an archive of the web, with `{address}` and perhaps `{date}` in it; empty for none."""
 
     @property
     def corpus(self) -> str:
@@ -133,6 +135,8 @@ class FetchRequest(Contract):
     """The run that wants them."""
     addresses: tuple[str, ...] = Field(max_length=100)
     """Their addresses, most wanted first."""
+    confirm: bool = False
+    """Whether servers are asked for pages at hand, too, unless they were so within the hour."""
 
 
 class FetchedPage(Contract):

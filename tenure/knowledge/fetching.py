@@ -18,6 +18,8 @@ from tenure.sources.fetch import Fetched
 from tenure.sources.fetch_errors import BadStatus, FetchError, NotAnswered, Refused
 from tenure.sources.transfer import Validators
 
+CONFIRMED: Final = timedelta(hours=1)
+"""Time after which a page that is to be confirmed is asked for again."""
 LEAST: Final = timedelta(minutes=10)
 """Time for which a page is used again even if its server says that it must not be kept: a run has to be able to
 read what it has fetched, and a repeated attempt must not fetch it anew."""
@@ -77,7 +79,7 @@ class PageFetching:
         kept = _Kept(self._cache, self._writing)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = {form: group.create_task(self._one(form, known, kept)) for form in wanted}
+                tasks = {form: group.create_task(self._one(form, known, kept, request.confirm)) for form in wanted}
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None  # pages fail by themselves: this is the cache
         await kept.write()
@@ -89,11 +91,14 @@ class PageFetching:
             )
         )
 
-    async def _one(self, address: str, known: Mapping[str, KnownPage], kept: "_Kept") -> FetchedPage:
+    async def _one(
+        self, address: str, known: Mapping[str, KnownPage], kept: "_Kept", confirm: bool = False
+    ) -> FetchedPage:
         """Fetch one page."""
         time = self._clock()
         copy = _copy(address, known)
-        if not self._anew and copy and known[address].is_fresh(time) and copy.is_fresh(time):
+        old = copy and confirm and copy.fetched_at < moment(time - CONFIRMED)
+        if not (self._anew or old) and copy and known[address].is_fresh(time) and copy.is_fresh(time):
             return _at_hand(address, copy)
         told = {page.address: Validators(page.etag, page.last_modified) for page in known.values()}
         validators = {where: one for where, one in told.items() if any(one)}

@@ -68,8 +68,22 @@ def _label(label: str, style: Style) -> str:
 
 def _reference(source: SourceEntry, base: PurePath | None) -> str:
     origin = ", ".join(escape(part) for part in (source.author, source.published) if part.strip())
-    parts = [f"*{escape(source.title)}*", origin, address(source.uri, base), f"read {source.accessed[:10]}"]
+    parts = [
+        f"*{escape(source.title)}*",
+        origin,
+        address(source.uri, base),
+        f"read {source.accessed[:10]}",
+        *_later(source),
+    ]
     return ", ".join(part for part in parts if part) + "."
+
+
+def _later(source: SourceEntry) -> Iterator[str]:
+    """Say where to look for a page that is gone, or may go."""
+    if source.link == "dead":
+        yield "gone when the report was finished"
+    if source.archived:
+        yield f"archived at <{source.archived}>"
 
 
 def uses(result: Result) -> dict[int, dict[Place, list[str]]]:

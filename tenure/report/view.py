@@ -194,6 +194,10 @@ class Reference:
     """Where it is, to open; empty for what is not on the web."""
     accessed: str
     """Day on which it was read."""
+    gone: bool
+    """Whether it was gone when the report was finished."""
+    archived: str
+    """Where an archive has it, to open; empty without one."""
     quotes: tuple[Cited, ...]
     """Its words that the report rests on."""
 
@@ -428,6 +432,8 @@ def _references(result: Result, base: PurePath | None, style: Style, setter: _Se
             address=flatten(source.uri if web else shown_path(source.uri, base)),
             link=source.uri if web else "",
             accessed=source.accessed[:10],
+            gone=source.link == "dead",
+            archived=source.archived if is_web(source.archived) else "",
             quotes=tuple(
                 Cited(
                     setter.quote(ResultCitation(source=source.n, **place._asdict())),

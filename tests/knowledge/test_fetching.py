@@ -133,6 +133,18 @@ async def test_without_its_server_a_page_is_what_it_was(stage: Stage) -> None:
     assert (absent.status, absent.page) == ("failed", "")
 
 
+async def test_a_page_can_be_confirmed_before_its_time(stage: Stage) -> None:
+    """Who wants to know whether a page is still there has its server asked, unless that was done within the hour."""
+    await stage.fetch(PATHS[0])
+    stage.now += timedelta(minutes=30)
+    address = (stage.web.address(PATHS[0]),)
+    confirm = FetchRequest(run=RunId("r"), addresses=address, confirm=True)
+
+    assert [page.status for page in (await stage.fetching.fetch(confirm)).pages] == ["cached"]
+    stage.now += timedelta(hours=2)
+    assert [page.status for page in (await stage.fetching.fetch(confirm)).pages] == ["unchanged"]
+
+
 async def test_a_copy_that_is_gone_from_the_cache_is_fetched_again(stage: Stage) -> None:
     """A redirect whose goal was removed by maintenance leads to a request."""
     await stage.fetch("/moved")

@@ -18,7 +18,7 @@ def source(n: int = 1, **changes: str) -> SourceEntry:
         "published": "2024-05-01",
         "accessed": "2026-11-20T09:30:00+00:00",
     }
-    return SourceEntry(n=n, **(values | changes))
+    return SourceEntry.model_validate({"n": n, **values, **changes})
 
 
 @pytest.mark.parametrize(

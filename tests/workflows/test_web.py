@@ -37,6 +37,7 @@ class Outside:
     searches: list[WebSearchRequest] = field(default_factory=list)
     fetched: list[FetchRequest] = field(default_factory=list)
     down: bool = False
+    gone_later: bool = False
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
@@ -49,10 +50,11 @@ class Outside:
     @activity.defn
     async def fetch_pages(self, request: FetchRequest) -> FetchReply:
         self.fetched.append(request)
+        there = {} if request.confirm and self.gone_later else PAGES
         return FetchReply(
             pages=tuple(
                 FetchedPage(address=address, status="fetched", page=address)
-                if address in PAGES
+                if address in there
                 else FetchedPage(address=address, status="failed", note="404")
                 for address in request.addresses
             )
@@ -84,6 +86,20 @@ async def test_what_cannot_be_had_is_replaced_and_nothing_is_fetched_twice(servi
     assert (first.addresses, second.addresses) == ((LOST, BREAD), (OTHER,))
     gone = [page for page in knowledge.readings[1].fetched if page.status == "failed"]
     assert [page.address for page in gone] == [LOST]
+
+
+async def test_references_say_whether_their_pages_are_still_there(serving: Serving) -> None:
+    """At the end servers are asked for cited pages once more; what is gone is told, with where an archive has it."""
+    outside = Outside(gone_later=True)
+    scope = SCOPE.model_copy(update={"archive": "https://archive.example/{date}/{address}"})
+    request = REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"web": scope})})
+    async with serving(None, MemoryKnowledge({}, pages=PAGES), web=[outside.search_web, outside.fetch_pages]) as stage:
+        result = await (await stage.start(request)).result()
+
+    assert outside.fetched[-1].confirm and not any(asked.confirm for asked in outside.fetched[:-1])
+    assert {source.link for source in result.sources} == {"dead"}
+    assert result.sources[0].archived == f"https://archive.example/20260101/{result.sources[0].uri}"
+    assert "The page of source 1 was gone" in " ".join(result.notes)
 
 
 async def test_engines_that_do_not_answer_are_no_proof_that_there_is_nothing(serving: Serving) -> None:

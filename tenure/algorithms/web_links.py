@@ -1,0 +1,53 @@
+"""References to pages of the web: whether they still lead somewhere, and where an archive has what they led to."""
+
+from collections.abc import Sequence
+
+from tenure.contracts.result import Link, Result, SourceEntry
+from tenure.contracts.web import FetchedPage
+
+
+def is_web(uri: str) -> bool:
+    """Whether a source is a page of the web, and no file."""
+    return uri.startswith(("http://", "https://"))
+
+
+def confirmed(result: Result, pages: Sequence[FetchedPage], archive: str) -> Result:
+    """Return a result whose sources say what became of asking for their pages once more.
+
+    Args:
+        result: the finished result.
+        pages: what became of it.
+        archive: address of an archive with `{address}` and perhaps `{date}`; empty for none.
+    """
+    became = {page.address: page for page in pages}
+    sources = tuple(
+        source.model_copy(
+            update={"link": _link(became.get(source.uri)), "archived": archived(archive, source.uri, source.accessed)}
+        )
+        if is_web(source.uri)
+        else source
+        for source in result.sources
+    )
+    notes = tuple(_note(source) for source in sources if source.link == "dead")
+    return result.model_copy(update={"sources": sources, "notes": (*result.notes, *notes)})
+
+
+def archived(archive: str, address: str, accessed: str) -> str:
+    """Return where an archive has a page as it was when it was read; empty without an archive.
+
+    The date is written as archives of the web write it, without hyphens; the address is in canonical form.
+    """
+    return archive.replace("{date}", accessed[:10].replace("-", "")).replace("{address}", address)
+
+
+def _link(page: FetchedPage | None) -> Link:
+    if page is None or page.status == "refused":
+        return ""
+    if page.status == "failed":
+        return "dead"
+    return "silent" if page.status == "cached" and page.note else "alive"
+
+
+def _note(source: SourceEntry) -> str:
+    elsewhere = f"; an archive may have it: {source.archived}" if source.archived else ""
+    return f"The page of source {source.n} was gone when the report was finished{elsewhere}."
