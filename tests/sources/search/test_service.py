@@ -141,7 +141,7 @@ async def test_requests_keep_their_distance(http: Http) -> None:
 async def test_a_rush_is_turned_away_and_ends(http: Http) -> None:
     """Who would wait too long is told so at once, and does not lengthen the queue."""
     with Engine(Said({})) as engine:
-        asking = Service(http, "engine", engine.url, gap=MOST_WAITING + 1)
+        asking = Service(http, "engine", engine.url, gap=1_000 * MOST_WAITING)
         await asking.get("/", {})
         after = asking._next
         with pytest.raises(Unavailable, match="engine is asked as often as its rules allow"):
