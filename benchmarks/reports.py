@@ -170,6 +170,8 @@ def measure(documents: Path, questions: Sequence[str], home: Path, effort: str, 
         RuntimeError: a run did not end in a report.
     """
     around = environment(home)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
     try:
         corpus = _client(around, "ingest", str(documents))["corpus"]
         results = [
