@@ -1,8 +1,7 @@
 """Pages are fetched once for all runs, confirmed later, and taken as they were when their server is gone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,8 +12,9 @@ from tenure.knowledge import fetching
 from tenure.knowledge.fetching import PageFetching
 from tenure.knowledge.pages import CachedPage, PageCache
 from tenure.knowledge.store import Store
-from tenure.sources.fetch import Fetcher, Limits, Manners
+from tenure.sources.fetch import Fetched, Fetcher, Limits, Manners
 from tenure.sources.guard import Guard
+from tenure.sources.transfer import Validators
 from tests.web import LIGHTHOUSES, Reply, Web
 from tests.web.pages import bodies
 
@@ -153,10 +153,32 @@ async def test_a_copy_that_is_gone_from_the_cache_is_fetched_again(stage: Stage)
     assert await stage.statuses("/moved") == ["fetched"]
 
 
+class Held:
+    """Fetches once it is let."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.go = asyncio.Event()
+        self._fetcher = stage.fetcher
+        stage.fetching = PageFetching(stage.cache, self, timedelta(hours=24), lambda: stage.now)
+        self._shared = stage.fetching._shared
+
+    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> Fetched:
+        await self.go.wait()
+        return await self._fetcher.fetch(address, known)
+
+    async def wanted(self, requests: int, by: int) -> None:
+        """Wait until so many requests are under way, each wanted by so many."""
+        while [one.waiting for one in self._shared.values()] != [by] * requests:  # noqa: ASYNC110 - joining sets no event
+            await asyncio.sleep(0.001)
+
+
 async def test_who_wants_the_same_page_at_once_shares_a_request(stage: Stage) -> None:
     """Two runs that come to a page at the same moment cost its server one request."""
-    stage.web.latency = 0.05
-    one, other = await asyncio.gather(stage.statuses(*PATHS), stage.statuses(*PATHS))
+    held = Held(stage)
+    both = asyncio.gather(stage.statuses(*PATHS), stage.statuses(*PATHS))
+    await held.wanted(5, by=2)
+    held.go.set()
+    one, other = await both
 
     assert one == other == ["fetched"] * 5
     assert [stage.web.count(path) for path in PATHS] == [1] * 5
@@ -164,23 +186,23 @@ async def test_who_wants_the_same_page_at_once_shares_a_request(stage: Stage) ->
 
 async def test_a_run_that_stops_takes_no_page_from_another(stage: Stage) -> None:
     """A cancelled request goes on for whoever else waits for it, and ends if nobody does."""
-    stage.web.latency = 0.05
+    held = Held(stage)
     first = asyncio.create_task(stage.fetch(PATHS[0]))
     second = asyncio.create_task(stage.statuses(PATHS[0]))
-    while not stage.fetching._shared:  # noqa: ASYNC110 - the beginning of a request sets no event
-        await asyncio.sleep(0.001)
+    await held.wanted(1, by=2)
     first.cancel()
-    with suppress(asyncio.CancelledError):
-        await first
+    await held.wanted(1, by=1)
+    held.go.set()
     assert await second == ["fetched"]
-    alone = asyncio.create_task(stage.fetch("/drip"))
-    while not stage.web.count("/drip"):  # noqa: ASYNC110 - nor does its arrival
-        await asyncio.sleep(0.001)
+    held.go.clear()
+    alone = asyncio.create_task(stage.fetch(PATHS[1]))
+    await held.wanted(1, by=1)
     alone.cancel()
-    with suppress(asyncio.CancelledError):
-        await alone
+    await held.wanted(0, by=0)
 
-    assert stage.fetching._shared == {}
+    assert first.cancelled()
+    assert (await asyncio.gather(alone, return_exceptions=True))[0].__class__ is asyncio.CancelledError
+    assert stage.web.count(PATHS[1]) == 0
 
 
 async def test_many_pages_are_written_in_batches(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
