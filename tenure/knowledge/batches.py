@@ -9,6 +9,7 @@ Chunks get the vectors that the embedding cache has; the others are made later (
 
 from pathlib import PurePath
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 
@@ -154,5 +155,10 @@ class Batch:
             "vector": None,
             "author": file.document.author,
             "published": iso_date(file.document.published),
-            "suffix": PurePath(file.path).suffix.lower(),
+            "suffix": _suffix(file.path),
         }
+
+
+def _suffix(path: str) -> str:
+    """Return the suffix of a path, or of the path of an address, whose host is no name of a file."""
+    return PurePath(urlsplit(path).path if "://" in path else path).suffix.lower()

@@ -26,6 +26,8 @@ from tenure.sources.reading import BadFile, Outcome, PageTask, ReadFile, ReadPag
 _USELESS: frozenset[Flaw] = frozenset({"error_page", "empty"})
 """Flaws of pages that are no sources at all."""
 
+_SHORTENED = "it is so long that only its beginning was read"
+
 _LONGEST_NOTE = 300
 
 
@@ -104,6 +106,8 @@ class Intake:
         twin = self._twin(page.file.path, page.fingerprint)
         flaws: tuple[Flaw, ...] = (*page.judgement.flaws, "near_duplicate") if twin else page.judgement.flaws
         note = f"it says the same as {twin}" if twin else page.judgement.note or words(flaws)
+        if page.shortened:
+            note = f"{note}, and {_SHORTENED}" if note else _SHORTENED
         read = not twin and _USELESS.isdisjoint(flaws)
         published = page.published or self._dates.get(page.path, "")
         source = WebSource(

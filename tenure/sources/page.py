@@ -100,9 +100,9 @@ def _web_page(body: bytes, charset: str, address: str) -> Page:
 
 
 def _beginning(text: str) -> str:
-    """Return the beginning of a long text, whole blocks if possible."""
-    beginning = text[:_LONGEST]
-    return (beginning.rpartition("\n\n")[0] or beginning).rstrip()
+    """Return the beginning of a long text, whole blocks unless the last one is itself very long."""
+    end = text.rfind("\n\n", _LONGEST // 2, _LONGEST)
+    return text[: end if end > 0 else _LONGEST].rstrip()
 
 
 def _table(body: bytes, name: str, suffix: str) -> Document:

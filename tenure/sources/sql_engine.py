@@ -103,6 +103,8 @@ class Engine:
             "temp_directory": "",
         }
         self._connection = duckdb.connect(":memory:", config=config)
+        # It would be drawn on standard output after two seconds, in front of the answer.
+        self._connection.execute("SET enable_progress_bar = false")
         try:
             with self._timed():
                 self._load({database.format for database in opened}, as_text)

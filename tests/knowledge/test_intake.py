@@ -164,3 +164,14 @@ def test_a_page_that_said_nothing_is_read_again_once_it_was_shown(read: Read, ur
     assert [source.address for source in shown.sources] == [empty]
     assert shown.wordless == ()
     assert read(empty, shown=True) == ReadPagesReply()
+
+
+def test_a_page_of_which_only_the_beginning_was_read_is_named(read: Read, uri: str) -> None:
+    """A reader is told that a very long page may say more than its source does."""
+    book, lines = "https://mill.example/book.txt", "Wheat is ground finely by the big mill.\n\n" * 40
+    page = cached(book, (lines + "word " * 110_000).encode())
+    PageCache(Store(uri)).keep([CachedPage(page.known._replace(media_type="text/plain"), page.body)])
+    [source] = read(book).sources
+
+    assert source.note == "it is so long that only its beginning was read"
+    assert source.flaws == ()

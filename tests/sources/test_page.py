@@ -89,7 +89,8 @@ def test_a_very_long_page_is_shortened_and_says_so() -> None:
     assert page.shortened
     assert 400_000 < len(page.document.text) <= 500_000
     assert page.document.text.endswith("words.")
-    assert len(parse_page(b"x" * 600_000, "text/plain", "", ADDRESS).document.text) == 500_000
+    one_block = b"A title\n=======\n\n" + b"x" * 600_000
+    assert len(parse_page(one_block, "text/plain", "", "https://example.org/a.txt").document.text) == 500_000
 
 
 @pytest.mark.parametrize(

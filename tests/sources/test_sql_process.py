@@ -7,6 +7,7 @@ import pytest
 
 from tenure.sources.sql_engine import Limits, SqlProblem
 from tenure.sources.sql_process import describe, select
+from tests.sources.packages import wide_xlsx
 from tests.sources.table_files import inserted, opened, sqlite, table_file
 
 
@@ -37,11 +38,19 @@ def test_a_problem_crosses_the_process(tmp_path: Path, sql: str, problem: str) -
 
 
 def test_what_does_not_hear_an_interruption_ends_with_its_process(tmp_path: Path) -> None:
-    """One huge value is built in a single step that nothing interrupts; the time is kept all the same."""
-    huge = "SELECT count(*) FROM range(100) WHERE length(repeat('x', 2000000000) || range::VARCHAR) = 1"
+    """Two huge texts are compared in a single step that nothing interrupts; the time is kept all the same."""
+    huge = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000) || region) FROM sales"
 
     with pytest.raises(SqlProblem, match="took longer than 1 s"):
         select(opened(table_file(tmp_path, "sales.csv")), huge, Limits(seconds=1.0))
+
+
+def test_a_value_that_wants_all_memory_costs_its_query(tmp_path: Path) -> None:
+    """A text of more than the process may have is refused in words."""
+    huge = "SELECT count(*) FROM range(100) WHERE length(repeat('x', 2000000000) || range::VARCHAR) = 1"
+
+    with pytest.raises(SqlProblem, match="Out of Memory"):
+        select(opened(table_file(tmp_path, "sales.csv")), huge, Limits())
 
 
 def test_values_that_are_not_what_a_column_declares_are_read_as_texts(tmp_path: Path) -> None:
@@ -66,3 +75,11 @@ def test_a_process_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     assert not {name for name in told if name.startswith(("OPENAI", "TENURE"))}
     assert told["PATH"] == os.environ["PATH"]
+
+
+def test_a_workbook_that_wants_all_memory_costs_its_query(tmp_path: Path) -> None:
+    """A sheet as wide and high as can be ends the process that opens it, within its limit, and nothing else."""
+    bomb = wide_xlsx(tmp_path / "bomb.xlsx")
+
+    with pytest.raises(SqlProblem, match="it may have asked for too much memory"):
+        select(opened(bomb), "SELECT * FROM bomb.sheet1", Limits())
