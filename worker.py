@@ -37,7 +37,6 @@ from schedules import schedule_maintenance
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import StoreUnreachable
 from tenure.knowledge.fetching import PageFetching
-from tenure.knowledge.links import LinkCheck
 from tenure.knowledge.meter import Meter
 from tenure.logs import configure
 from tenure.models.chat import ChatModel
@@ -173,10 +172,10 @@ def sandbox_methods(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
     return [running.look_at_sandbox, running.run_tests, running.run_program, running.repair]
 
 
-def web_methods(engines: WebSearch, pages: PageFetching, links: LinkCheck) -> list[Callable[..., Any]]:
+def web_methods(engines: WebSearch, pages: PageFetching) -> list[Callable[..., Any]]:
     """Return the activities that reach out into the web."""
-    web = WebActivities(engines, pages, links)
-    return [web.search_web, web.fetch_pages, web.check_links]
+    web = WebActivities(engines, pages)
+    return [web.search_web, web.fetch_pages]
 
 
 def browser_methods(pages: PageFetching | None) -> list[Callable[..., Any]]:
@@ -238,9 +237,7 @@ def workers(
     )
     methods = activity_methods(chat_model(settings), knowledge)
     lasts = timedelta(hours=settings.page_ttl_hours)
-    methods[WEB_QUEUE] = web_methods(
-        engines, PageFetching(knowledge.pages, visitor, lasts), LinkCheck(knowledge.pages, visitor, settings.archive)
-    )
+    methods[WEB_QUEUE] = web_methods(engines, PageFetching(knowledge.pages, visitor, lasts))
     methods[BROWSER_QUEUE] = browser_methods(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, anew=True)
     )

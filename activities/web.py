@@ -1,4 +1,4 @@
-"""Web activities: what search engines offer, the pages behind it, and whether they are still there.
+"""Web activities: what search engines offer, and the pages behind it.
 
 They are on a queue of their own, since they wait for other people's servers.
 """
@@ -14,15 +14,12 @@ from tenure.contracts.web import (
     FetchedPage,
     FetchReply,
     FetchRequest,
-    LinkReply,
-    LinkRequest,
     WebSearchReply,
     WebSearchRequest,
 )
 
 if TYPE_CHECKING:
     from tenure.knowledge.fetching import PageFetching
-    from tenure.knowledge.links import LinkCheck
     from tenure.sources.search.ask import WebSearch
 
 SEARCH_UNAVAILABLE = "SearchUnavailable"
@@ -35,9 +32,9 @@ SEARCH_ATTEMPTS = 2
 class WebActivities:
     """The web, as one worker reaches it."""
 
-    def __init__(self, engines: "WebSearch", pages: "PageFetching", links: "LinkCheck") -> None:
-        """Search with `engines`, fetch `pages`, and check `links`."""
-        self._engines, self._pages, self._links = engines, pages, links
+    def __init__(self, engines: "WebSearch", pages: "PageFetching") -> None:
+        """Search with `engines`, and fetch `pages`."""
+        self._engines, self._pages = engines, pages
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
@@ -60,13 +57,6 @@ class WebActivities:
         with translated():
             async with heartbeating():
                 return await self._pages.fetch(request)
-
-    @activity.defn
-    async def check_links(self, request: LinkRequest) -> LinkReply:
-        """Find out which references of a report lead nowhere."""
-        with translated():
-            async with heartbeating():
-                return await self._links.check(request)
 
 
 class BrowserActivities:

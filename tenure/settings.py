@@ -277,8 +277,6 @@ class Settings(BaseSettings):
     """Megabytes of fetched pages that maintenance leaves; the oldest go first."""
     browser: Path | None = None
     """Chromium or Chrome that shows pages which need scripts; empty for none. It wants the package `playwright`."""
-    archive: str = Field(default="", pattern=r"^$|^https?://.*\{address\}")
-    """Address of an archive of the web, with `{address}` where that of a page goes, for references that are gone."""
     domain_authority: dict[str, Annotated[float, Field(ge=0, le=1)]] = {}
     """What pages of a domain and those below it are worth, from 0 to 1; 0.7 for a domain that is not named."""
 

@@ -80,7 +80,7 @@ GROUPS: Final = {
             *("web", "web_pages", "web_archive"),
             *("fetch_allow", "fetch_domains", "fetch_deny", "fetch_user_agent", "fetch_robots"),
             *("fetch_seconds", "fetch_megabytes", "fetch_concurrency", "fetch_per_host", "fetch_gap"),
-            *("page_ttl_hours", "page_cache_megabytes", "archive", "browser", "domain_authority"),
+            *("page_ttl_hours", "page_cache_megabytes", "browser", "domain_authority"),
         ),
     ),
     "Search of the web": (

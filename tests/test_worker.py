@@ -31,7 +31,7 @@ def served() -> dict[str, set[str]]:
     methods = activity_methods(None, MemoryKnowledge({}))  # type: ignore[arg-type]
     methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(), Path("artifacts"))
     methods[BROWSER_QUEUE] = browser_methods(None)
-    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(Settings(_env_file=None)), None, None)  # type: ignore[arg-type]
+    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(Settings(_env_file=None)), None)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
         for queue, found in methods.items()
@@ -61,7 +61,7 @@ def test_every_queue_serves_its_activities() -> None:
             *("related", "unread", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
-        WEB_QUEUE: {"search_web", "fetch_pages", "check_links"},
+        WEB_QUEUE: {"search_web", "fetch_pages"},
         BROWSER_QUEUE: {"show_pages"},
         SANDBOX_QUEUE: {"look_at_sandbox", "run_tests", "run_program", "repair"},
     }

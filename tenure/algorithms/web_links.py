@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from tenure.contracts.result import Link, Result, SourceEntry
 from tenure.contracts.web import FetchedPage
 
+_GONE = (404, 410)
+"""Statuses by which a server says outright that it does not have a page; others leave that open."""
+
 
 def is_web(uri: str) -> bool:
     """Whether a source is a page of the web, and no file."""
@@ -44,7 +47,7 @@ def _link(page: FetchedPage | None) -> Link:
     if page is None or page.status == "refused":
         return ""
     if page.status == "failed":
-        return "dead"
+        return "dead" if page.code in _GONE else "silent"
     return "silent" if page.status == "cached" and page.note else "alive"
 
 

@@ -19,9 +19,6 @@ FetchStatus = Literal["fetched", "unchanged", "cached", "refused", "failed"]
 """What became of a page: its body was transferred; the server said that the one at hand is current; the one at hand is
 recent enough that nobody was asked; a rule forbade the request; or it could not be had."""
 
-LinkState = Literal["alive", "dead", "unknown"]
-"""Whether a page is there: it is; its server says that it is not; or nobody knows."""
-
 Flaw = Literal["error_page", "paywall", "empty", "near_duplicate", "instructions"]
 """What makes a page worth less than it seems: it reports an error though its status says otherwise; it shows a
 beginning and sells the rest; it has hardly any words; it says what another page says; or it tries to give orders to
@@ -262,32 +259,3 @@ class WebAccount(Contract):
     def unanswered(self) -> bool:
         """Whether no engine answered anything: that nothing was found then says nothing."""
         return not any(engine.answered for engine in self.engines)
-
-
-class LinkRequest(Contract):
-    """References of a report that are to be checked."""
-
-    addresses: tuple[str, ...] = Field(max_length=500)
-    """Their addresses."""
-
-
-class CheckedLink(Contract):
-    """What became of one reference."""
-
-    address: str
-    """Its address."""
-    state: LinkState
-    """Whether it leads somewhere."""
-    code: int = 0
-    """Status that its server answered with, where it was no success."""
-    note: str = ""
-    """Why it is dead or unknown, in words for a reader."""
-    archive: str = ""
-    """Where an archive may have it; empty unless it is dead and an archive is set."""
-
-
-class LinkReply(Contract):
-    """What became of references."""
-
-    links: tuple[CheckedLink, ...] = ()
-    """One for each address, in their order."""

@@ -106,12 +106,10 @@ class PageFetching:
             fetched = await self._fetched(address, validators)
         except Refused as error:
             return FetchedPage(address=address, status="refused", note=str(error))
-        except NotAnswered as error:
-            if copy is None:
-                return FetchedPage(address=address, status="failed", note=str(error))
-            return _at_hand(address, copy, f"{error}; this is what it was on {copy.fetched_at[:10]}")
         except FetchError as error:
             code = error.code if isinstance(error, BadStatus) else 0
+            if copy and (isinstance(error, NotAnswered) or (isinstance(error, BadStatus) and error.passing)):
+                return _at_hand(address, copy, f"{error}; this is what it was on {copy.fetched_at[:10]}")
             return FetchedPage(address=address, status="failed", code=code, note=str(error))
         return await self._keep(address, fetched, known, kept)
 

@@ -58,7 +58,6 @@ class Limits:
 
 
 _ROBOTS: Final = Limits(10.0, robots.LIMIT)
-_GLANCE: Final = Limits(15.0, 1)
 
 
 @dataclass(frozen=True)
@@ -132,38 +131,24 @@ class Fetcher:
         """
         return await self._follow(_usable(address), known or {}, self._limits)
 
-    async def look(self, address: str) -> None:
-        """Find out whether a page is there, at the cost of its beginning.
-
-        Raises:
-            FetchError: it is not, or nobody knows; the text says why.
-        """
-        await self._follow(_usable(address), {}, _GLANCE, cut=True)
-
     async def aclose(self) -> None:
         """Close all connections."""
         await self._transport.aclose()
 
     async def _load_robots(self, address: str) -> bytes:
         """Load a site's rules; where they stand says nothing about who may be asked for them."""
-        return (await self._follow(address, {}, _ROBOTS, cut=True, obey=False)).body
+        return (await self._follow(address, {}, _ROBOTS, of_robots=True)).body
 
     async def _follow(
-        self,
-        address: str,
-        known: Mapping[str, Validators],
-        limits: Limits,
-        *,
-        cut: bool = False,
-        obey: bool = True,
+        self, address: str, known: Mapping[str, Validators], limits: Limits, *, of_robots: bool = False
     ) -> Fetched:
-        """Fetch what an address leads to; `cut` where its beginning is enough, `obey` where sites have a say."""
+        """Fetch what an address leads to."""
         time = _Time(limits.seconds)
         hops = [address]
         transferred = 0
         while True:
-            gap = await self._robots.gap(hops[-1]) if self._robots and obey else 0.0
-            transfer = Transfer(known.get(hops[-1]), limits.size, cut=cut)
+            gap = await self._robots.gap(hops[-1]) if self._robots and not of_robots else 0.0
+            transfer = Transfer(known.get(hops[-1]), limits.size, cut=of_robots)
             await self._carry_out(hops[-1], transfer, time, gap)
             transferred += transfer.received
             if transfer.code not in _MOVED:

@@ -34,6 +34,11 @@ class BadStatus(FetchError):
         super().__init__(f"the server answered {code}" + (f" ({words})" if words else ""))
         self.code = code
 
+    @property
+    def passing(self) -> bool:
+        """Whether it may be over later, and says nothing about the page."""
+        return self.code >= 500 or self.code in (408, 429)
+
 
 class Unusable(FetchError):
     """The answer is of no use, however often one asks."""

@@ -99,7 +99,7 @@ class Transfer:
 
     def _begin(self) -> None:
         """Take an answer for the beginning of the page."""
-        if media_type(self.headers).startswith(_UNREAD) and not self._body.cuts:
+        if media_type(self.headers).startswith(_UNREAD):
             raise Unusable(f"it is of the kind {media_type(self.headers)}, which holds no text")
         if _number(self.headers.get("content-length", "")) > self._limit and not self._body.cuts:
             raise Unusable(f"it is larger than {megabytes(self._limit)}")

@@ -14,7 +14,6 @@ from tenure.contracts.base import RunId
 from tenure.contracts.web import (
     FetchReply,
     FetchRequest,
-    LinkRequest,
     ProviderAnswer,
     WebHit,
     WebSearchReply,
@@ -22,7 +21,6 @@ from tenure.contracts.web import (
 )
 from tenure.knowledge.errors import CommitConflict
 from tenure.knowledge.fetching import PageFetching
-from tenure.knowledge.links import LinkCheck
 from tenure.knowledge.pages import PageCache
 from tenure.knowledge.store import Store
 from tenure.sources.fetch import Fetcher, Manners
@@ -49,7 +47,7 @@ class Engines:
 async def searched(engines: Engines, attempt: int = 1) -> WebSearchReply:
     environment = ActivityEnvironment()
     environment.info = replace(environment.info, attempt=attempt)
-    return await environment.run(WebActivities(engines, None, None).search_web, REQUEST)  # type: ignore[arg-type]
+    return await environment.run(WebActivities(engines, None).search_web, REQUEST)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("answers", [(EMPTY,), (BUSY, EMPTY), (CLOSED,), ()])
@@ -87,7 +85,7 @@ async def visitor() -> AsyncIterator[tuple[Web, Fetcher]]:
 async def fetched(fetcher: Fetcher, folder: Path, *addresses: str) -> FetchReply:
     """Run the activity as a worker of its own would."""
     pages = PageFetching(PageCache(Store(str(folder))), fetcher, timedelta(hours=1))
-    activities = WebActivities(None, pages, None)  # type: ignore[arg-type]
+    activities = WebActivities(None, pages)  # type: ignore[arg-type]
     return await ActivityEnvironment().run(activities.fetch_pages, FetchRequest(run=RUN, addresses=addresses))
 
 
@@ -141,14 +139,3 @@ async def test_without_a_browser_the_reply_says_what_to_set() -> None:
 
     assert page.status == "refused"
     assert "TENURE_BROWSER" in page.note
-
-
-async def test_links_are_checked(visitor: tuple[Web, Fetcher], tmp_path: Path) -> None:
-    """What has become of each reference goes to the run."""
-    web, fetcher = visitor
-    links = LinkCheck(PageCache(Store(str(tmp_path))), fetcher)
-    activities = WebActivities(None, None, links)  # type: ignore[arg-type]
-    request = LinkRequest(addresses=(web.address("/gone"), web.address(LIGHTHOUSES[0].path)))
-    reply = await ActivityEnvironment().run(activities.check_links, request)
-
-    assert [link.state for link in reply.links] == ["dead", "alive"]

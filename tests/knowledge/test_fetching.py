@@ -145,6 +145,18 @@ async def test_a_page_can_be_confirmed_before_its_time(stage: Stage) -> None:
     assert [page.status for page in (await stage.fetching.fetch(confirm)).pages] == ["unchanged"]
 
 
+@pytest.mark.parametrize(("code", "status"), [(500, "cached"), (408, "cached"), (404, "failed"), (403, "failed")])
+async def test_an_error_of_a_moment_takes_no_copy_away(code: int, status: str, stage: Stage) -> None:
+    """A server that fails leaves the page what it was; one that says that it has none does not."""
+    await stage.fetch(PATHS[0])
+    stage.web.sites[PATHS[0]] = lambda request: Reply(b"no", code)
+    stage.now += timedelta(days=2)
+    [page] = (await stage.fetch(PATHS[0])).pages
+
+    assert page.status == status
+    assert str(code) in page.note
+
+
 async def test_a_copy_that_is_gone_from_the_cache_is_fetched_again(stage: Stage) -> None:
     """A redirect whose goal was removed by maintenance leads to a request."""
     await stage.fetch("/moved")

@@ -55,7 +55,7 @@ class Outside:
             pages=tuple(
                 FetchedPage(address=address, status="fetched", page=address)
                 if address in there
-                else FetchedPage(address=address, status="failed", note="404")
+                else FetchedPage(address=address, status="failed", code=404, note="404")
                 for address in request.addresses
             )
         )
