@@ -26,6 +26,7 @@ from activities.graph import GraphActivities
 from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
+from activities.notices import NoticeActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
@@ -43,6 +44,7 @@ from tenure.models.chat import ChatModel
 from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
 from tenure.models.reranking import rerank_model
+from tenure.notices import Notifier
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings, fault
@@ -51,12 +53,14 @@ from tenure.sources.fetch import Fetcher, fetcher
 from tenure.sources.search.ask import WebSearch
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
+from workflows.batch import BatchWorkflow
 from workflows.coding import CodingWorkflow
 from workflows.corpus import CorpusWorkflow
 from workflows.embed import EmbedWorkflow
 from workflows.graph import GraphWorkflow
 from workflows.ingest import IngestWorkflow
 from workflows.maintenance import MaintenanceWorkflow
+from workflows.notify import NotifyWorkflow
 from workflows.queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
@@ -75,6 +79,7 @@ from workflows.subagent import SubagentWorkflow
 
 WORKFLOWS = [
     AgentWorkflow,
+    BatchWorkflow,
     ResearchWorkflow,
     SpiralWorkflow,
     SubagentWorkflow,
@@ -87,6 +92,7 @@ WORKFLOWS = [
     CorpusWorkflow,
     SqlWorkflow,
     MaintenanceWorkflow,
+    NotifyWorkflow,
 ]
 """Every workflow; they run on the queue of workflows and cheap activities."""
 
@@ -118,13 +124,22 @@ def runner() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
-def activity_methods(chat: ChatModel | None, knowledge: KnowledgeBase) -> dict[str, list[Callable[..., Any]]]:
+def activity_methods(
+    chat: ChatModel | None, knowledge: KnowledgeBase, notifier: Notifier | None = None
+) -> dict[str, list[Callable[..., Any]]]:
     """Return every activity that needs neither sandbox nor web, by the queue that serves it."""
     roles = RoleActivities(chat, knowledge)
     reading, tables = KnowledgeActivities(knowledge), TableActivities(knowledge)
+    reports = ReportActivities(knowledge)
+    telling = NoticeActivities(notifier or Notifier())
     upkeep, graph = MaintenanceActivities(knowledge), GraphActivities(knowledge)
     return {
-        TENURE_QUEUE: [ReportActivities(knowledge).assemble],
+        TENURE_QUEUE: [
+            reports.assemble,
+            reports.look_whether_words_stand,
+            telling.post_notice,
+            telling.run_notice_command,
+        ],
         EMBED_QUEUE: [
             *(reading.ingest, reading.embed, reading.read_pages, reading.search, reading.analyze),
             *(reading.group, reading.recall, reading.corpora),
@@ -235,7 +250,7 @@ def workers(
         page_bytes=settings.page_cache_megabytes * 1_000_000,
         authority=settings.domain_authority,
     )
-    methods = activity_methods(chat_model(settings), knowledge)
+    methods = activity_methods(chat_model(settings), knowledge, Notifier.from_settings(settings))
     lasts = timedelta(hours=settings.page_ttl_hours)
     methods[WEB_QUEUE] = web_methods(engines, PageFetching(knowledge.pages, visitor, lasts))
     methods[BROWSER_QUEUE] = browser_methods(

@@ -6,6 +6,7 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import Beat
+from tenure.contracts.changes import StandingReply, StandingRequest
 from tenure.contracts.research import ReportDraft
 from tenure.contracts.result import Result
 from tenure.report.assemble import assemble
@@ -32,3 +33,11 @@ class ReportActivities:
         with translated(), Beat():
             web = self._knowledge.web_account(draft.web_corpus) if draft.web_corpus else None
             return assemble(draft, self._knowledge.sources(sorted(cited)), web)
+
+    @activity.defn
+    def look_whether_words_stand(self, request: StandingRequest) -> StandingReply:
+        """Look whether words that were quoted before still stand in their sources."""
+        with translated(), Beat():
+            stored = self._knowledge.sources(sorted({place.source for place in request.places}))
+        texts = {source: record.text for source, record in stored.items()}
+        return StandingReply(stands=tuple(place.quote in texts.get(place.source, "") for place in request.places))

@@ -5,6 +5,9 @@ import math
 import re
 from pathlib import Path
 
+from commands.lengths import length_of_time as _duration
+from commands.lengths import moment as _moment
+
 EPILOG = """\
 exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found,
 or a program with failing tests; 4 cannot reach what is needed; 130 interrupted (a run goes on)
@@ -21,6 +24,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_start(commands)
+    _add_schedule(commands)
     _add_looking(commands)
     _add_steering(commands)
     _add_corpora(commands)
@@ -60,7 +64,19 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     start = _add(
         commands, "start", "commands.start:start", "ask a question and get a cited report, or a tested program"
     )
-    start.add_argument("question", type=_text, metavar="QUESTION")
+    start.add_argument("question", nargs="?", type=_text, metavar="QUESTION")
+    start.add_argument("--batch", type=_path, metavar="FILE", help="ask the questions of a file: .jsonl, .csv or lines")
+    start.add_argument(
+        "--parallel", type=_between(1, 50), metavar="N", help="with --batch: runs at the same time (default: 4)"
+    )
+    start.add_argument("--id", type=_text, metavar="ID", help="name of the run (default: made from the question)")
+    start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
+    _add_asking(start)
+    _add_output(start)
+
+
+def _add_asking(start: argparse.ArgumentParser) -> None:
+    """Add how a question is answered."""
     start.add_argument("--mode", choices=["auto", "research", "code"], default="auto", help="path (default: auto)")
     start.add_argument(
         "--docs", action="append", default=[], metavar="PATH", help="read this file or folder; may be repeated"
@@ -85,8 +101,10 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
         metavar="CONDITION",
         help="read only such passages, as in published>=2020 or suffix=.md,.rst; may be repeated",
     )
-    start.add_argument("--id", type=_text, metavar="ID", help="name of the run (default: made from the question)")
-    start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
+    start.add_argument("--owner", type=_text, metavar="NAME", help="whose it is; owners take turns where many wait")
+    start.add_argument(
+        "--priority", type=_between(1, 5), metavar="N", help="1 goes first where many wait, 5 last (default: 3)"
+    )
     start.add_argument(
         "--effort",
         choices=["simple", "moderate", "complex"],
@@ -110,7 +128,46 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     start.add_argument(
         "--deadline", dest="max_seconds", type=_duration, metavar="30m", help="when to write up what there is: 90s, 2h"
     )
-    _add_output(start)
+
+
+def _add_schedule(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add `schedule`."""
+    schedule = _add(
+        commands,
+        "schedule",
+        "commands.standing:schedule",
+        "ask a question again and again, or look after such questions",
+    )
+    schedule.add_argument(
+        "what", type=_text, metavar="QUESTION", help="or list, pause, resume, trigger, backfill or delete"
+    )
+    schedule.add_argument("id", nargs="?", type=_text, metavar="ID", help="with an action: the standing question")
+    schedule.add_argument(
+        "--cron", type=_text, metavar='"0 8 * * 1"', help="when it is asked: minute hour day month weekday"
+    )
+    schedule.add_argument(
+        "--timezone", metavar="NAME", help="time zone of --cron, such as Europe/Berlin (default: UTC)"
+    )
+    schedule.add_argument("--jitter", type=_duration, metavar="5m", help="how much later at the most, by chance")
+    schedule.add_argument(
+        "--overlap",
+        choices=["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all"],
+        help="what happens while the last run is still at work (default: skip)",
+    )
+    schedule.add_argument(
+        "--catchup", type=_duration, metavar="1h", help="how long what was missed is made up for (default: 1h)"
+    )
+    schedule.add_argument("--paused", action="store_true", help="ask nothing before it is resumed")
+    schedule.add_argument(
+        "--name", type=_text, metavar="ID", help="what it is called (default: made from the question)"
+    )
+    schedule.add_argument(
+        "--from", dest="begin", type=_moment, metavar="TIME", help="with backfill: such as 2026-01-31T08:00Z"
+    )
+    schedule.add_argument(
+        "--to", dest="end", type=_moment, metavar="TIME", help="with backfill: up to when (default: now)"
+    )
+    _add_asking(schedule)
 
 
 def _add_database(command: argparse.ArgumentParser) -> None:
@@ -243,15 +300,6 @@ def _money(value: str) -> float:
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError("must be a sum in US dollars above 0, such as 0.50")
     return number
-
-
-def _duration(value: str) -> float:
-    """Accept a length of time with its unit; return seconds."""
-    written = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", value.strip())
-    seconds = float(written[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[written[2]] if written else 0.0
-    if not seconds:
-        raise argparse.ArgumentTypeError("must be a length of time such as 90s, 30m, 2h or 1d")
-    return seconds
 
 
 class _between:

@@ -8,13 +8,14 @@ from rich.table import Table
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
+from commands import batches
 from commands.deliver import check_delivery, deliver
 from commands.display import Snapshot, changes, display_for
 from commands.errors import CommandError
 from commands.follow import follow
 from commands.names import check_run
 from commands.place import Place, locate
-from commands.session import AGENT_WORKFLOW, QUERY_TIMEOUT, explained, open_session
+from commands.session import AGENT_WORKFLOW, BATCH_WORKFLOW, QUERY_TIMEOUT, explained, open_session
 from commands.terminal import print_json, print_table, say, stderr_console
 from commands.texts import one_line
 from tenure.contracts.research import RunState
@@ -68,9 +69,11 @@ async def _watch(arguments: Namespace, place: Place) -> int:
     client = await open_session(place)
     handle = _handle(client, arguments.id)
     with explained(arguments.id):
-        await handle.describe()
+        description = await handle.describe()
     if place.ui:
         say(f"run {arguments.id}, web UI: {place.url(arguments.id)}")
+    if description.workflow_type == BATCH_WORKFLOW:
+        return await batches.see(arguments, place, client, batches.of_handle(client, arguments.id))
     with display_for(stderr_console()) as display:
         result = await follow(client, place, handle, display)
     return deliver(result, arguments)
@@ -78,9 +81,12 @@ async def _watch(arguments: Namespace, place: Place) -> int:
 
 async def _report(arguments: Namespace, place: Place) -> int:
     """Hand over the report of a run that is over; the report was asked for, so having it is success."""
-    handle = _handle(await open_session(place), arguments.id)
+    client = await open_session(place)
+    handle = _handle(client, arguments.id)
     with explained(arguments.id):
         description = await handle.describe()
+        if description.workflow_type == BATCH_WORKFLOW:
+            return await batches.show(arguments, batches.of_handle(client, arguments.id))
         if description.status == WorkflowExecutionStatus.RUNNING:
             raise CommandError(
                 f"run {arguments.id} is still at work: `python client.py watch {arguments.id}` follows it, "

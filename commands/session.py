@@ -16,6 +16,7 @@ from commands.texts import failure, one_line
 from workflows.search_attributes import ALL
 
 AGENT_WORKFLOW = "AgentWorkflow"
+BATCH_WORKFLOW = "BatchWorkflow"
 INGEST_WORKFLOW = "IngestWorkflow"
 CORPUS_WORKFLOW = "CorpusWorkflow"
 SQL_WORKFLOW = "SqlWorkflow"

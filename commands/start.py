@@ -5,9 +5,10 @@ from argparse import Namespace
 
 from pydantic import ValidationError
 from temporalio.client import Client, WorkflowHandle
-from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import Priority, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from commands.batches import PARALLEL, batch_id, read_batch, run_batch
 from commands.conditions import filters_of
 from commands.corpora import ask_corpora
 from commands.deliver import check_delivery, deliver
@@ -19,11 +20,14 @@ from commands.paths import existing, manual
 from commands.place import Place, announce, ensure
 from commands.programs import given_files, given_tests
 from commands.session import AGENT_WORKFLOW, explained, open_session, register_search_attributes
+from commands.tenancy import turn
 from commands.terminal import print_json, say, stderr_console
 from commands.texts import one_line, within_bytes
 from commands.web import web_scope
+from tenure.contracts.batch import BatchRequest
 from tenure.contracts.budget import Price
 from tenure.contracts.corpus import IngestRequest
+from tenure.contracts.notice import Notices
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, Mode, RunRequest
 from tenure.contracts.tables import database_corpus
@@ -36,12 +40,46 @@ from workflows.search_attributes import MODE, PHASE, STATUS
 
 def start(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
+    if arguments.batch is not None:
+        return _start_batch(arguments, settings)
+    if arguments.question is None or arguments.parallel is not None:
+        raise UsageError("ask a question, or many with --batch FILE, of which --parallel N are answered at a time")
     request = build_request(arguments, settings)
     chosen = check_run(arguments.id) if arguments.id else new_id(request, settings)
     check_delivery(arguments)
     place = ensure(settings)
     announce(place)
-    return asyncio.run(_run(arguments, place, request, chosen))
+    return asyncio.run(_run(arguments, place, telling(request, place), chosen))
+
+
+def _start_batch(arguments: Namespace, settings: Settings) -> int:
+    """Ask the questions of a file.
+
+    Raises:
+        UsageError: there is a question as well, or where its report is to go.
+    """
+    if arguments.question is not None:
+        raise UsageError("the questions come from the file of --batch: leave the other one out")
+    if arguments.output is not None or arguments.format is not None:
+        raise UsageError("a batch ends in a summary: `python client.py report RUN -o FILE` writes the report of a run")
+    items = read_batch(arguments.batch)
+    arguments.question = items[0].question
+    shared = build_request(arguments, settings)
+    if any(item.max_cost_usd for item in items):
+        _dearest(settings, limited=True)
+    request = BatchRequest(shared=shared, items=items, parallel=arguments.parallel or PARALLEL)
+    chosen = check_run(arguments.id) if arguments.id else batch_id(arguments.batch, items)
+    place = ensure(settings)
+    announce(place)
+    request = request.model_copy(update={"shared": telling(shared, place)})
+    return asyncio.run(_run_batch(arguments, place, request, chosen))
+
+
+def telling(request: RunRequest, place: Place) -> RunRequest:
+    """Return a request whose run tells people outside, where the settings set that up."""
+    if not place.settings.tells:
+        return request
+    return request.model_copy(update={"notices": Notices(ui=place.url(""))})
 
 
 def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
@@ -138,8 +176,8 @@ async def _run(arguments: Namespace, place: Place, request: RunRequest, chosen: 
     """Start the run and see it to its end."""
     client = await open_session(place)
     await register_search_attributes(client, place)
-    await _check_corpora(client, request)
-    handle = await _start(client, request, chosen)
+    await check_corpora(client, request)
+    handle = await _start(client, request, chosen, turn(arguments))
     say(f"run {chosen}" + (f", web UI: {place.url(chosen)}" if place.ui else ""))
     if arguments.detach:
         if arguments.json:
@@ -154,7 +192,15 @@ async def _run(arguments: Namespace, place: Place, request: RunRequest, chosen: 
     return code
 
 
-async def _check_corpora(client: Client, request: RunRequest) -> None:
+async def _run_batch(arguments: Namespace, place: Place, request: BatchRequest, chosen: str) -> int:
+    """Make sure that the runs of a batch can begin, and see to it."""
+    client = await open_session(place)
+    await register_search_attributes(client, place)
+    await check_corpora(client, request.shared)
+    return await run_batch(arguments, place, client, request, chosen)
+
+
+async def check_corpora(client: Client, request: RunRequest) -> None:
     """Make sure that every corpus the run will not make itself is there."""
     made = {one.corpus for one in request.ingest} | set(map(database_corpus, request.databases))
     wanted = set(request.corpora) - made
@@ -169,7 +215,9 @@ async def _check_corpora(client: Client, request: RunRequest) -> None:
         )
 
 
-async def _start(client: Client, request: RunRequest, chosen: str) -> WorkflowHandle[object, Result]:
+async def _start(
+    client: Client, request: RunRequest, chosen: str, priority: Priority
+) -> WorkflowHandle[object, Result]:
     """Start the workflow.
 
     Raises:
@@ -187,6 +235,7 @@ async def _start(client: Client, request: RunRequest, chosen: str) -> WorkflowHa
                 memo={"question": one_line(request.question, 500)},
                 static_summary=within_bytes(request.question),
                 static_details=details(request, chosen),
+                priority=priority,
                 search_attributes=TypedSearchAttributes(
                     [
                         SearchAttributePair(MODE, "UNDEFINED"),

@@ -8,7 +8,7 @@ from temporalio.client import WorkflowExecutionStatus
 from commands.errors import CommandError, UsageError
 from commands.names import check_run
 from commands.place import Place, locate
-from commands.session import AGENT_WORKFLOW, explained, open_session
+from commands.session import AGENT_WORKFLOW, BATCH_WORKFLOW, explained, open_session
 from commands.terminal import print_json, say
 from tenure.contracts.run import Feedback
 from tenure.settings import Settings
@@ -45,6 +45,8 @@ async def _signal(arguments: Namespace, place: Place, feedback: Feedback | None)
             )
         if description.workflow_type == AGENT_WORKFLOW:
             await handle.signal(arguments.command, *([feedback] if feedback else []))
+        elif arguments.command == "cancel" and description.workflow_type == BATCH_WORKFLOW:
+            await handle.signal("cancel")
         elif arguments.command == "cancel":
             await handle.cancel()
         else:

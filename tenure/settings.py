@@ -324,6 +324,13 @@ class Settings(BaseSettings):
     sandbox_runtime: str = ""
     """Runtime of the containers, such as `runsc`; empty for the engine's own."""
 
+    notify_url: SecretStr | None = None
+    """Address that is told by a POST request when a run waits for a person, is finished or has failed."""
+    notify_secret: SecretStr | None = None
+    """Secret that these requests are signed with; empty for no signature."""
+    notify_command: str = ""
+    """Shell command that is run at the same moments; it finds what happened in variables of its environment."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """How much the worker writes into its log."""
 
@@ -386,6 +393,11 @@ class Settings(BaseSettings):
         """Every chat model that may be asked."""
         chosen = (self.model, self.fast_model, *(role.model for role in self.roles.values()))
         return tuple(dict.fromkeys(name for name in chosen if name))
+
+    @property
+    def tells(self) -> bool:
+        """Whether people outside are told of runs."""
+        return self.notify_url is not None or bool(self.notify_command)
 
     @property
     def uses_model(self) -> bool:

@@ -96,6 +96,11 @@ GROUPS: Final = {
         "refused. A run only ever knows the name.",
         ("mcp_servers", "mcp_seconds"),
     ),
+    "Notices": (
+        "People outside are told of runs in these ways. The client asks for it where one of them is set, and the "
+        "worker does it with settings of its own.",
+        ("notify_url", "notify_secret", "notify_command"),
+    ),
     "Chunks of documents": (
         "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
         "cut anew the next time.",

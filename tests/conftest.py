@@ -27,6 +27,7 @@ from activities.heartbeat import PACE
 from tenure.contracts.result import Result
 from tenure.contracts.run import RunRequest
 from tenure.models.chat import ChatModel
+from tenure.notices import Notifier
 from tenure.sandbox.base import Sandbox
 from tests.worlds import MemoryKnowledge
 from worker import WORKFLOWS, activity_methods, browser_methods, runner, sandbox_methods
@@ -122,6 +123,7 @@ class Serving(Protocol):
         knowledge: MemoryKnowledge,
         box: Sandbox | None = None,
         web: Sequence[Callable[..., Any]] = (),
+        notifier: Notifier | None = None,
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
@@ -190,9 +192,10 @@ def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) 
         knowledge: MemoryKnowledge,
         box: Sandbox | None = None,
         web: Sequence[Callable[..., Any]] = (),
+        notifier: Notifier | None = None,
     ) -> AsyncIterator[Stage]:
         namespace_client = server.client
-        methods = activity_methods(chat, knowledge)  # type: ignore[arg-type]
+        methods = activity_methods(chat, knowledge, notifier)  # type: ignore[arg-type]
         if box:
             methods[SANDBOX_QUEUE] = sandbox_methods(box, tmp_path / "artifacts")
         if web:

@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
     "tenure.settings": {"tenure.contracts"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
+    "tenure.notices": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings"},
     "tenure.settings_reference": {"tenure.settings", "tenure.contracts"},
     "tenure.algorithms": {"tenure.contracts"},
@@ -41,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.sandbox": {*PURE, "tenure.settings"},
     "tenure.report": PURE,
     "tenure.stack": {"tenure.contracts", "tenure.settings", "tenure.prices"},
-    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices"},
+    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notices"},
     # Activity classes for their names only.
     "workflows": {*PURE, "activities"},
     "commands": {"tenure.contracts", "tenure.report", "tenure.stack", "tenure.settings", "tenure.prices", "workflows"},

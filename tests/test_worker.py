@@ -41,7 +41,7 @@ def served() -> dict[str, set[str]]:
 def test_every_queue_serves_its_activities() -> None:
     """All roles are on the model's queue, reading and searching on the other, and none is served twice."""
     assert served() == {
-        TENURE_QUEUE: {"assemble"},
+        TENURE_QUEUE: {"assemble", "look_whether_words_stand", "post_notice", "run_notice_command"},
         EMBED_QUEUE: {
             *(
                 "ingest",

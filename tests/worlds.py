@@ -178,7 +178,7 @@ class MemoryKnowledge:
         self.turns[turn.run, role, turn.number] = anew, tuple(messages)
 
     def sources(self, ids: Sequence[SourceId]) -> dict[SourceId, Source]:
-        return {source: self.documents[source] for source in ids}
+        return {source: self.documents[source] for source in ids if source in self.documents}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         return encode(texts)

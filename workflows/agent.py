@@ -18,7 +18,9 @@ from workflows.coding import CodingWorkflow
 from workflows.computing import Tables
 from workflows.embed import embed_beside
 from workflows.failures import cause
+from workflows.notify import Telling
 from workflows.research import ResearchWorkflow
+from workflows.standing import compared
 from workflows.steering import Steered, send
 
 with workflow.unsafe.imports_passed_through():
@@ -81,6 +83,7 @@ class AgentWorkflow(Steered):
         self.notes: list[str] = []
         self.skipped: list[SkippedFile] = []
         self.heard_at: list[str] = []
+        self.telling = Telling(request.notices, request.question)
 
     @workflow.run
     async def run(self, request: RunRequest) -> Result:
@@ -94,13 +97,17 @@ class AgentWorkflow(Steered):
             self.draft = self._completed(await self._drafted(self.main))
             self._show(phase="assemble", last="checking every quote")
             result = await self.calls.confirm_links(await self.calls.assemble(self.draft))
+            if self.request.standing:
+                result = await compared(result)
         except BaseException as error:
             self._fail(error)
+            await self.telling.all_begun()
             raise
         finally:
             clock.cancel()
         why = result.decisions[-1] if result.status == "failed" else None
         self._show(phase="done", status=result.status, error=why, last=f"ended: {result.status}")
+        await self.telling.all_begun()
         await workflow.wait_condition(workflow.all_handlers_finished)
         return result
 
@@ -423,6 +430,7 @@ class AgentWorkflow(Steered):
             }
         )
         self._index(now)
+        self.telling.see(self.progress_now.status)
         workflow.set_current_details(status_page(self.progress_now))
 
     def _index(self, before: Progress) -> None:

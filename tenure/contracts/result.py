@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Resource
+from tenure.contracts.changes import Changes
 from tenure.contracts.coding import Failure, Lesson, Maker, Proof, SourceFile, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import ClaimStatus
@@ -242,6 +243,8 @@ class Result(Contract):
     """Files that were not read, and why."""
     web: WebAccount | None = None
     """What was read of the web; null for a run that did not read it."""
+    changes: Changes | None = None
+    """What is new over the last report; null for a question that is not asked again and again."""
     notes: tuple[str, ...] = ()
     """The run log: what a reader should know about how this came about."""
     status: ResultStatus

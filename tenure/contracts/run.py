@@ -8,6 +8,7 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Price, Resource
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.filters import Filter
+from tenure.contracts.notice import Notices
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.sandbox import GivenFile
@@ -139,6 +140,10 @@ class RunRequest(Contract):
     """Tests that a program has to pass."""
     limits: Limits = Limits()
     """Bounds of the run."""
+    standing: bool = False
+    """Whether it is asked again and again, and a report tells what it brings over the one before."""
+    notices: Notices | None = None
+    """That people outside are told when it waits and when it ends; None for not telling them."""
 
 
 class Stance(Contract):

@@ -12,6 +12,7 @@ from tenure.contracts.run import Handled
 from tenure.report.layout import parted
 from tenure.report.limits import evidence_limits, web_limits
 from tenure.report.marks import Marks, Style, marks, to_markdown
+from tenure.report.news import HEADING, news
 from tenure.report.program import made_files, program_body
 from tenure.report.prose import escape, flatten
 from tenure.report.provenance import provenance
@@ -67,6 +68,8 @@ def _parts(result: Result, base: PurePath | None, style: Style) -> Iterator[str]
     yield f"> **{asked}:** {escape(result.question)}"
     if line := STATUS_LINES[result.status]:
         yield f"*{line}*"
+    if told := news(result):
+        yield f"## {HEADING}\n\n{told}"
     yield from program_body(result) if result.mode == "CODE" else _body(result, marks(result.sources, style))
     if result.contradictions:
         yield f"## Where sources disagree\n\n{_contradictions(result, marks(result.sources, style))}"

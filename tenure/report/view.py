@@ -24,6 +24,7 @@ from tenure.report.limits import evidence_limits
 from tenure.report.links import is_web, shown_path, text_fragment
 from tenure.report.markdown import BEYOND, FILES_MADE, HOW_TO_CHECK, STATUS_LINES, handled, nothing_found, severity
 from tenure.report.marks import STATUS_WORDS, Marks, Style, marks, note
+from tenure.report.news import HEADING, news
 from tenure.report.program import made_files, program_body
 from tenure.report.prose import Span, flatten, spans
 from tenure.report.provenance import provenance
@@ -232,6 +233,9 @@ class Page:
     """What stands between two labels of one."""
     closing: str
     """What closes it."""
+    news: tuple[Remark, ...]
+    """What a report of a standing question brings over the last one."""
+    news_heading: str
     nothing_found: tuple[Remark, ...]
     chapters: tuple[Chapter, ...]
     abstract: tuple[Passage, ...]
@@ -271,6 +275,8 @@ def page(result: Result, base: PurePath | None = None, style: Style = "numeric")
         opening=named.opening,
         between=named.between,
         closing=named.closing,
+        news=remarks(news(result)),
+        news_heading=HEADING,
         nothing_found=remarks(nothing_found(result))
         if result.status == "no_evidence" and result.mode != "CODE"
         else (),
