@@ -96,7 +96,7 @@ WORKFLOWS = [
 ]
 """Every workflow; they run on the queue of workflows and cheap activities."""
 
-PASSED_THROUGH = ("tenure", "activities", "numpy", "sentencex", "snowballstemmer", "idna", "pydantic")
+PASSED_THROUGH = ("tenure", "activities", "numpy", "sentencex", "Stemmer", "idna", "pydantic")
 """Modules that runs share: they hold no state of a run, and loading them anew for each would cost seconds."""
 
 GRACE = timedelta(seconds=10)

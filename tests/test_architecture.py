@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """What each part of the house may import besides itself."""
 
-PURE_LIBRARIES = {"pydantic", "numpy", "sentencex", "snowballstemmer", "idna"}
+PURE_LIBRARIES = {"pydantic", "numpy", "sentencex", "Stemmer", "idna"}
 """Third-party packages that compute and nothing else."""
 
 IMPURE_STANDARD = {

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 import sentencex
-import snowballstemmer
+import Stemmer
 
 LineKind = Literal["prose", "item", "heading", "code", "table"]
 
@@ -111,7 +111,7 @@ def _boundaries(line: str) -> list[tuple[int, int]]:
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     # A stemmer keeps its place in the word within itself, so that threads must not share one.
-    return str(snowballstemmer.stemmer("english").stemWord(word))
+    return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
 @lru_cache(maxsize=1)

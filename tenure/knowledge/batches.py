@@ -38,7 +38,16 @@ _CHUNKS = 1024
 _FILES = 256
 
 
-_Chunks = dict[ChunkId, tuple[ReadFile, ReadChunk]]
+class _Origin(NamedTuple):
+    """A file, with what all its chunks have of it."""
+
+    source: SourceId
+    file: ReadFile
+    published: str
+    suffix: str
+
+
+_Chunks = dict[ChunkId, tuple[_Origin, ReadChunk]]
 
 
 class Written(NamedTuple):
@@ -80,7 +89,11 @@ class Batch:
         if not files:
             return Written(0, 0)
         # A merge needs unique keys, and a chunker may cut two empty-looking chunks at one place.
-        chunks = {self._id(file, chunk): (file, chunk) for file in files for chunk in file.chunks}
+        chunks = {
+            chunk_id(origin.source, chunk.start, chunk.end, chunk.text): (origin, chunk)
+            for origin in map(self._origin, files)
+            for chunk in origin.file.chunks
+        }
         vectors = vector_column(*self._cache.known([chunk.embedded for _, chunk in chunks.values()]))
         fetched_at = catalogue.now()
         self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=""), "id")
@@ -122,26 +135,28 @@ class Batch:
         ]
         return pa.Table.from_pylist(rows, schema=SOURCES_SCHEMA)
 
-    def _id(self, file: ReadFile, chunk: ReadChunk) -> ChunkId:
-        return chunk_id(source_id(self._corpus, file.path), chunk.start, chunk.end, chunk.text)
+    def _origin(self, file: ReadFile) -> _Origin:
+        published = iso_date(file.document.published)
+        return _Origin(source_id(self._corpus, file.path), file, published, _suffix(file.path))
 
     def _mentions(self, chunks: _Chunks) -> pa.Table:
         rows = [
-            mention(key, source_id(self._corpus, file.path), self._corpus, file.document.title, chunk)
-            for key, (file, chunk) in chunks.items()
+            mention(key, origin.source, self._corpus, origin.file.document.title, chunk)
+            for key, (origin, chunk) in chunks.items()
         ]
         return pa.Table.from_pylist(rows, schema=MENTIONS_SCHEMA)
 
     def _chunk_rows(self, chunks: _Chunks, vectors: pa.FixedSizeListArray) -> pa.Table:
         schema = chunks_schema(self._model.dimensions)
-        rows = [self._chunk_row(key, file, chunk) for key, (file, chunk) in chunks.items()]
+        rows = [self._chunk_row(key, origin, chunk) for key, (origin, chunk) in chunks.items()]
         plain = pa.Table.from_pylist(rows, schema=pa.schema([field for field in schema if field.name != "vector"]))
         return plain.append_column(schema.field("vector"), vectors)
 
-    def _chunk_row(self, key: ChunkId, file: ReadFile, chunk: ReadChunk) -> dict[str, object]:
+    def _chunk_row(self, key: ChunkId, origin: _Origin, chunk: ReadChunk) -> dict[str, object]:
+        file = origin.file
         return {
             "id": key,
-            "source_id": source_id(self._corpus, file.path),
+            "source_id": origin.source,
             "corpus": self._corpus,
             "ordinal": chunk.ordinal,
             "start": chunk.start,
@@ -154,8 +169,8 @@ class Batch:
             "search_text": chunk.search_text,
             "vector": None,
             "author": file.document.author,
-            "published": iso_date(file.document.published),
-            "suffix": _suffix(file.path),
+            "published": origin.published,
+            "suffix": origin.suffix,
         }
 
 

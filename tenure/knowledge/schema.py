@@ -289,7 +289,7 @@ def source_id(corpus: str, uri: str) -> SourceId:
 
 def chunk_id(source: SourceId, start: int, end: int, text: str) -> ChunkId:
     """Return the id of a chunk; white space does not tell two texts apart."""
-    return ChunkId(digest(source, str(start), str(end), re.sub(r"\s+", " ", text).strip())[:24])
+    return ChunkId(digest(source, str(start), str(end), " ".join(text.split()))[:24])
 
 
 def digest(*parts: str) -> str:
