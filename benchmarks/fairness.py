@@ -9,19 +9,18 @@ keys where the server does not heed them, and with fairness keys where it does.
 import argparse
 import asyncio
 import json
-import shutil
-import sys
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 
 from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import Priority
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from tests.conftest import temporal_binary
 
 _WORKFLOWS, _ACTIVITIES = "fairness", "fairness-work"
 _CROWD = 200
@@ -103,12 +102,12 @@ async def _all_asked_for(handles: Sequence[WorkflowHandle[OneActivity, None]]) -
 
 async def measure(crowd: int) -> dict[str, int]:
     """Return how many begin before the one, for each case on a server of its own."""
-    beside = Path(sys.executable).parent
-    binary = shutil.which("temporal", path=str(beside)) or shutil.which("temporal")
     figures: dict[str, int] = {}
     for name, (options, theirs, ours) in CASES.items():
         async with await WorkflowEnvironment.start_local(
-            dev_server_existing_path=binary, dev_server_extra_args=list(options), dev_server_log_level="error"
+            dev_server_existing_path=temporal_binary(),
+            dev_server_extra_args=list(options),
+            dev_server_log_level="error",
         ) as server:
             figures[name] = await waited(server.client, crowd, theirs, ours)
     return figures

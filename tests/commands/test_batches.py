@@ -113,7 +113,11 @@ async def test_a_batch_that_is_over_is_asked_for_what_failed(
     """The same command asks again what has no report, and repeats the summary of what has one."""
     chosen = f"test-batch-{uuid4().hex[:8]}"
     items = tuple(BatchItem(key=key, question=f"How is {key} made?") for key in ("bread", "cheese"))
-    shared = RunRequest(question="?", corpora=("kitchen",), limits=Limits(min_relevance=0.05))
+    shared = RunRequest(
+        question="?",
+        corpora=("kitchen",),
+        limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+    )
     wanted = BatchRequest(shared=shared, items=items, parallel=2)
     quiet = Namespace(json=True, detach=False, owner=None, priority=None)
     place = Place(Settings(_env_file=None), "", "default", False, "")

@@ -44,7 +44,11 @@ def test_a_standing_question_has_an_owner() -> None:
 
 async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> None:
     """Runs of a batch, their parts and their activities are queued under the owner of the batch."""
-    shared = RunRequest(question="?", corpora=("kitchen",), limits=Limits(min_relevance=0.05))
+    shared = RunRequest(
+        question="?",
+        corpora=("kitchen",),
+        limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+    )
     request = BatchRequest(shared=shared, items=(BatchItem(key="1", question="How is bread made?"),))
     arguments = Namespace(json=True, detach=False, owner="ann", priority=2)
     name = f"test-batch-{uuid4().hex[:8]}"

@@ -19,7 +19,11 @@ from workflows.agent import AgentWorkflow
 from workflows.batch import BatchWorkflow
 from workflows.queues import TENURE_QUEUE
 
-SHARED = RunRequest(question="?", corpora=("kitchen",), limits=Limits(min_relevance=0.05))
+SHARED = RunRequest(
+    question="?",
+    corpora=("kitchen",),
+    limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+)
 
 ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 

@@ -19,7 +19,7 @@ from tests.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, story
 REQUEST = RunRequest(
     question="How is bread made?",
     corpora=("kitchen",),
-    limits=Limits(min_relevance=0.05),
+    limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
     notices=Notices(ui="http://ui/"),
 )
 

@@ -56,7 +56,7 @@ async def test_a_report_opens_with_what_has_changed(serving: Serving, tmp_path: 
         mode="research",
         ingest=(IngestRequest(corpus=corpus, paths=(str(docs),)),),
         corpora=(corpus,),
-        limits=Limits(min_relevance=0.01, effort="simple"),
+        limits=Limits(min_relevance=0.01, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
         standing=True,
     )
     action = ScheduleActionStartWorkflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
