@@ -15,6 +15,7 @@ from rich.text import Text
 from commands.texts import counted, duration, one_line
 from tenure.contracts.corpus import IngestProgress
 from tenure.contracts.run import Progress, TopicProgress
+from tenure.contracts.steering import Question
 
 _BAR_WIDTH = 12
 _SHOWN_TROUBLES = 4
@@ -221,8 +222,17 @@ def _progress_changes(old: Progress | None, now: Progress) -> Iterator[str]:
         yield from _topic_changes(old, now)
     for handled in now.feedback[len(old.feedback) if old else 0 :]:
         yield f"feedback received: {one_line(handled.text, 100)}"
+    if now.waiting and (old is None or old.waiting != now.waiting):
+        yield _waiting_line(now.waiting)
     if now.last and (old is None or old.last != now.last):
         yield one_line(now.last, 160)
+
+
+def _waiting_line(question: Question) -> str:
+    """Say in one line what a run asks, and what happens unless somebody answers."""
+    how = "`approve` it" if question.kind == "plan" else "`answer` it"
+    assumed = one_line(question.assumed, 160)
+    return f"{one_line(question.text, 300)} ({how}; assumed at {question.until} unless somebody does: {assumed})"
 
 
 def _step(progress: Progress) -> tuple[str, str, int, int]:
@@ -263,6 +273,8 @@ def _parts(snapshot: Snapshot) -> Iterator[RenderableType]:
         yield Text(trouble.line, style="yellow")
     if progress is None:
         return
+    if progress.waiting:
+        yield Text(_waiting_line(progress.waiting), style="yellow")
     if progress.topics:
         yield _topics(progress.topics)
     for writing in snapshot.writings:

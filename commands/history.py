@@ -142,6 +142,10 @@ async def _begun(event: HistoryEvent, converter: DataConverter) -> Happening | N
         heard = event.workflow_execution_signaled_event_attributes
         given = await _first(converter, heard.input.payloads)
         return Happening(kind="heard", name=heard.signal_name, at=at, given=given, over=True)
+    if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+        asked = event.workflow_execution_update_accepted_event_attributes.accepted_request.input
+        given = await _first(converter, asked.args.payloads)
+        return Happening(kind="heard", name=given["verb"], at=at, given=given, over=True)
     if event.event_type == EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED:
         told = event.signal_external_workflow_execution_initiated_event_attributes
         given = await _first(converter, told.input.payloads)

@@ -124,9 +124,19 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
     start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")
     _add_model_budget(start)
-    start.add_argument("--max-searches", type=_between(1, 10**9), metavar="N", help="searches at the most")
+    _add_other_budget(start)
     start.add_argument(
-        "--deadline", dest="max_seconds", type=_duration, metavar="30m", help="when to write up what there is: 90s, 2h"
+        "--approve-plan", action="store_true", default=None, help="wait until a person approves the outline"
+    )
+    start.add_argument(
+        "--interactive", action="store_true", default=None, help="wait for answers to what the research asks"
+    )
+    start.add_argument(
+        "--wait",
+        dest="answer_seconds",
+        type=_duration,
+        metavar="24h",
+        help="how long it waits for a person before it goes on (default: a day)",
     )
 
 
@@ -211,6 +221,14 @@ def _add_model_budget(command: argparse.ArgumentParser, when: str = "") -> None:
         command.add_argument(flag, dest=dest, type=kind, metavar=metavar, help=when + about)
 
 
+def _add_other_budget(command: argparse.ArgumentParser) -> None:
+    """Add how much may be searched, and how long it may take."""
+    command.add_argument("--max-searches", type=_between(1, 10**9), metavar="N", help="searches at the most")
+    command.add_argument(
+        "--deadline", dest="max_seconds", type=_duration, metavar="30m", help="when to write up what there is: 90s, 2h"
+    )
+
+
 def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add what looks at runs."""
     watch = _add(commands, "watch", "commands.runs:watch", "follow a run and print its report")
@@ -227,18 +245,31 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add what steers a running run."""
-    for name, about in (
-        ("feedback", "tell a run something it is to take into account"),
-        ("pause", "hold a run before its next step"),
-        ("resume", "let a paused run go on"),
-        ("finish", "have a run write up what there is"),
-        ("cancel", "stop a run"),
-    ):
-        command = _add(commands, name, "commands.steer:steer", about)
+    steering = {
+        name: _add(commands, name, "commands.steer:steer", about)
+        for name, about in (
+            ("feedback", "tell a run something it is to take into account"),
+            ("outline", "set the topics of a run's report"),
+            ("budget", "change what a run may use"),
+            ("approve", "approve the plan that a run has made"),
+            ("answer", "answer the question that a run has asked"),
+            ("pause", "hold a run before its next step"),
+            ("resume", "let a paused run go on"),
+            ("finish", "have a run write up what there is"),
+            ("cancel", "stop a run"),
+        )
+    }
+    for command in steering.values():
         command.add_argument("id", metavar="ID")
-        if name == "feedback":
-            command.add_argument("text", metavar="TEXT")
-            command.add_argument("--topic", help="heading of the section it concerns (default: the whole report)")
+    for name in ("feedback", "answer"):
+        steering[name].add_argument("text", metavar="TEXT")
+    steering["feedback"].add_argument("--topic", help="heading of the section it concerns (default: the whole report)")
+    steering["outline"].add_argument(
+        "--set", type=_path, required=True, metavar="FILE", help="the new outline: a topic a line, or a JSON list"
+    )
+    _add_model_budget(steering["budget"])
+    _add_other_budget(steering["budget"])
+    steering["cancel"].add_argument("--discard", action="store_true", help="deliver nothing of what is written")
 
 
 def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -135,7 +135,8 @@ def details(request: RunRequest, chosen: str) -> str:
         f"{one_line(request.question, 4000)}\n\n"
         f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{given}"
         f"{filtered}"
-        f'**Steer** `python client.py feedback {chosen} "TEXT"`, `pause`, `resume`, `finish`, `cancel`\n'
+        f'**Steer** `python client.py feedback {chosen} "TEXT"`, '
+        "`outline`, `budget`, `pause`, `resume`, `finish`, `cancel`\n"
     )
 
 

@@ -54,6 +54,7 @@ GROUPS: Final = {
             *("rerank", "rerank_listwise"),
             *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),
             *("max_seconds", "grace_seconds", "long_history"),
+            *("approve_plan", "interactive", "answer_seconds"),
         ),
     ),
     "Programs": (

@@ -185,6 +185,11 @@ async def _each(histories: Sequence[WorkflowHistory]) -> AsyncIterator[WorkflowH
 @pytest.fixture
 def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) -> Serving:
     """Return a context manager that serves a world with the real workflows and activities."""
+    return serving_at(server.client, cached_workflows, tmp_path)
+
+
+def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
+    """Return a context manager that serves worlds at a server, and keeps what programs make in a folder."""
 
     @asynccontextmanager
     async def serve(
@@ -194,17 +199,16 @@ def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) 
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
     ) -> AsyncIterator[Stage]:
-        namespace_client = server.client
         methods = activity_methods(chat, knowledge, notifier)  # type: ignore[arg-type]
         if box:
-            methods[SANDBOX_QUEUE] = sandbox_methods(box, tmp_path / "artifacts")
+            methods[SANDBOX_QUEUE] = sandbox_methods(box, folder / "artifacts")
         if web:
             methods[WEB_QUEUE] = [one for one in web if one.__name__ != "show_pages"]
             methods[BROWSER_QUEUE] = [one for one in web if one.__name__ == "show_pages"] or browser_methods(None)
         with ThreadPoolExecutor(8) as threads:
             started: list[Worker] = [
                 Worker(
-                    namespace_client,
+                    client,
                     task_queue=queue,
                     workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
                     activities=methods[queue],
@@ -217,7 +221,7 @@ def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) 
             ]
             for worker in started:
                 await worker.__aenter__()
-            stage = Stage(namespace_client)
+            stage = Stage(client)
             try:
                 yield stage
             except BaseException:

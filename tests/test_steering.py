@@ -38,7 +38,7 @@ The second version of the machine is faster than the first version, and both ver
 
 def documented(kind: str, name: str, nth: int = 0) -> str:
     """Return the nth command line of the page that sends a signal or a query, without `uv run temporal`."""
-    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(r"^```sh\n(uv run temporal .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     lines = [str(line) for line in block.replace("\\\n", " ").splitlines() if re.search(rf"--{kind} {name}\b", line)]
     return lines[nth].removeprefix("uv run temporal ")
 
@@ -88,6 +88,10 @@ class Run:
     def signal(self, name: str, nth: int = 0) -> None:
         """Send a signal as the page shows."""
         self._type(documented("name", name, nth))
+
+    def update(self, name: str) -> str:
+        """Send an update as the page shows, and return what is printed."""
+        return self._type(documented("name", name))
 
     def query(self, name: str) -> Any:
         """Ask a query as the page shows, and return the JSON of the answer."""
@@ -245,3 +249,20 @@ def test_cancel_delivers_finished_sections(steered: Home, model: ModelServer, tm
     assert list(texts(result)) == list(TOPICS)
     assert result.abstract == ""
     assert any("cancelled" in decision for decision in result.decisions)
+
+
+def test_every_other_word_of_the_page_is_heard(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """Outline and budget hold, a word that nothing waits for is told as refused, and the update answers."""
+    with run_held_at("router", steered, model, tmp_path) as run:
+        for name in ("outline", "budget", "approve", "answer"):
+            run.signal(name)
+        answer = run.update("steer")
+        paused = run.progress()
+        run.signal("resume")
+    code, result = run.ended()
+
+    assert "Nothing new starts until it is resumed" in answer
+    assert (paused.status, len(paused.refused)) == ("paused", 2)
+    assert (code, result.status, list(texts(result))) == (0, "done", ["Costs", "Both versions"])
+    assert (result.limits["calls"], result.limits["time"]) == (500, 7200)
+    assert set(paused.refused) <= set(result.notes)

@@ -18,10 +18,12 @@ from workflows.coding import CodingWorkflow
 from workflows.computing import Tables
 from workflows.embed import embed_beside
 from workflows.failures import cause
+from workflows.leading import Led
 from workflows.notify import Telling
 from workflows.research import ResearchWorkflow
 from workflows.standing import compared
-from workflows.steering import Steered, send
+from workflows.steering import send
+from workflows.stopwatch import Stopwatch
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
@@ -30,6 +32,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.programs import best, slimmed
     from tenure.algorithms.query_type import settled
     from tenure.algorithms.status_page import status_page
+    from tenure.algorithms.steering import Situation, relieved, together, within
     from tenure.algorithms.transitions import AgentState, next_node
     from tenure.contracts.base import RunId
     from tenure.contracts.budget import Draw, Grant, Resource
@@ -50,14 +53,17 @@ with workflow.unsafe.imports_passed_through():
         TaskMode,
         Usage,
     )
+    from tenure.contracts.steering import Allotment, Budget
     from tenure.roles.router import RouterInput
+
+_DISCARDED = "Cancelled by a person, who wanted nothing of it to be delivered."
 
 DOCUMENTS = 24
 """Passages retrieved for the question as a whole (D)."""
 
 
 @workflow.defn
-class AgentWorkflow(Steered):
+class AgentWorkflow(Led):
     """Answers one question."""
 
     @workflow.init
@@ -68,9 +74,10 @@ class AgentWorkflow(Steered):
         self.account = Account(limits=request.limits)
         self.calls = Calls(self, request.limits, self._drawn)
         self.started = workflow.now()
+        self.at_work = Stopwatch(lambda: self.paused or self.question is not None)
+        self.bells = 0
         self.progress_now = Progress(id=RunId(workflow.info().workflow_id), question=request.question)
         self.accounts: dict[str, Usage] = {}
-        self.cancelled = False
         self.main: asyncio.Task[ReportDraft] | None = None
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
@@ -88,7 +95,7 @@ class AgentWorkflow(Steered):
     @workflow.run
     async def run(self, request: RunRequest) -> Result:
         """Answer the question; ends in a result document unless it fails or is cancelled from outside."""
-        self._show(status="paused" if self.paused else "running", phase="ingest")
+        self._show(status=self.standing, phase="ingest")
         self.main = asyncio.create_task(self._answer())
         clock = asyncio.create_task(self._clock())
         if self.cancelled:
@@ -109,19 +116,53 @@ class AgentWorkflow(Steered):
         self._show(phase="done", status=result.status, error=why, last=f"ended: {result.status}")
         await self.telling.all_begun()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return result
+        return result.model_copy(update={"notes": (*result.notes, *self.refused)})
 
-    @workflow.signal(description="Stop at once and deliver what is written.")
-    async def cancel(self) -> None:
-        """Stop at once; what is written is delivered."""
-        self.cancelled = True
-        self.stand(paused=False, finishing=True)
-        self.steered()
+    async def stop(self) -> None:
+        """End what is under way; what is written is delivered."""
         if self.children:
             for child in list(self.children.values()):
                 await send(child, "cancel")
         elif self.main is not None:
             self.main.cancel()
+
+    def situation(self) -> Situation:
+        """Tell where the run is."""
+        return Situation(
+            phase=self._phase,
+            mode=self.progress_now.mode,
+            stance=self.stance,
+            limits=self.request.limits,
+            topics=tuple(topic.topic for topic in self.progress_now.topics),
+            usage=self._usage(),
+            seconds=self.at_work.seconds,
+            wishes=tuple(self.wishes),
+            question=self.unanswered,
+            cancelled=self.cancelled,
+            asked_to_finish=self.asked_to_finish,
+        )
+
+    def noted(self, line: str) -> None:
+        """Write a line into the run's log and show it."""
+        if line not in self.refused:
+            self.notes.append(_sentence(line))
+        self._show(last=line)
+
+    async def rebudget(self, budget: Budget) -> None:
+        """Let other bounds hold; what the old ones ended is taken up again, unless a person wants no more."""
+        before, stance = self.request.limits, self.stance
+        limits = within(before, budget)
+        self.request = self.request.model_copy(update={"limits": limits})
+        usages = {self.progress_now.id: self.calls.usage, **self.accounts}
+        self.account = self.account.under(limits, usages)
+        self.bells = 0
+        allotment = Allotment(number=stance.allotment.number + 1, budget=together(stance.allotment.budget, budget))
+        changed: dict[str, Any] = {"allotment": allotment, "scarce": False}
+        if relieved(stance, before, budget):
+            changed |= {"spent": None, "overdue": False, "finishing": self.asked_to_finish}
+            self._show(last="there is more budget: what had ended for want of it goes on")
+        await self.take(self.stand(**changed))
+        await self._watch_budget()
 
     @workflow.signal
     async def progressed(self, update: ProgressUpdate) -> None:
@@ -174,10 +215,13 @@ class AgentWorkflow(Steered):
 
     def steered(self) -> None:
         """Show on the status page what a person has just asked for."""
-        self._show(status="paused" if self.paused else "running")
+        if self._phase != "done":
+            self._show(status=self.standing)
 
     async def heard(self, feedback: Feedback) -> None:
         """Keep feedback, pass it on and show that it has arrived."""
+        if feedback in self.wishes:
+            return
         await super().heard(feedback)
         self.heard_at.append(workflow.now().isoformat(timespec="seconds"))
         self._show(feedback=self._feedback(()), last=f"heard: {feedback.text}")
@@ -244,6 +288,8 @@ class AgentWorkflow(Steered):
 
     async def _drawn(self, draw: Draw) -> Grant:
         """Answer a draw from the run's account; the first one it cannot cover ends the gathering."""
+        if draw.allotment != self.stance.allotment.number:
+            return Grant(number=draw.number, allotment=self.stance.allotment.number)
         self.account, grant = self.account.grant(draw)
         await self._watch_budget()
         if grant.spent is not None:
@@ -254,8 +300,7 @@ class AgentWorkflow(Steered):
         """Tell everybody once when most of a budget is used or reserved."""
         if self.stance.scarce:
             return
-        seconds = (workflow.now() - self.started).total_seconds()
-        for resource, share in shares(self.request.limits, self.account.committed, seconds).items():
+        for resource, share in shares(self.request.limits, self.account.committed, self.at_work.seconds).items():
             if share >= SCARCE:
                 await self._told_of_little(resource)
                 return
@@ -271,24 +316,30 @@ class AgentWorkflow(Steered):
         if self.stance.spent is not None:
             return
         self.notes.append(f"{_sentence(named(self.request.limits, resource))} was used up in phase {self._phase}.")
-        await self.take(self.stand(paused=False, finishing=True, scarce=True, spent=resource))
+        await self.take(self.stand(finishing=True, scarce=True, spent=resource))
 
     @property
     def _phase(self) -> Phase:
         return self.progress_now.phase
 
     async def _clock(self) -> None:
-        """See to the run's time; pauses count."""
-        limit = self.request.limits.max_seconds
-        if limit is None:
-            return
-        await workflow.sleep(limit * SCARCE, summary="most of the time")
-        if not self.stance.scarce:
-            await self._told_of_little("time")
-        await workflow.sleep(limit * (1 - SCARCE), summary="all of the time")
-        await self._used_up("time")
-        await workflow.sleep(self.request.limits.grace_seconds, summary="time to write up")
-        await self.take(self.stand(overdue=True))
+        """See to the run's time at work, whose bounds people may change."""
+        while True:
+            await self.at_work.reach(self._next_bell, "time at work")
+            self.bells += 1
+            if self.bells == 1 and not self.stance.scarce:
+                await self._told_of_little("time")
+            elif self.bells == 2:
+                await self._used_up("time")
+            elif self.bells == 3:
+                await self.take(self.stand(overdue=True))
+
+    def _next_bell(self) -> float | None:
+        """Return at which second of work something is to be done: most of them, all, and the grace are gone."""
+        limits = self.request.limits
+        if limits.max_seconds is None or self.bells > 2:
+            return None
+        return (limits.max_seconds * SCARCE, limits.max_seconds, limits.max_seconds + limits.grace_seconds)[self.bells]
 
     async def _ingest(self) -> None:
         for wanted in self.request.ingest:
@@ -323,6 +374,8 @@ class AgentWorkflow(Steered):
 
     async def _code(self) -> ReportDraft:
         self._show(last="looking at what can be run here")
+        if self.stance.outline:
+            self.notes.append("The outline that a person has set was not followed: a program has none.")
         request = CodingRequest(
             run=self.progress_now.id,
             question=self.request.question,
@@ -349,12 +402,13 @@ class AgentWorkflow(Steered):
     async def _drafted(self, main: "asyncio.Task[ReportDraft]") -> ReportDraft:
         """Wait for the draft; a run cancelled by signal before there was one still ends in a report."""
         try:
-            return await main
+            draft = await main
+            return self._report("cancelled", _DISCARDED) if self.discarded else draft
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
             # A cancelled activity that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
                 raise
-            return self._report("cancelled", "Cancelled before anything was written.")
+            return self._report("cancelled", _DISCARDED if self.discarded else "Cancelled before anything was written.")
 
     def _report(self, status: ResultStatus, note: str) -> ReportDraft:
         self.notes.append(note)
@@ -362,10 +416,14 @@ class AgentWorkflow(Steered):
             id=self.progress_now.id, mode=self.progress_now.mode, question=self.request.question, status=status
         )
 
+    def _usage(self) -> Usage:
+        """Return what all parts of the run have used, as far as they have told it."""
+        return merged([self.calls.usage, *self.accounts.values()])
+
     def _completed(self, draft: ReportDraft) -> ReportDraft:
         """Add to the draft what only the run knows."""
         seconds = (workflow.now() - self.started).total_seconds()
-        usage = merged([self.calls.usage, *self.accounts.values()]).model_copy(update={"seconds": round(seconds, 1)})
+        usage = self._usage().model_copy(update={"seconds": round(seconds, 1)})
         return draft.model_copy(
             update={
                 "usage": usage,
@@ -419,7 +477,7 @@ class AgentWorkflow(Steered):
         """Change what queries, search attributes and the status page say."""
         now = self.progress_now
         told = {name: value for name, value in changed.items() if value is not None}
-        usage = merged([self.calls.usage, *self.accounts.values()])
+        usage = self._usage()
         self.progress_now = now.model_copy(
             update={
                 **told,
@@ -427,6 +485,8 @@ class AgentWorkflow(Steered):
                 "status": status or now.status,
                 "usage": usage,
                 "budget": in_words(self.request.limits, usage),
+                "waiting": self.question,
+                "refused": self.refused,
             }
         )
         self._index(now)

@@ -90,7 +90,7 @@ class Calls:
         """Wait for `steered` before every call, and draw from `till` where `limits` say so."""
         self._steered = steered
         self._limits = limits or Limits()
-        self.purse = Purse(steered, self._limits, till)
+        self.purse = Purse(steered, self._limits, till, lambda: budget.used(self.usage))
         self._web = Web(steered, self._limits.web) if self._limits.web else None
         self.usage = Usage()
         self.degraded: list[Degraded] = []
@@ -98,8 +98,7 @@ class Calls:
     def go_on(self, usage: Usage, left: Amounts, draws: int) -> None:
         """Go on with what this workflow used and was granted before its history was begun anew."""
         self.usage = usage
-        self.purse.left = left
-        self.purse.draws = draws
+        self.purse.go_on(left, draws)
 
     async def role(
         self,
@@ -122,13 +121,16 @@ class Calls:
             talk: the conversation it belongs to; None for a question of its own.
         """
         await self._steered.ready()
-        prompt = input.model_dump_json() if self._limits.meters_calls else ""
+        limits = self._steered.bounds(self._limits)
+        prompt = input.model_dump_json() if limits.meters_calls else ""
         turn = talk.turn if talk else None
 
         def allowance(answers: int) -> Allowance:
-            return budget.allowance(self._limits, prompt, len(evidence), answers, turn.tokens if turn else 0)
+            return budget.allowance(limits, prompt, len(evidence), answers, turn.tokens if turn else 0)
 
-        answers, taken = await self._reserve(allowance, closing=closing)
+        answers, taken = await self._reserve(limits, allowance, closing=closing)
+        number = self.purse.number
+        await self._steered.ready()
         allowed = allowance(answers) if answers else None
         language = self._limits.language
         call = role_call(input, evidence, allowance=allowed, spent=taken is None, turn=turn, language=language)
@@ -136,14 +138,16 @@ class Calls:
         if talk:
             paid = reply.model_calls > 0
             talk.turn = talk.turn.next(reply.tokens_in + reply.tokens_out) if paid else talk.turn.anew()
-        if taken is not None:
-            self.purse.give_back(taken, budget.used(counted(Usage(), "", reply)))
+        if taken is not None and limits.meters_calls:
+            self.purse.give_back(taken, budget.used(counted(Usage(), "", reply)), number)
         self.usage = counted(self.usage, method.__name__, reply)
         if reply.degraded:
             self.degraded.append(Degraded(role=method.__name__, reason=reply.degraded))
         return reply.output
 
-    async def _reserve(self, allowance: Callable[[int], Allowance], *, closing: bool) -> tuple[int, Amounts | None]:
+    async def _reserve(
+        self, limits: Limits, allowance: Callable[[int], Allowance], *, closing: bool
+    ) -> tuple[int, Amounts | None]:
         """Return how many answers a call may take, 0 for any number, and what is reserved.
 
         Nothing reserved, None, lets the twin answer.
@@ -151,11 +155,11 @@ class Calls:
         stance = self._steered.stance
         if stance.overdue:
             return 0, None
-        if not self._limits.meters_calls:
+        if not limits.meters_calls:
             return 0, Amounts()
         if stance.spent in MODEL_BUDGETS and not closing:
             return 0, None
-        wanted, least = (budget.reserved(self._limits, allowance(answers)) for answers in (budget.ANSWERS, 1))
+        wanted, least = (budget.reserved(limits, allowance(answers)) for answers in (budget.ANSWERS, 1))
         taken = await self.purse.take(wanted, least, closing=closing)
         return (0 if taken is None else budget.ANSWERS if taken == wanted else 1), taken
 
@@ -197,6 +201,7 @@ class Calls:
             return ()
         if self._web and not request.sources:
             self.usage = browsed(self.usage, await self._web.look_up(request.query))
+            await self._steered.ready()
         second = request.rerank if request.rerank.asked else self._second_stage()
         filters = (*self._limits.filters, *request.filters)
         asked = request.model_copy(update={"rerank": second, "filters": filters})
@@ -230,6 +235,7 @@ class Calls:
 
     async def analyze(self, request: AnalysisRequest, *, summary: str) -> Analysis:
         """Judge what a cycle of research has found."""
+        await self._steered.ready()
         return await _looked_up(KnowledgeActivities.analyze, request, summary)
 
     async def group(self, request: GroupRequest, *, summary: str) -> tuple[tuple[PassageRef, ...], ...]:
@@ -281,7 +287,10 @@ class Calls:
         """Reserve a search, where searches are limited; tell whether there was one."""
         await self._steered.ready()
         one = Amounts(searches=1)
-        return self._limits.max_searches is None or await self.purse.take(one, one) is not None
+        free = self._steered.bounds(self._limits).max_searches is None
+        left = free or await self.purse.take(one, one) is not None
+        await self._steered.ready()
+        return left
 
     async def look_at_sandbox(self, most: float | None = None) -> SelfTest | None:
         """Ask what the sandbox can run; None where no worker has one.
@@ -331,6 +340,7 @@ class Calls:
 
     async def assemble(self, draft: ReportDraft) -> Result:
         """Turn the draft into the result document."""
+        await self._steered.ready()
         return await workflow.execute_activity_method(
             ReportActivities.assemble,
             draft,

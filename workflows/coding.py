@@ -440,7 +440,7 @@ class CodingWorkflow(Steered):
     def _why_without(self) -> str:
         """Say why the run ended without a program that was accepted."""
         if self.stance.spent:
-            return f"Ended because {named(self.request.limits, self.stance.spent)} was used up."
+            return f"Ended because {named(self.bounds(self.request.limits), self.stance.spent)} was used up."
         if self.finishing:
             return "Ended because a person asked to finish."
         if self.exhausted:

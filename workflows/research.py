@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
 
+from workflows.asking import ask
 from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
 from workflows.purse import by_signal
@@ -24,7 +25,9 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms import manuscript
     from tenure.algorithms.budget import named
     from tenure.algorithms.effort import effort
+    from tenure.algorithms.outline_edits import dropped_in_words, edited
     from tenure.algorithms.question import heading
+    from tenure.algorithms.research_state import realigned
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
     from tenure.contracts.evidence import Disagreement, Disagreements, Draft, PassageRef, SearchRequest, SynthesisDraft
@@ -41,6 +44,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
     from tenure.contracts.run import Feedback, Phase, TopicProgress
     from tenure.contracts.spiral import Aim, SpiralRequest, SpiralResult
+    from tenure.contracts.steering import Outline, Question
     from tenure.roles.abstract_writer import AbstractWriterInput
     from tenure.roles.contradiction_finder import ContradictionFinderInput
     from tenure.roles.decomposer import DecomposerInput, DecomposerOutput
@@ -52,6 +56,9 @@ with workflow.unsafe.imports_passed_through():
 
 SPIRAL = "/spiral"
 """The spiral among the children; no heading is called so."""
+
+OUTLINED = ("outline", "research", "write", "refine")
+"""Phases at whose beginning the whole outline is told."""
 
 
 @workflow.defn
@@ -81,6 +88,8 @@ class ResearchWorkflow(Steered):
         self.heeded: dict[str, list[str]] = {}
         self.content = False
         self.failure = ""
+        self.outlined = 0
+        self.gate = asyncio.Semaphore(request.limits.parallel_sections)
 
     @workflow.run
     async def run(self, request: ResearchRequest) -> ReportDraft:
@@ -131,6 +140,7 @@ class ResearchWorkflow(Steered):
             state = AgentState("RESEARCH", critiques, revisions=self.revisions)
             node = next_node(node, state, self._r_max(critiques))
         await self._look_back()
+        await self._add_sections()
 
     @workflow.signal(description="Stop at once and deliver what is written.")
     async def cancel(self) -> None:
@@ -155,8 +165,62 @@ class ResearchWorkflow(Steered):
         return max(self.request.limits.max_revisions, self.revisions + 1 if asked else 0)
 
     async def _outline(self) -> None:
-        request = self.request
+        """Draw up the outline, unless a person has; let a person approve it, where one wants to."""
         await self._tell("outline")
+        if self.stance.outline is None:
+            await self._draw_up()
+        self._reoutline()
+        if self.request.limits.approve_plan and not self.finishing:
+            await self._approved()
+
+    async def _approved(self) -> None:
+        """Wait until a person approves the outline, who may change it before; in the end it is followed as it is."""
+        number, topics = 1, len(self.topics)
+        await self._tell("outline", f"{topics} topic{'' if topics == 1 else 's'} wait for approval")
+        question = Question(
+            reporter=workflow.info().workflow_id,
+            number=number,
+            kind="plan",
+            text="Is this the right outline?",
+            assumed="the outline is followed as it is",
+        )
+        await ask(self.request.run, question)
+        while number not in self.answers:
+            await workflow.wait_condition(lambda: number in self.answers or self._outline_waits is not None)
+            if self._reoutline():
+                await self._tell("outline", "the outline was changed")
+
+    @property
+    def _outline_waits(self) -> Outline | None:
+        """The outline that a person has set and that does not hold yet."""
+        wanted = self.stance.outline
+        return wanted if wanted and wanted.number > self.outlined else None
+
+    def _reoutline(self) -> bool:
+        """Let the outline of a person hold, if there is a new one; sections that it keeps stay as they are."""
+        outline = self._outline_waits
+        if outline is None:
+            return False
+        wanted = edited(self.topics, outline)
+        self.outlined, self.topics = outline.number, list(wanted.topics)
+        self.results = manuscript.renamed(self.results, wanted)
+        self.gathered = self.gathered.model_copy(update={"aims": realigned(self.gathered.aims, wanted)})
+        self.notes += dropped_in_words(wanted)
+        return True
+
+    def steered(self) -> None:
+        """Give up the sections in the making that a person has just taken out of the outline."""
+        for topic in self.topics:
+            if topic.heading in self.children and self._is_out(topic):
+                self.children[topic.heading].cancel()
+
+    def _is_out(self, topic: Topic) -> bool:
+        """Tell whether a person has taken a topic out of the outline, which need not hold yet."""
+        outline = self._outline_waits
+        return outline is not None and topic.heading in edited(self.topics, outline).dropped
+
+    async def _draw_up(self) -> None:
+        request = self.request
         asked = await self.calls.role(
             RoleActivities.decomposer, DecomposerInput(question=request.question), summary=request.question
         )
@@ -214,6 +278,7 @@ class ResearchWorkflow(Steered):
             evidence=self.request.evidence,
             feedback=tuple(self.wishes),
             stance=self.stance,
+            outlined=self.outlined,
         )
         child = await self.begin(
             SPIRAL, SpiralWorkflow.run, request, f"{request.run}/spiral", request.question, len(request.feedback)
@@ -223,6 +288,7 @@ class ResearchWorkflow(Steered):
         finally:
             del self.children[SPIRAL]
         self.topics = [aim.topic for aim in self.gathered.aims]
+        self.outlined = self.gathered.outlined
         self.notes += self.gathered.notes
         self.failure = self.gathered.failure
         self.calls.degraded.extend(self.gathered.degraded)
@@ -240,22 +306,30 @@ class ResearchWorkflow(Steered):
         """Write all sections, or the next version of those that critiques concern."""
         self.revisions += 1
         first = self.revisions == 1
+        self._reoutline()
         self.topics += [manuscript.asked_for(critique) for critique in critiques if critique.topic is None]
         await self._tell("write" if first else "refine")
-        gate = asyncio.Semaphore(self.request.limits.parallel_sections)
         due = [(topic, manuscript.critiques_of(topic, critiques)) for topic in self.topics]
         before = dict(self.results)
-        await asyncio.gather(
-            *(self._write(topic, concerning, gate) for topic, concerning in due if first or concerning)
-        )
+        await asyncio.gather(*(self._write(topic, concerning) for topic, concerning in due if first or concerning))
+        await self._add_sections()
         self.results = manuscript.once_each(self.topics, self.results)
         self.critiques += [manuscript.record(critique, before, self.results) for critique in critiques]
         if self.results and all(result.phase == "failed" for result in self.results.values()):
             raise ApplicationError(f"no section could be written: {self.notes[-1]}", type="NoSection")
 
-    async def _write(self, topic: Topic, critiques: Sequence[Critique], gate: asyncio.Semaphore) -> None:
-        async with gate:
+    async def _add_sections(self) -> None:
+        """Write the sections that a person has added to the outline meanwhile."""
+        while self._reoutline():
+            await self._tell("write")
+            known = {topic.heading for topic in self.topics if topic.heading in self.results}
+            await asyncio.gather(*(self._write(topic, ()) for topic in self.topics if topic.heading not in known))
+
+    async def _write(self, topic: Topic, critiques: Sequence[Critique]) -> None:
+        async with self.gate:
             await self.ready()
+            if self._is_out(topic):
+                return
             if self.finishing and self.stance.spent not in MODEL_BUDGETS and not self.writing_up:
                 await self._skip(topic)
                 return
@@ -276,7 +350,9 @@ class ResearchWorkflow(Steered):
         """Note that the end came before a section's turn."""
         standing = topic.heading in self.results
         spent = self.stance.spent
-        why = f"{named(self.request.limits, spent)} was used up" if spent else "the run was asked to finish"
+        why = (
+            f"{named(self.bounds(self.request.limits), spent)} was used up" if spent else "the run was asked to finish"
+        )
         self.notes.append(f"“{topic.heading}” was not {'revised' if standing else 'written'}: {why}.")
         if not standing:
             await self._tell_topic(TopicProgress(topic=topic.heading, phase="skipped"))
@@ -319,6 +395,8 @@ class ResearchWorkflow(Steered):
     async def _failed(self, topic: Topic, error: ChildWorkflowError) -> SectionResult:
         """Describe a section that was given up or failed; its siblings go on."""
         note = "it was cancelled" if is_cancelled_exception(error) else cause(error)
+        if self._is_out(topic):
+            note = "a person took it out of the outline"
         await self._tell_topic(TopicProgress(topic=topic.heading, phase="failed"), f"{topic.heading}: {note}")
         done = "revised" if topic.heading in self.results else "written"
         return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not {done}: {note}")
@@ -347,7 +425,7 @@ class ResearchWorkflow(Steered):
                 for c in seen.critiques
             ],
             self.topics,
-            self.request.limits.max_sections,
+            self._most_sections,
         )
         self.notes += [f"A critique of the report was not followed: {critique.critique}" for critique in dropped]
         heard = manuscript.unheard(self.wishes, self.topics, self.results)
@@ -380,8 +458,13 @@ class ResearchWorkflow(Steered):
         self.evaluation = assessed.evaluation
         if assessed.evaluation.overall >= self.request.limits.evaluation_bar or self.stance.scarce:
             return []
-        found, _ = manuscript.addressed(assessed.critiques, self.topics, self.request.limits.max_sections)
+        found, _ = manuscript.addressed(assessed.critiques, self.topics, self._most_sections)
         return list(found)
+
+    @property
+    def _most_sections(self) -> int:
+        """How many sections there may be: no more than a person has set, where one has."""
+        return 0 if self.outlined else self.request.limits.max_sections
 
     async def _compare(self) -> Disagreements:
         """Look for what the sources of the report disagree in."""
@@ -463,20 +546,20 @@ class ResearchWorkflow(Steered):
         if self.failure:
             return f"Ended because a step failed for good: {self.failure}"
         if self.stance.spent:
-            return f"Ended because {named(self.request.limits, self.stance.spent)} was used up."
+            return f"Ended because {named(self.bounds(self.request.limits), self.stance.spent)} was used up."
         if self.finishing:
             return "Ended because a person asked to finish."
         return manuscript.why_ended(self.revisions, self.content)
 
     async def _tell(self, phase: Phase, last: str = "", *, ended: bool = False) -> None:
-        known = tuple(TopicProgress(topic=t.heading) for t in self.topics if t.heading not in self.results)
         await report(
             self.request.run,
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,
                 phase=phase,
                 revision=self.revisions,
-                topics=known if phase in ("write", "refine") else (),
+                topics=manuscript.standing(self.topics, self.results) if phase in OUTLINED else (),
+                outline=phase in OUTLINED and bool(self.topics),
                 usage=self.calls.usage,
                 last=last,
                 ended=ended,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
+from workflows.asking import ask
 from workflows.calls import Calls, Talk
 from workflows.failures import cause
 from workflows.purse import by_signal
@@ -25,11 +26,12 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.budget import named
     from tenure.algorithms.effort import strategy
     from tenure.algorithms.gain import trend
-    from tenure.algorithms.plan import Admitted, admitted, deadlocked, ready, settled, why_replan
+    from tenure.algorithms.outline_edits import dropped_in_words, edited
+    from tenure.algorithms.plan import ASSUMED, Admitted, admitted, deadlocked, ready, settled, why_replan
     from tenure.algorithms.research_state import PLANNER, SYNTHESIZER, told
     from tenure.contracts.evidence import PassageRef
     from tenure.contracts.research import ProgressUpdate
-    from tenure.contracts.run import TopicProgress
+    from tenure.contracts.run import Feedback, TopicProgress
     from tenure.contracts.spiral import (
         AnalysisRequest,
         Candidate,
@@ -42,6 +44,7 @@ with workflow.unsafe.imports_passed_through():
         SubagentRequest,
         SubagentResult,
     )
+    from tenure.contracts.steering import Outline, Question
     from tenure.roles.decider import DeciderInput
     from tenure.roles.hypothetical_document import HypotheticalDocumentInput
     from tenure.roles.planner import PlannerInput, Standing
@@ -64,7 +67,7 @@ class SpiralWorkflow(Steered):
         """Start from an outline, or go on from what earlier cycles left."""
         super().__init__(request.stance)
         self.request = request
-        self.state = request.state or research_state.begun(request.run, request.outline)
+        self.state = request.state or research_state.begun(request.run, request.outline, request.outlined)
         self.wishes = list(request.feedback)
         self.calls = Calls(self, request.limits, by_signal(self, request.run))
         self.calls.go_on(self.state.usage, self.state.left, self.state.draws)
@@ -92,21 +95,42 @@ class SpiralWorkflow(Steered):
             await self._analyze(self._at_hand())
         while not (why := self._why_end()):
             self.state = self.state.model_copy(update={"cycle": self.state.cycle + 1})
+            self._reoutline()
             await self._cycle()
             if self._is_long() and not self._why_end():
                 await self._begin_anew()
+        self._reoutline()
         self._decided(why)
         await self._synthesize(resolve=True)
+
+    @property
+    def _outline(self) -> Outline | None:
+        """The outline that a person has set and that does not hold yet."""
+        wanted = self.stance.outline
+        return wanted if wanted and wanted.number > self.state.outlined else None
+
+    def _reoutline(self) -> None:
+        """Let the outline of a person hold, between two cycles."""
+        outline = self._outline
+        if outline is None:
+            return
+        wanted = edited([aim.topic for aim in self.state.aims], outline)
+        self.state = research_state.reoutlined(self.state, wanted, outline.number)
+        self.ended = ""
+        for line in dropped_in_words(wanted):
+            self._noted(line)
 
     def _why_end(self) -> str:
         """Return why there is no further cycle; people who wait to be heard outweigh a gain that has become small."""
         if self.finishing:
             spent = self.stance.spent
-            why = f"{named(self.request.limits, spent)} was used up" if spent else "a person asked to finish"
+            why = (
+                f"{named(self.bounds(self.request.limits), spent)} was used up" if spent else "a person asked to finish"
+            )
             return f"Gathering ended after {self.state.cycle} cycle(s): {why}."
-        if self.ended or not self.state.cycle:
+        if (self.ended and not self._outline) or not self.state.cycle:
             return self.ended
-        waiting = len(self.wishes) > self.state.planned
+        waiting = len(self.wishes) > self.state.planned or self._outline is not None
         why = research_state.why_end(self.state, self.request.effort)
         return "" if waiting and self.state.cycle < self.request.effort.cycles else why
 
@@ -180,7 +204,28 @@ class SpiralWorkflow(Steered):
         new = self.wishes[state.planned : heard]
         self.state = research_state.planned(state, plan, planned.critique, heard)
         self.state = research_state.taken_up(self.state, new, plan.steps)
-        return plan
+        return await self._plan() if await self._clarified(plan.asked) else plan
+
+    async def _clarified(self, asked: Sequence[str]) -> bool:
+        """Wait for what people answer to questions, where they are waited for; tell whether anybody did."""
+        if not asked or self.finishing or not self.request.limits.interactive:
+            return False
+        number = len(self.state.asked)
+        texts, _, assumptions = zip(*(question.partition(ASSUMED) for question in asked), strict=True)
+        question = Question(
+            reporter=workflow.info().workflow_id,
+            number=number,
+            kind="clarification",
+            text=" ".join(texts),
+            assumed=" ".join(assumptions),
+        )
+        await ask(self.request.run, question)
+        await workflow.wait_condition(lambda: number in self.answers)
+        answer = self.answers.pop(number)
+        if answer.wish:
+            await self.heard(Feedback(text=answer.wish))
+            self.state = research_state.clarified(self.state, asked)
+        return bool(answer.wish)
 
     async def _act(self, plan: Admitted) -> list[Candidate]:
         """Carry a plan out, steps that need nothing from each other at the same time; return what they found."""
@@ -456,6 +501,7 @@ class SpiralWorkflow(Steered):
             decisions=state.decisions,
             notes=(*state.notes, *research_state.left_open(state)),
             taken=state.taken,
+            outlined=state.outlined,
             failure=self.failure,
             degraded=(*state.degraded, *self.calls.degraded),
         )

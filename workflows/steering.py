@@ -13,8 +13,10 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.steering import within
     from tenure.contracts.budget import Grant
-    from tenure.contracts.run import Feedback, Stance
+    from tenure.contracts.run import Feedback, Limits, Stance
+    from tenure.contracts.steering import Answer
 
 
 class Steerable(Protocol):
@@ -32,6 +34,7 @@ class Steered:
         """Start where the run is; where none is given, with nobody having said anything."""
         self._stance = stance or Stance()
         self.grants: dict[int, Grant] = {}
+        self.answers: dict[int, Answer] = {}
         self.wishes: list[Feedback] = []
         self.children: dict[str, workflow.ChildWorkflowHandle[Any, Any]] = {}
         self._telling = asyncio.Lock()
@@ -50,6 +53,10 @@ class Steered:
     def finishing(self) -> bool:
         """Whether nothing new is begun."""
         return self._stance.finishing
+
+    def bounds(self, limits: Limits) -> Limits:
+        """Return limits as people have changed them since."""
+        return within(limits, self._stance.allotment.budget)
 
     def stand(self, **changed: Any) -> Stance:
         """Change a part of where the run is; return all of it."""
@@ -75,10 +82,10 @@ class Steered:
         """Stop gathering and deliver what there is; a held run goes on to do so."""
         await self.take(self.stand(paused=False, finishing=True))
 
-    @workflow.signal(description="Say something to the run, with an optional topic it is about.")
-    async def feedback(self, feedback: Feedback | str) -> None:
-        """Take a person's word; from a command line a bare string will do."""
-        await self.heard(Feedback(text=feedback) if isinstance(feedback, str) else feedback)
+    @workflow.signal(description="Say something to this part of the run alone.")
+    async def feedback(self, feedback: Feedback) -> None:
+        """Take a person's word."""
+        await self.heard(feedback)
 
     @workflow.signal
     async def take(self, stance: Stance) -> None:
@@ -92,12 +99,18 @@ class Steered:
         """Take the run's answer to a draw; sent from workflow to workflow."""
         self.grants[grant.number] = grant
 
+    @workflow.signal
+    def answered(self, answer: Answer) -> None:
+        """Take what came of a question; sent from workflow to workflow."""
+        self.answers[answer.number] = answer
+
     def steered(self) -> None:
         """Take note that a person changed where the run is; the run itself shows it."""
 
     async def heard(self, feedback: Feedback) -> None:
-        """Keep what was said; workflows with children also pass it on."""
-        self.wishes.append(feedback)
+        """Keep what was said, once; workflows with children also pass it on."""
+        if feedback not in self.wishes:
+            self.wishes.append(feedback)
 
     async def begin(
         self, name: str, run: Any, request: Steerable, child_id: str, summary: str, known: int | None = None

@@ -116,6 +116,7 @@ class Web:
         return len((await self._read(again, query)).sources) if shown else 0
 
     async def _read(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:
+        await self._steered.ready()
         return await workflow.execute_activity_method(
             KnowledgeActivities.read_pages, request, task_queue=EMBED_QUEUE, summary=summary[:200], **PATIENCE
         )
@@ -140,6 +141,7 @@ class Web:
         fetched: list[FetchedPage] = []
         while offers and (missing := self._scope.pages - sum(page.status in AT_HAND for page in fetched)):
             batch, offers = offers[:missing], offers[missing:]
+            await self._steered.ready()
             request = FetchRequest(run=self._scope.run, addresses=tuple(hit.address for hit in batch))
             reply = await workflow.execute_activity_method(
                 WebActivities.fetch_pages, request, task_queue=WEB_QUEUE, summary=query[:200], **PATIENCE

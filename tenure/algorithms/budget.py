@@ -130,6 +130,8 @@ class Account(Contract):
     """Of the run."""
     granted: Mapping[str, Amounts] = Field(default={})
     """By part: what it may use in all; what it did use, once it has ended."""
+    known: Mapping[str, Amounts] = Field(default={})
+    """By part: what it had used when the limits were last changed, as far as it has told."""
 
     @property
     def committed(self) -> Amounts:
@@ -146,21 +148,38 @@ class Account(Contract):
 
     def grant(self, draw: Draw) -> "tuple[Account, Grant]":
         """Return the account after a draw, and the answer to it: nothing where the least is not there."""
+        if draw.used is not None:
+            return self._brought_up(draw.reporter, draw.used).grant(draw.model_copy(update={"used": None}))
         left = self.left(closing=draw.closing)
         for name, _ in _limited(self.limits):
             if getattr(left, name) < getattr(draw.least, name):
-                return self, Grant(number=draw.number, spent=_NAMES[name])
+                return self, Grant(number=draw.number, spent=_NAMES[name], allotment=draw.allotment)
         given = {name: draw.wanted.model_dump()[name] for name in Amounts.model_fields}
         for name, _ in _limited(self.limits):
             least, wanted, rest = (getattr(one, name) for one in (draw.least, draw.wanted, left))
             given[name] = max(least, min(wanted, rest // SLICE if isinstance(rest, int) else rest / SLICE))
         amounts = Amounts(**given)
         before = self.granted.get(draw.reporter, Amounts())
-        return self._with(draw.reporter, added(before, amounts)), Grant(number=draw.number, amounts=amounts)
+        answer = Grant(number=draw.number, amounts=amounts, allotment=draw.allotment)
+        return self._with(draw.reporter, added(before, amounts)), answer
 
     def settled(self, reporter: str, usage: Usage) -> "Account":
         """Return the account when a part has ended: what it did not use is free again."""
         return self._with(reporter, used(usage))
+
+    def under(self, limits: Limits, usages: Mapping[str, Usage]) -> "Account":
+        """Return the account under other limits: what was granted under the old ones and not used is void."""
+        known = {reporter: used(usage) for reporter, usage in usages.items()}
+        return Account(limits=limits, granted=known, known=known)
+
+    def _brought_up(self, reporter: str, amounts: Amounts) -> "Account":
+        """Return the account with what a part had used and not told yet when the limits changed.
+
+        Draws may arrive in another order than they were made, so that what was granted meanwhile stays.
+        """
+        untold = without(amounts, self.known.get(reporter, Amounts()))
+        account = self._with(reporter, added(self.granted.get(reporter, Amounts()), untold))
+        return account.model_copy(update={"known": {**self.known, reporter: amounts}})
 
     def _with(self, reporter: str, amounts: Amounts) -> "Account":
         return self.model_copy(update={"granted": {**self.granted, reporter: amounts}})

@@ -5,13 +5,14 @@ Pure functions over the sections' results, so that the workflow only says what h
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tenure.algorithms.outline_edits import Edited
 from tenure.algorithms.question import heading
 from tenure.algorithms.repetition import without_repeats, without_restatements
 from tenure.algorithms.wishes import concerned
 from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research import Critique, SectionDraft, SectionResult, Topic
 from tenure.contracts.result import CritiqueRecord
-from tenure.contracts.run import Feedback, Handled
+from tenure.contracts.run import Feedback, Handled, TopicProgress
 
 Results = Mapping[str, SectionResult]
 """The newest result of each section, by heading."""
@@ -28,6 +29,31 @@ def sections(topics: Sequence[Topic], results: Results) -> tuple[SectionDraft, .
     return tuple(
         SectionDraft(topic=r.topic.heading, draft=r.draft, coverage=r.coverage) for r in written if r.draft.claims
     )
+
+
+def standing(topics: Sequence[Topic], results: Results) -> tuple[TopicProgress, ...]:
+    """Return how far the topics of the outline are."""
+    known = (results.get(topic.heading) for topic in topics)
+    return tuple(_standing(r) if r else TopicProgress(topic=t.heading) for t, r in zip(topics, known, strict=True))
+
+
+def _standing(result: SectionResult) -> TopicProgress:
+    return TopicProgress(
+        topic=result.topic.heading,
+        phase=result.phase,
+        claims=len(result.draft.claims),
+        sources=len({citation.source for claim in result.draft.claims for citation in claim.citations}),
+        coverage=result.coverage,
+    )
+
+
+def renamed(results: Results, wanted: Edited) -> dict[str, SectionResult]:
+    """Return the sections that an outline keeps, under the headings that it gives them."""
+    return {
+        topic.heading: results[name].model_copy(update={"topic": topic})
+        for topic in wanted.topics
+        if (name := wanted.before.get(topic.heading, "")) in results
+    }
 
 
 def beside(abstract: Draft, written: Sequence[SectionDraft]) -> tuple[SectionDraft, ...]:

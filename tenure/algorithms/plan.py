@@ -22,6 +22,8 @@ SAME = 0.85
 """Share of common words from which two queries are the same."""
 MAX_QUESTIONS = 3
 """Questions to people in one run."""
+ASSUMED = " Assumed until somebody answers: "
+"""What stands between a question to people and what is assumed."""
 NEEDED = 2
 """A failed step that more others than this need makes the plan worthless."""
 FAILURES = 2
@@ -91,7 +93,9 @@ def _add(action: PlannedAction, state: SpiralState, max_topics: int, plan: Admit
     heading = _heading(action.target_outline_topic)
     outline = [aim.topic.heading for aim in state.aims if aim.topic.heading not in plan.dropped]
     outline += [topic.heading for topic in plan.added]
-    if not heading:
+    if state.outlined:
+        plan.refused.append(f"“{_brief(heading)}” was not added: a person has set the outline")
+    elif not heading:
         plan.refused.append("a topic without a heading was not added")
     elif any(same(heading, known) for known in (*outline, *state.dropped, *plan.dropped)):
         plan.refused.append(f"“{_brief(heading)}” was not added: the outline has or had it")
@@ -105,7 +109,10 @@ def _drop(action: PlannedAction, state: SpiralState, plan: Admitted) -> None:
     names = {aim.topic.heading.casefold(): aim.topic.heading for aim in state.aims}
     heading = names.get(_heading(action.target_outline_topic).casefold())
     left = len(names) - len(plan.dropped)
-    if heading is None or heading in plan.dropped:
+    if state.outlined:
+        name = _brief(action.target_outline_topic)
+        plan.refused.append(f"“{name}” was not dropped: a person has set the outline")
+    elif heading is None or heading in plan.dropped:
         plan.refused.append(f"“{_brief(action.target_outline_topic)}” was not dropped: the outline has no such topic")
     elif left <= 1:
         plan.refused.append(f"“{_brief(heading)}” was not dropped: it is the last topic")
@@ -122,7 +129,7 @@ def _ask(action: PlannedAction, state: SpiralState, plan: Admitted) -> None:
     elif len(known) >= MAX_QUESTIONS:
         plan.refused.append(f"a question to people was not put: {MAX_QUESTIONS} were put already")
     else:
-        plan.asked.append(f"{question} Assumed until somebody answers: {assumed or 'nothing'}")
+        plan.asked.append(f"{question}{ASSUMED}{assumed or 'nothing'}")
 
 
 def _search(

@@ -12,7 +12,8 @@ from typing import TypeVar
 from tenure.algorithms.acceptance import BESIDE, linked
 from tenure.algorithms.coverage import coverage, most_covering
 from tenure.algorithms.gain import diminishing, information_gain, trend
-from tenure.algorithms.plan import MAX_HEADING, Admitted, same
+from tenure.algorithms.outline_edits import Edited
+from tenure.algorithms.plan import ASSUMED, MAX_HEADING, Admitted, same
 from tenure.algorithms.question import shorten
 from tenure.algorithms.text import stems
 from tenure.contracts.base import RunId
@@ -68,10 +69,28 @@ COVERED = 0.97
 E = TypeVar("E")
 
 
-def begun(run: RunId, outline: Sequence[Topic]) -> SpiralState:
-    """Return the state before the first cycle."""
+def begun(run: RunId, outline: Sequence[Topic], outlined: int = 0) -> SpiralState:
+    """Return the state before the first cycle; `outlined` is the number of the outline where a person set it."""
     turns = {role: Turn(run=run, number=0) for role in (PLANNER, SYNTHESIZER)}
-    return SpiralState(aims=tuple(Aim(topic=topic) for topic in outline), turns=turns)
+    return SpiralState(aims=tuple(Aim(topic=topic) for topic in outline), turns=turns, outlined=outlined)
+
+
+def reoutlined(state: SpiralState, wanted: Edited, number: int) -> SpiralState:
+    """Return the state with the outline of a number that a person has set; what was found stays with its topic."""
+    return state.model_copy(
+        update={
+            "aims": realigned(state.aims, wanted),
+            "dropped": (*state.dropped, *wanted.dropped)[-MAX_DROPPED:],
+            "outlined": number,
+        }
+    )
+
+
+def realigned(aims: Sequence[Aim], wanted: Edited) -> tuple[Aim, ...]:
+    """Return aims for the topics of an outline, with what was known of those that stay."""
+    known = {aim.topic.heading: aim for aim in aims}
+    kept = ((topic, known.get(wanted.before.get(topic.heading, ""))) for topic in wanted.topics)
+    return tuple(aim.model_copy(update={"topic": topic}) if aim else Aim(topic=topic) for topic, aim in kept)
 
 
 def imagined(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
@@ -282,6 +301,12 @@ def brief(reflection: Reflection) -> Reflection:
 def least_relevance(limits: Limits) -> float:
     """Return τ_r: what a passage beside the best one needs to count as evidence for a topic."""
     return BESIDE * limits.min_relevance
+
+
+def clarified(state: SpiralState, questions: Sequence[str]) -> SpiralState:
+    """Return the state after a person has answered questions."""
+    told = {question: f"{question.partition(ASSUMED)[0]} A person answered." for question in questions}
+    return state.model_copy(update={"asked": tuple(told.get(question, question) for question in state.asked)})
 
 
 def left_open(state: SpiralState) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import re
 
 from tenure.contracts.run import Progress, TopicProgress
+from tenure.contracts.steering import Question
 
 _MARKUP = re.compile(r"([\\`*_\[\]>|#!~])")
 
@@ -13,6 +14,8 @@ def status_page(progress: Progress) -> str:
     lines = [f"**{progress.status}** · {progress.phase} · {where}"]
     if progress.last:
         lines += ["", _cell(progress.last)]
+    if progress.waiting:
+        lines += ["", _waiting(progress.waiting)]
     if progress.tests:
         lines += ["", f"{progress.tests_passed} of {progress.tests} tests passed"]
     if progress.topics:
@@ -23,6 +26,11 @@ def status_page(progress: Progress) -> str:
         lines += ["", f"**Failed:** {_cell(progress.error)}"]
     lines += [f"- {_cell(said.text)} → {_cell(said.outcome)}" for said in progress.feedback]
     return "\n".join(lines)
+
+
+def _waiting(question: Question) -> str:
+    asked = f"**Asks:** {_cell(question.text)} Assumed at {_cell(question.until)} unless somebody answers: "
+    return f"{asked}{_cell(question.assumed)}"
 
 
 def _row(topic: TopicProgress) -> str:

@@ -61,6 +61,10 @@ class Draw(Contract):
     """What it could use."""
     closing: bool = False
     """Whether it is for writing up, for which a part of the budget is held back."""
+    allotment: int = 0
+    """Number of the bounds that the part knows."""
+    used: Amounts | None = None
+    """All it has used so far, in its first draw under new bounds; None in the others."""
 
 
 class Grant(Contract):
@@ -72,3 +76,5 @@ class Grant(Contract):
     """What may be used."""
     spent: Resource | None = None
     """What there is too little of, so that nothing was granted; None where it was."""
+    allotment: int = 0
+    """Number of the bounds under which it is answered; a draw under other ones is to be made again."""

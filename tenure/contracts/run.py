@@ -12,6 +12,7 @@ from tenure.contracts.notice import Notices
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.sandbox import GivenFile
+from tenure.contracts.steering import Allotment, Outline, Question
 from tenure.contracts.web import WebScope
 
 Mode = Literal["auto", "research", "code"]
@@ -38,7 +39,16 @@ Phase = Literal[
     "done",
 ]
 Status = Literal[
-    "running", "paused", "done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"
+    "running",
+    "waiting",
+    "paused",
+    "done",
+    "finished_early",
+    "cancelled",
+    "no_evidence",
+    "failing_tests",
+    "unsupported",
+    "failed",
 ]
 SectionPhase = Literal[
     "waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "skipped", "failed"
@@ -105,9 +115,15 @@ class Limits(Contract):
     max_searches: int | None = Field(default=None, ge=1)
     """Searches in the knowledge base."""
     max_seconds: float | None = Field(default=None, gt=0)
-    """Wall time from the start, pauses included."""
+    """Time at work from the start; pauses, and waiting for a person, are not counted."""
     grace_seconds: float = Field(default=60.0, ge=0)
     """What calls under way and the writing up may take beyond it, before the twins take over."""
+    approve_plan: bool = False
+    """Whether the outline waits for a person's approval before the research begins."""
+    interactive: bool = False
+    """Whether the research waits for the answers to its questions to people."""
+    answer_seconds: float = Field(default=86_400.0, gt=0)
+    """How long a person is waited for before the run goes on with what it has said it would assume."""
     long_history: int = Field(default=4_000, ge=1)
     """Events after which research goes on in a new history, where the server has not asked for it before."""
     call_output: int = Field(default=4096, ge=256)
@@ -159,6 +175,10 @@ class Stance(Contract):
     """The budget that is used up, where that is why the run finishes."""
     overdue: bool = False
     """Whether the time is up for good: no model is waited for any more."""
+    outline: Outline | None = None
+    """The outline that a person has set, the last one; None where nobody has."""
+    allotment: Allotment = Allotment()
+    """The bounds that a person has changed."""
 
 
 class Feedback(Contract):
@@ -293,5 +313,9 @@ class Progress(Contract):
     """The last thing that happened, in words."""
     budget: tuple[str, ...] = ()
     """How much of each limit is used, in words; empty for a run without limits."""
+    waiting: Question | None = None
+    """What it waits for a person to say; None where it waits for nobody."""
+    refused: tuple[str, ...] = ()
+    """Signals that could not be followed, and why."""
     error: str = ""
     """Why it failed, where it did."""

@@ -284,6 +284,8 @@ class SpiralState(Contract):
     """What was asked of the sources because of a wish, by its text."""
     asked: tuple[str, ...] = ()
     """Questions to people, with what is assumed unless they answer."""
+    outlined: int = 0
+    """Number of the outline that a person has set and that holds; 0 where the planner may change it."""
     decisions: tuple[str, ...] = ()
     """Why it went on or ended, in order."""
     notes: tuple[str, ...] = ()
@@ -319,6 +321,8 @@ class SpiralRequest(Contract):
     """What people said so far."""
     stance: Stance = Stance()
     """What people asked of the run so far."""
+    outlined: int = 0
+    """Number of the outline that a person has set and that this one is; 0 for none."""
     state: SpiralState | None = None
     """What earlier cycles left; None at the start."""
 
@@ -338,6 +342,8 @@ class SpiralResult(Contract):
     """What a reader should know about how it went."""
     taken: dict[str, tuple[str, ...]] = {}
     """What was asked of the sources because of a wish, by its text."""
+    outlined: int = 0
+    """Number of the last outline of a person that it has followed; 0 for none."""
     failure: str = ""
     """Why a step failed for good, where that ended it."""
     degraded: tuple[Degraded, ...] = ()

@@ -211,7 +211,7 @@ class TracedReflection(Contract):
 
 
 class Word(Contract):
-    """A person's pause, resume, finish or cancel."""
+    """What a person said beside feedback: a pause, another outline, a finish."""
 
     at: str
     """When it arrived."""

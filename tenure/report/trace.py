@@ -7,7 +7,9 @@ written counts as not said.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, takewhile
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from tenure.algorithms import programs
 from tenure.contracts.base import Contract
@@ -47,8 +49,8 @@ from tenure.contracts.trace import (
 
 C = TypeVar("C", bound=Contract)
 
-WORDS = ("pause", "resume", "finish", "cancel")
-"""Signals of people that carry nothing."""
+WORDS = ("outline", "budget", "approve", "answer", "pause", "resume", "finish", "cancel")
+"""What people say beside feedback."""
 
 
 class _Heading(Contract):
@@ -187,10 +189,16 @@ def _last(happenings: Sequence[Happening], name: str) -> Happening | None:
 def _said(happenings: Sequence[Happening]) -> tuple[Handled, ...]:
     """Return the feedback of a run that has no result yet."""
     heard = [h for h in happenings if h.kind == "heard" and h.name == "feedback"]
-    words = [
-        (Feedback(text=h.given) if isinstance(h.given, str) else Feedback.model_validate(h.given), h.at) for h in heard
-    ]
-    return tuple(Handled(text=said.text, topic=said.topic, at=at) for said, at in words)
+    words = [(_feedback(h.given), h.at) for h in heard]
+    return tuple(Handled(text=said.text, topic=said.topic, at=at) for said, at in words if said)
+
+
+def _feedback(given: Any) -> Feedback | None:
+    """Return what a person said; None where it was nothing that a run takes in."""
+    try:
+        return Feedback.model_validate({"text": given} if isinstance(given, str) else given)
+    except ValidationError:
+        return None
 
 
 def _programs(happenings: Sequence[Happening]) -> Iterator[TracedProgram]:

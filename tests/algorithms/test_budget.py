@@ -165,3 +165,27 @@ def test_amounts_add_up() -> None:
     assert both == Amounts(tokens=1, cost_usd=0.5, calls=2, searches=3)
     assert covers(both, Amounts(calls=3), Limits(max_tokens=1))
     assert not covers(both, Amounts(calls=3), Limits(max_calls=5))
+
+
+def test_new_limits_void_what_was_granted_and_not_used() -> None:
+    """Under other limits each part has what it has used, and draws anew from the rest."""
+    account, _ = Account(limits=Limits(max_calls=80)).grant(draw(Amounts(calls=2), Amounts(calls=8)))
+    account = account.under(Limits(max_calls=10), {"a": Usage(model_calls=3)})
+
+    assert account.committed == Amounts(calls=3)
+    assert account.left() == Amounts(calls=5)
+
+
+def test_the_first_draw_under_new_limits_says_what_was_used() -> None:
+    """What a part has used since it last told is not forgotten, and the answer names the limits it belongs to."""
+    account = Account(limits=Limits(max_calls=80)).under(Limits(max_calls=10), {"a": Usage(model_calls=3)})
+    first = draw(Amounts(calls=1)).model_copy(update={"allotment": 1, "used": Amounts(calls=4)})
+    account, grant = account.grant(first)
+    _, refused = account.grant(draw(Amounts(calls=9)).model_copy(update={"allotment": 1}))
+
+    overtaken, _ = Account(limits=Limits(max_calls=40)).grant(draw(Amounts(calls=1), reporter="b"))
+    overtaken, _ = overtaken.grant(first.model_copy(update={"reporter": "b"}))
+
+    assert (grant.allotment, grant.amounts.calls, account.committed.calls) == (1, 1, 5)
+    assert overtaken.granted["b"].calls == 6
+    assert (refused.allotment, refused.spent) == (1, "calls")

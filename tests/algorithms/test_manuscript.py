@@ -1,10 +1,12 @@
 """The report in the making: sections, what they rest on, and what became of critiques and wishes."""
 
 from tenure.algorithms import manuscript
+from tenure.algorithms.outline_edits import edited, following
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import Critique, SectionResult, Topic
 from tenure.contracts.run import Feedback
+from tenure.contracts.steering import OutlineTopic
 from tests.passages import reference
 
 BREAD, CHEESE = Topic(heading="Bread", question="Bread?"), Topic(heading="Cheese", question="Cheese?")
@@ -148,3 +150,18 @@ def test_the_end_is_explained() -> None:
     """A report ends because nobody criticised it any more, or because the limit was reached."""
     assert manuscript.why_ended(1, True) == "Ended after 1 generation of the report: no critique was left."
     assert manuscript.why_ended(2, False).endswith("2 generations of the report: the limit of revisions is reached.")
+
+
+def test_sections_keep_their_text_under_a_new_name() -> None:
+    """What a person's outline keeps is renamed, what it drops is gone, and the rest still waits."""
+    written = {"Bread": result(BREAD, "It rises.", chunk="c7"), "Cheese": result(CHEESE, "It ripens.")}
+    lines = (OutlineTopic(heading="Loaves", was="Bread"), OutlineTopic(heading="Wine"))
+    wanted = edited((BREAD, CHEESE), following(None, lines))
+    kept = manuscript.renamed(written, wanted)
+
+    assert {name: section.topic.heading for name, section in kept.items()} == {"Loaves": "Loaves"}
+    assert kept["Loaves"].draft == written["Bread"].draft
+    assert [(one.topic, one.phase, one.claims, one.sources) for one in manuscript.standing(wanted.topics, kept)] == [
+        ("Loaves", "done", 1, 1),
+        ("Wine", "waiting", 0, 0),
+    ]

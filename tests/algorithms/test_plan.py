@@ -428,3 +428,18 @@ def test_findings_are_numbered_from_one() -> None:
 
     assert admitted([action("READ", "More?", passage=1)], STATE, EFFORT, 3, found).steps[0].reads == found[0]
     assert admitted([action("READ", "More?", passage=1)], STATE, EFFORT, 3).steps == []
+
+
+def test_an_outline_that_a_person_has_set_is_left_as_it_is() -> None:
+    """A planner neither adds to it nor drops from it, and hears why."""
+    plan = planned(
+        action("ADD_TO_OUTLINE", "How is wine made?", "Wine"),
+        action("DROP_TOPIC", topic="Making bread"),
+        state=STATE.model_copy(update={"outlined": 1}),
+    )
+
+    assert (plan.added, plan.dropped) == ([], [])
+    assert plan.refused == [
+        "“Making bread” was not dropped: a person has set the outline",
+        "“Wine” was not added: a person has set the outline",
+    ]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tenure.algorithms import research_state
 from tenure.algorithms.acceptance import BESIDE
 from tenure.algorithms.coverage import coverage
-from tenure.algorithms.plan import MAX_HEADING, MAX_QUERY, Admitted, admitted
+from tenure.algorithms.outline_edits import edited, following
+from tenure.algorithms.plan import ASSUMED, MAX_HEADING, MAX_QUERY, Admitted, admitted
 from tenure.algorithms.question import shorten
 from tenure.algorithms.research_state import AT_ONCE, MAX_NUMBERED, PLANNER, SYNTHESIZER, WINDOW
 from tenure.contracts.base import ChunkId, RunId, SourceId
@@ -31,6 +32,7 @@ from tenure.contracts.spiral import (
     Step,
     SubagentResult,
 )
+from tenure.contracts.steering import OutlineTopic
 from tenure.roles.synthesizer import MAX_PART
 from tests.passages import reference
 
@@ -550,3 +552,29 @@ def test_degraded_calls_are_counted_by_role_and_reason() -> None:
     assert counted[-1] == Degraded(role="decider", reason="other reasons", times=5)
     assert len(counted) == research_state.MAX_REASONS + 1
     assert sum(call.times for call in counted) == len(rare) + 3
+
+
+def test_what_was_found_stays_with_the_topics_of_a_persons_outline() -> None:
+    """A renamed topic keeps its passages, a dropped one is not offered again, a new one begins with nothing."""
+    outline = (Topic(heading="Bread", question="?"), Topic(heading="Cheese", question="?"))
+    state = research_state.begun(RunId("r"), outline)
+    known = state.aims[0].model_copy(update={"coverage": 0.5, "passages": (reference(0.5, "bread"),)})
+    state = state.model_copy(update={"aims": (known, state.aims[1])})
+    lines = (OutlineTopic(heading="Wine"), OutlineTopic(heading="Loaves", was="Bread"))
+    after = research_state.reoutlined(state, edited(outline, following(None, lines)), 1)
+
+    assert [(aim.topic.heading, aim.coverage) for aim in after.aims] == [("Wine", 0.0), ("Loaves", 0.5)]
+    assert after.aims[1].passages == known.passages
+    assert (after.dropped, after.outlined) == (("Cheese",), 1)
+
+
+def test_an_answered_question_assumes_nothing_any_more() -> None:
+    """The report says that a person answered, and the question is not put again."""
+    state = research_state.begun(RunId("r"), ()).model_copy(
+        update={"asked": (f"Which?{ASSUMED}any", f"Whose?{ASSUMED}ours")}
+    )
+
+    assert research_state.clarified(state, [f"Whose?{ASSUMED}ours"]).asked == (
+        f"Which?{ASSUMED}any",
+        "Whose? A person answered.",
+    )

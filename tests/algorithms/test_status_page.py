@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 from tenure.algorithms.status_page import status_page
 from tenure.contracts.base import RunId
 from tenure.contracts.run import Handled, Progress, TopicProgress, Usage
+from tenure.contracts.steering import Question
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 HOSTILE = st.one_of(st.text(max_size=40), st.text(alphabet="|\n<>a` -#*\r\t", max_size=30))
@@ -94,3 +95,17 @@ def test_feedback_stays_on_its_line(text: str, outcome: str) -> None:
 def test_long_texts_are_cut() -> None:
     """A page stays small, however long a topic's name is."""
     assert len(status_page(progress(topics=(TopicProgress(topic="long " * 5000),)))) < 1000
+
+
+def test_a_page_says_what_a_run_waits_for() -> None:
+    """The question, until when it waits, and what it assumes unless somebody answers."""
+    question = Question(
+        reporter="r", number=1, kind="plan", text="Is it | right?", assumed="it is", until="2026-01-01T00:00:00+00:00"
+    )
+    page = status_page(progress(status="waiting", waiting=question))
+
+    assert "**waiting**" in page
+    assert (
+        "**Asks:** Is it \\| right? Assumed at 2026-01-01T00:00:00+00:00 unless somebody answers: it is"
+        in page.splitlines()
+    )

@@ -31,6 +31,7 @@ from tenure.contracts.graph import BESIDE, Related, RelatedReply, RelatedRequest
 from tenure.contracts.research import RunState
 from tenure.contracts.result import Result, ResultSection, ResultStatus
 from tenure.contracts.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
+from tenure.contracts.steering import Acknowledged, Steering
 from tenure.settings import Settings
 
 with workflow.unsafe.imports_passed_through():
@@ -116,6 +117,7 @@ class StandInAgent:
         self.status: Status = "running"
         self.held = "wait" in request.question
         self.feedback_received: tuple[Handled, ...] = ()
+        self.told: tuple[Steering, ...] = ()
 
     @workflow.run
     async def run(self, request: RunRequest) -> Result:
@@ -142,11 +144,30 @@ class StandInAgent:
             title="A stand-in report",
             abstract="Nothing was read.",
             sections=(ResultSection(topic="Only topic", markdown="One sentence.", claims=()),),
-            notes=(f"corpora: {', '.join(request.corpora)}", f"sections: {request.limits.max_sections}"),
+            notes=(
+                f"corpora: {', '.join(request.corpora)}",
+                f"sections: {request.limits.max_sections}",
+                *(word.model_dump_json(exclude_defaults=True) for word in self.told),
+            ),
             feedback=self.feedback_received,
             usage=Usage(),
             status=status,
         )
+
+    @workflow.update
+    def steer(self, steering: Steering) -> Acknowledged:
+        if steering.verb == "feedback":
+            self.feedback(Feedback(text=steering.text, topic=steering.topic))
+        elif steering.verb in ("budget", "outline", "approve", "answer"):
+            self.told = (*self.told, steering)
+        else:
+            {"pause": self.pause, "resume": self.resume, "finish": self.finish, "cancel": self.cancel}[steering.verb]()
+        return Acknowledged(verb=steering.verb, affects=f"The stand-in heard {steering.verb}.")
+
+    @steer.validator
+    def _check(self, steering: Steering) -> None:
+        if steering.text == "nonsense":
+            raise ApplicationError("the stand-in takes no nonsense")
 
     @workflow.signal
     def feedback(self, feedback: Feedback) -> None:

@@ -9,6 +9,7 @@ from commands.display import LiveDisplay, PlainDisplay, Snapshot, Trouble, Writi
 from tenure.contracts.base import RunId
 from tenure.contracts.corpus import IngestProgress
 from tenure.contracts.run import Handled, Progress, TopicProgress, Usage
+from tenure.contracts.steering import Question
 
 WRITING = Progress(
     id=RunId("r"),
@@ -248,3 +249,22 @@ def test_a_topic_that_waits_for_its_turn_is_no_news() -> None:
     writing = RESEARCHING.model_copy(update={"phase": "write", "revision": 1, "topics": waiting, "last": ""})
 
     assert list(changes(Snapshot(RESEARCHING), Snapshot(writing))) == ["writing sections (revision 1)"]
+
+
+def test_what_a_run_waits_for_is_shown_once() -> None:
+    """The question stands in the table and in one line of a log, with the command that answers it."""
+    question = Question(
+        reporter="r/research",
+        number=1,
+        kind="plan",
+        text="Is this right?",
+        assumed="it is",
+        until="2026-01-01T00:00:00",
+    )
+    waiting = WRITING.model_copy(update={"status": "waiting", "waiting": question})
+    asked = Snapshot(waiting.model_copy(update={"waiting": question.model_copy(update={"kind": "clarification"})}))
+    line = "Is this right? (`approve` it; assumed at 2026-01-01T00:00:00 unless somebody does: it is)"
+
+    assert line in list(changes(Snapshot(), Snapshot(waiting)))
+    assert line not in list(changes(Snapshot(waiting), Snapshot(waiting)))
+    assert "Is this right? (`answer` it" in drawn(asked, 200)

@@ -15,6 +15,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from commands.history import histories, read
 from connection import converter
 from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.steering import Steering
 from tenure.contracts.trace import Trace
 from tenure.report.trace import story
 from tenure.settings import Settings
@@ -26,6 +27,23 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
 QUEUE = "history"
+
+
+@workflow.defn
+class Listening:
+    """Takes words until a person cancels."""
+
+    @workflow.init
+    def __init__(self) -> None:
+        self.verbs: list[str] = []
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: "cancel" in self.verbs)
+
+    @workflow.update
+    def steer(self, steering: Steering) -> None:
+        self.verbs.append(steering.verb)
 
 
 @activity.defn
@@ -108,3 +126,16 @@ async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: P
     assert {section.topic for section in trace.sections} == {section.topic for section in result.sections}
     assert read_by_a_person.stdout.startswith(f"# Trace of {handle.id}\n")
     assert trace == story(await histories(stage.client, handle.id))
+
+
+async def test_words_that_a_run_has_answered_are_heard(server: WorkflowEnvironment) -> None:
+    """A person's word that came as an update is told like one that came as a signal."""
+    runner = UnsandboxedWorkflowRunner()
+    async with Worker(server.client, task_queue=QUEUE, workflows=[Listening], workflow_runner=runner):
+        handle = await server.client.start_workflow(Listening.run, id="listening", task_queue=QUEUE)
+        await handle.execute_update(Listening.steer, Steering(verb="feedback", text="More.", topic="Bread"))
+        await handle.execute_update(Listening.steer, Steering(verb="cancel"))
+        await handle.result()
+    heard = [one for one in (await read(server.client, "listening")).happenings if one.kind == "heard"]
+
+    assert [(one.name, one.given["text"]) for one in heard] == [("feedback", "More."), ("cancel", "")]

@@ -16,6 +16,10 @@ COMMANDS = {
     "state": ["r"],
     "report": ["r"],
     "feedback": ["r", "more"],
+    "outline": ["r", "--set", "outline.txt"],
+    "budget": ["r", "--max-calls", "9"],
+    "approve": ["r"],
+    "answer": ["r", "yes"],
     "pause": ["r"],
     "resume": ["r"],
     "finish": ["r"],
@@ -60,6 +64,10 @@ def test_every_command_has_a_handler(command: str) -> None:
         ["sql"],
         ["sql", " "],
         ["feedback", "r"],
+        ["answer", "r"],
+        ["outline", "r"],
+        ["budget", "r", "--max-calls", "0"],
+        ["start", "Why?", "--wait", "long"],
     ],
 )
 def test_what_makes_no_sense_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,8 @@ async def test_feedback_of_a_run_under_way_has_no_outcome_yet() -> None:
 
     assert [(said.text, said.outcome) for said in trace.feedback] == [("Mould!", "received")]
     assert story([run.model_copy(update={"came": None})]).feedback[0].topic == "Cheese"
+    garbage = [h if h.name != "feedback" else h.model_copy(update={"given": [4]}) for h in run.happenings]
+    assert story([run.model_copy(update={"came": None, "happenings": tuple(garbage)})]).feedback == ()
 
 
 async def test_a_plan_that_was_made_anew_shares_the_judgement_of_its_cycle() -> None:

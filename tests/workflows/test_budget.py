@@ -10,7 +10,7 @@ from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
 from tenure.models.chat import Spent
 from tests.conftest import Serving
-from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, says, story, text
+from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text
 
 PRICE = Price(input=1.0, output=10.0)
 
@@ -144,12 +144,3 @@ async def test_a_deadline_ends_the_run_whatever_the_model_does(serving: Serving)
     assert result.decisions[-1] == "Ended because the time of 2 s was used up."
     assert result.sections
     assert {"section_writer", "title_writer"} <= {call.role for call in result.degraded}
-
-
-async def test_a_paused_run_keeps_its_deadline(serving: Serving) -> None:
-    """A pause does not stop the clock: a run that is held when its time is up goes on to write up."""
-    async with serving(*world(ScriptedChat(story(router=says("never read"))))) as stage:
-        run = await stage.start(asked(max_seconds=1.0))
-        await run.signal("pause")
-        result = await asyncio.wait_for(run.result(), 45)
-    assert result.status == "finished_early"

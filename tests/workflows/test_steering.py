@@ -59,7 +59,7 @@ async def test_a_word_said_while_a_child_starts_reaches_it_once(server: Workflow
     async with Worker(server.client, task_queue=name, workflows=[Parent, Child], workflow_runner=runner()):
         handle = await server.client.start_workflow(Parent.run, Start(), id=name, task_queue=name)
         await handle.signal(Parent.finish)
-        await handle.signal(Parent.feedback, "Mind the oven.")
+        await handle.signal(Parent.feedback, Feedback(text="Mind the oven."))
         heard = await handle.result()
 
     assert heard == ["Mind the oven."]

@@ -1,0 +1,208 @@
+"""Words of people in any order, at any moment, by update and by signal: no run is stuck and no word gets lost.
+
+Each case is made of a number, so that one that fails can be run again alone. Words are sent while the model is asked,
+several at once, which is when a run is in the middle of something.
+"""
+
+import asyncio
+import json
+import random
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from tenure.contracts.result import Result
+from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.steering import VERBS, Acknowledged, Budget, OutlineTopic, Steering
+from tenure.models.chat import Ask, Completion, InFlight
+from tests.conftest import Serving, slow_form
+from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
+from workflows.agent import AgentWorkflow
+
+ENDS = {"done", "finished_early", "cancelled", "no_evidence"}
+CALLS = 30
+"""Calls of the model among which the words of a case are spread."""
+HEADINGS = ("Bread", "Cheese", "Bread => Loaves", "Butter", "Wine | What is made of grapes?", "Rye")
+GARBAGE: tuple[tuple[str, Any], ...] = (
+    ("feedback", [4]),
+    ("feedback", "x" * 10_000),
+    ("outline", {"heading": 4}),
+    ("budget", "all of it"),
+    ("answer", None),
+)
+
+
+def word(chance: random.Random, case: int, number: int) -> Steering:
+    """Make up something that a person may say."""
+    (verb,) = chance.choices(VERBS, (40, 14, 8, 2, 2, 10, 8, 8, 8))
+    said = f"Mind matter {number} of kitchen {case}." if verb in ("feedback", "answer") else ""
+    topic = chance.choice((None, None, "Bread", "Cheese", "Rye")) if verb == "feedback" else None
+    lines = chance.sample(HEADINGS, chance.randint(1, 3)) if verb == "outline" else []
+    bounds = Budget(max_calls=chance.randint(5, 90)) if verb == "budget" else Budget()
+    outline = tuple(OutlineTopic.model_validate(line) for line in lines)
+    return Steering(
+        verb=verb,
+        text=said,
+        topic=topic,
+        outline=outline,
+        budget=bounds,
+        discard=chance.random() < 0.3,
+    )
+
+
+@dataclass
+class Person:
+    """Says the words of one case, each while a certain call is under way."""
+
+    case: int
+    run: WorkflowHandle[Any, Result] | None = None
+    calls: int = 0
+    accepted: list[str] = field(default_factory=list)
+    signalled: list[str] = field(default_factory=list)
+    speaking: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.case)
+        self.words: dict[int, list[Steering]] = {}
+        for number in range(self.chance.randint(1, 12)):
+            said = word(self.chance, self.case, number)
+            self.words.setdefault(self.chance.randint(1, CALLS), []).append(said)
+
+    async def called(self) -> None:
+        """Say what is due while this call is under way, all at once; who has paused the run resumes it."""
+        self.calls += 1
+        due = self.words.pop(self.calls, [])
+        if not due or self.run is None:
+            return
+        await asyncio.gather(*(self._say(said, by_signal=self.chance.random() < 0.5) for said in due))
+        if self.chance.random() < 0.3:
+            await self._signal(*self.chance.choice(GARBAGE))
+        if any(said.verb == "pause" for said in due):
+            await self._say(Steering(verb="resume"), by_signal=False)
+
+    async def _say(self, said: Steering, *, by_signal: bool) -> None:
+        assert self.run is not None
+        if by_signal:
+            given: dict[str, Any] = {
+                "feedback": {"text": said.text, "topic": said.topic},
+                "answer": said.text,
+                "outline": [topic.model_dump() for topic in said.outline],
+                "budget": said.budget.model_dump(exclude_none=True),
+                "cancel": {"discard": said.discard},
+            }
+            if await self._signal(said.verb, given.get(said.verb)) and said.verb == "feedback":
+                self.signalled.append(said.text)
+            return
+        try:
+            await self.run.execute_update("steer", said, result_type=Acknowledged)
+        except WorkflowUpdateFailedError as error:
+            assert getattr(error.cause, "type", "") == "Refused", error.cause
+        except RPCError as error:
+            assert error.status == RPCStatusCode.NOT_FOUND, error
+        else:
+            if said.text:
+                self.accepted.append(said.text)
+
+    async def _signal(self, name: str, given: Any) -> bool:
+        assert self.run is not None
+        try:
+            await self.run.signal(name, *([] if given is None else [given]))
+        except RPCError as error:
+            assert error.status == RPCStatusCode.NOT_FOUND, error
+            return False
+        return True
+
+
+@dataclass
+class Meddled(ScriptedChat):
+    """A model during whose calls people speak to the run that asks."""
+
+    people: dict[int, Person] = field(default_factory=dict)
+
+    async def complete(self, ask: Ask, call: InFlight) -> Completion:
+        named = re.search(r"kitchen (\d+)", ask.messages[-1].content)
+        if named and int(named[1]) in self.people:
+            await self.people[int(named[1])].called()
+        return await super().complete(ask, call)
+
+
+def model() -> Meddled:
+    """Plans and asks in turns, is never content, and writes as the story goes."""
+    question = {"action": "ASK_HUMAN", "query": "Which bread?", "expected_output": "any bread"}
+    decisions = [{"needs_more_research": n % 3 < 2, "reasoning": f"Reason {n}.", "key_factors": []} for n in range(9)]
+
+    async def planner(prompt: str) -> Any:
+        asked = len(re.findall("Mind matter", prompt))
+        return plans(search(f"How long does the dough rise {asked}?"), question)
+
+    return Meddled(story(planner=planner, decider=in_turn(*decisions)))
+
+
+def request(case: int) -> RunRequest:
+    chance = random.Random(-case)
+    limits = Limits(
+        min_relevance=0.05,
+        max_reflexions=chance.randint(0, 1),
+        max_revisions=chance.randint(0, 1),
+        max_cycles=chance.randint(1, 3),
+        long_history=chance.choice((1, 4_000)),
+        max_calls=chance.choice((None, None, 40)),
+        call_output=256,
+        approve_plan=chance.random() < 0.4,
+        interactive=chance.random() < 0.4,
+        answer_seconds=0.3,
+    )
+    return RunRequest(question=f"How are bread and cheese made in kitchen {case}?", corpora=("kitchen",), limits=limits)
+
+
+async def end(person: Person) -> Result:
+    """Wait for a run's end; one that is stuck says in what."""
+    assert person.run is not None
+    try:
+        return await asyncio.wait_for(person.run.result(), 100)
+    except TimeoutError:
+        progress = await person.run.query(AgentWorkflow.progress)
+        raise AssertionError(f"case {person.case} is stuck: {progress.model_dump_json()}") from None
+
+
+def check(person: Person, result: Result) -> None:
+    """Hold what every run promises, whatever was said to it."""
+    heard = [handled.text for handled in result.feedback]
+    whole = "\n".join(heard)
+    refused = sum("“feedback” was refused" in note for note in result.notes)
+    told = json.dumps([person.case, heard, person.accepted, person.signalled, result.notes])
+    assert result.status in ENDS, told
+    assert all(text in whole for text in person.accepted), told
+    assert len(heard) == len(set(heard)), told
+    assert sum(text not in whole for text in person.signalled) <= refused, told
+    assert all(handled.outcome for handled in result.feedback), told
+
+
+async def interleaved(serving: Serving, cases: range) -> None:
+    chat = model()
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        people = [Person(case) for case in cases]
+        for person in people:
+            chat.people[person.case] = person
+            person.run = await stage.start(request(person.case))
+        results = await asyncio.gather(*(end(person) for person in people))
+    for person, result in zip(people, results, strict=True):
+        check(person, result)
+
+
+@pytest.mark.timeout(150)
+async def test_no_word_is_lost_and_no_run_is_stuck(serving: Serving) -> None:
+    """Six runs at once are spoken to at random: each delivers its report with every word it has accepted."""
+    await interleaved(serving, range(1, 7))
+
+
+@slow_form
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("batch", range(100))
+async def test_no_word_is_lost_in_a_thousand_runs(serving: Serving, batch: int) -> None:
+    """The same with a thousand runs, ten at a time."""
+    await interleaved(serving, range(10 * batch, 10 * batch + 10))

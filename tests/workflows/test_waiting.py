@@ -1,0 +1,100 @@
+"""Waiting for people for longer than any process lives: a server that skips the time, and workers that come and go."""
+
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+
+from tenure.contracts.run import RunRequest
+from tests.conftest import Serving, serving_at
+from tests.workflows.test_agent import REQUEST, until
+from tests.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, story
+from workflows import search_attributes
+from workflows.agent import AgentWorkflow
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def skipping() -> AsyncIterator[WorkflowEnvironment]:
+    """A server on which a day goes by at once while nothing is under way."""
+    beside = Path(sys.executable).parent / "temporal-test-server"
+    found = str(beside) if beside.exists() else shutil.which("temporal-test-server")
+    async with await WorkflowEnvironment.start_time_skipping(
+        test_server_existing_path=found, data_converter=pydantic_data_converter
+    ) as environment:
+        names = dict.fromkeys((key.name for key in search_attributes.ALL), IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD)
+        request = AddSearchAttributesRequest(namespace=environment.client.namespace, search_attributes=names)
+        await environment.client.operator_service.add_search_attributes(request)
+        yield environment
+
+
+@pytest.fixture
+def later(skipping: WorkflowEnvironment, tmp_path: Path) -> Serving:
+    """Serves worlds at the server that skips the time; it knows no worker by what the worker has in its memory."""
+    return serving_at(skipping.client, 0, tmp_path)
+
+
+def asked(**limits: Any) -> RunRequest:
+    """Ask with some more limits."""
+    return REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
+
+
+async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, skipping: WorkflowEnvironment) -> None:
+    """The client is gone, the worker is restarted, a day goes by: the plan still waits, and the run goes on from it."""
+    chat, knowledge = ScriptedChat(story()), MemoryKnowledge(KITCHEN)
+    async with later(chat, knowledge) as stage:
+        with skipping.auto_time_skipping_disabled():
+            run = await stage.start(asked(approve_plan=True, answer_seconds=3 * DAY.total_seconds()))
+            await until(run, lambda progress: progress.waiting)
+    await skipping.sleep(DAY)
+    async with later(chat, knowledge) as stage:
+        waiting = await run.query(AgentWorkflow.progress)
+        await run.signal("approve")
+        result = await run.result()
+
+    assert waiting.status == "waiting"
+    assert (result.status, result.usage.seconds > DAY.total_seconds()) == ("done", True)
+    assert chat.count("outliner") == 1
+    assert not [note for note in result.notes if "answered" in note]
+
+
+async def test_after_days_of_silence_a_run_goes_on_with_what_it_assumed(later: Serving) -> None:
+    """Plan and question wait their time, remind once each, and are followed as was said; no deadline runs meanwhile."""
+    question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
+    chat = ScriptedChat(story(planner=in_turn(plans(question), FINISH)))
+    async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
+        request = asked(approve_plan=True, interactive=True, max_seconds=3_600.0, answer_seconds=DAY.total_seconds())
+        result = await (await stage.start(request)).result()
+
+    assert result.status == "done"
+    assert result.usage.seconds > 2 * DAY.total_seconds()
+    assert sum("still waits for a person" in note.lower() for note in result.notes) == 2
+    assert "Nobody answered “Which cheese?”; assumed: any cheese" in result.notes
+
+
+async def test_a_deadline_stands_still_while_a_run_is_held(later: Serving, skipping: WorkflowEnvironment) -> None:
+    """A run that is held for a day has all of its hour left when it is resumed."""
+    chat = ScriptedChat(story())
+    async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
+        with skipping.auto_time_skipping_disabled():
+            run = await stage.start(asked(approve_plan=True, max_seconds=3_600.0))
+            await until(run, lambda progress: progress.waiting)
+            await run.signal("pause")
+            await run.signal("approve")
+            await until(run, lambda progress: not progress.waiting)
+        await skipping.sleep(DAY)
+        held, asked_for = await run.query(AgentWorkflow.progress), chat.count("planner")
+        await run.signal("resume")
+        result = await run.result()
+
+    assert (held.status, asked_for) == ("paused", 0)
+    assert (result.status, result.usage.seconds > DAY.total_seconds()) == ("done", True)
