@@ -17,7 +17,13 @@ from typing import Any
 
 from pydantic import ValidationError
 from rich.table import Table
-from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.client import (
+    Client,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowHandle,
+    WorkflowQueryFailedError,
+)
 from temporalio.common import Priority, WorkflowIDConflictPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -101,6 +107,8 @@ async def see(arguments: Namespace, place: Place, client: Client, handle: Batch)
         finally:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
+    if any(outcome.status not in ANSWERED for outcome in report.outcomes):
+        say("what has no report is asked again by the same command")
     return summarise(arguments, handle.id, report)
 
 
@@ -117,8 +125,6 @@ def summarise(arguments: Namespace, name: str, report: BatchReport) -> int:
         print_json({"id": name, **report.model_dump(mode="json")})
     else:
         print_table(_table(report.outcomes))
-    if any(outcome.status not in ANSWERED for outcome in report.outcomes):
-        say("what has no report is asked again by the same command")
     statuses = {outcome.status for outcome in report.outcomes}
     if statuses <= PROVED:
         return 0
@@ -175,19 +181,27 @@ async def _tell(handle: Batch, display: Display) -> None:
     """Say what became of each question as soon as it is known."""
     told: set[str] = set()
     while True:
-        try:
-            report = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
-        except RPCError as error:
-            if not (is_lost(error) or error.status in NO_ANSWER):
-                raise
-        else:
-            ended = [one for one in report.outcomes if one.status not in ("waiting", "running")]
-            for number, one in enumerate(ended, start=1):
-                if one.key not in told:
-                    told.add(one.key)
-                    words = f"{one.run}: {one.status.replace('_', ' ')}, {one_line(one.question, 100)}"
-                    display.say(f"[{number} of {len(report.outcomes)}] {words}")
+        report = await _look(handle)
+        ended = [one for one in report.outcomes if one.status not in ("waiting", "running")] if report else []
+        for number, one in enumerate(ended, start=1):
+            if report and one.key not in told:
+                told.add(one.key)
+                words = f"{one.run}: {one.status.replace('_', ' ')}, {one_line(one.question, 100)}"
+                display.say(f"[{number} of {len(report.outcomes)}] {words}")
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _look(handle: Batch) -> BatchReport | None:
+    """Ask a batch how it stands; None where nobody answers now."""
+    try:
+        report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
+    except WorkflowQueryFailedError:
+        return None  # it has not taken its first step yet
+    except RPCError as error:
+        if is_lost(error) or error.status in NO_ANSWER:
+            return None
+        raise
+    return report
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

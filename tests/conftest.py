@@ -47,6 +47,8 @@ SERVER_OPTIONS = [
     "history.transferProcessorMaxPollRPS=2000",
     "--dynamic-config-value",
     "history.timerProcessorMaxPollRPS=2000",
+    "--dynamic-config-value",
+    "matching.enableFairness=true",
 ]
 
 
