@@ -99,3 +99,17 @@ async def test_nobody_is_told_who_did_not_ask(serving: Serving) -> None:
             begun = await told(stage, run)
 
     assert (begun, receiver.received) == ([], [])
+
+
+async def test_a_run_that_waits_for_a_person_is_told(serving: Serving) -> None:
+    """A plan to be approved is worth a notice of its own, before that of the end."""
+    limits = REQUEST.limits.model_copy(update={"approve_plan": True, "answer_seconds": 0.2})
+    with Receiver() as receiver:
+        chat = ScriptedChat(story())
+        async with serving(chat, MemoryKnowledge(KITCHEN), notifier=Notifier(receiver.url)) as stage:
+            run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
+            await run.result()
+            begun = await told(stage, run)
+
+    assert len(begun) == 2
+    assert sorted(json.loads(body)["event"] for _, body in receiver.received) == ["finished", "waiting"]
