@@ -183,11 +183,11 @@ async def _tell(handle: Batch, display: Display) -> None:
     while True:
         report = await _look(handle)
         ended = [one for one in report.outcomes if one.status not in ("waiting", "running")] if report else []
-        for number, one in enumerate(ended, start=1):
+        for one in ended:
             if report and one.key not in told:
                 told.add(one.key)
                 words = f"{one.run}: {one.status.replace('_', ' ')}, {one_line(one.question, 100)}"
-                display.say(f"[{number} of {len(report.outcomes)}] {words}")
+                display.say(f"[{len(told)} of {len(report.outcomes)}] {words}")
         await asyncio.sleep(LOOK_SECONDS)
 
 
