@@ -53,6 +53,7 @@ from tenure.sources.fetch import Fetcher, fetcher
 from tenure.sources.search.ask import WebSearch
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
+from workflows.ask import AskWorkflow
 from workflows.batch import BatchWorkflow
 from workflows.coding import CodingWorkflow
 from workflows.corpus import CorpusWorkflow
@@ -85,6 +86,7 @@ WORKFLOWS = [
     SubagentWorkflow,
     SectionWorkflow,
     CodingWorkflow,
+    AskWorkflow,
     IngestWorkflow,
     EmbedWorkflow,
     RelateWorkflow,
@@ -174,6 +176,7 @@ def activity_methods(
             roles.report_reflector,
             roles.title_writer,
             roles.abstract_writer,
+            roles.answerer,
             roles.test_writer,
             roles.coder,
             roles.code_reflector,

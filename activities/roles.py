@@ -26,6 +26,7 @@ from tenure.models.structured import answer
 from tenure.roles import (
     abstract_writer,
     analyst,
+    answerer,
     claim_checker,
     claim_rewriter,
     code_reflector,
@@ -254,6 +255,11 @@ class RoleActivities:
     async def abstract_writer(self, call: RoleCall[abstract_writer.AbstractWriterInput]) -> RoleReply[Draft]:
         """Sum the report up."""
         return await self._write(abstract_writer.ROLE, call)
+
+    @activity.defn
+    async def answerer(self, call: RoleCall[answerer.AnswererInput]) -> RoleReply[Draft]:
+        """Answer a follow-up question."""
+        return await self._write(answerer.ROLE, call)
 
     @activity.defn
     async def test_writer(self, call: RoleCall[test_writer.TestWriterInput]) -> RoleReply[test_writer.TestWriterOutput]:

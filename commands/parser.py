@@ -26,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_start(commands)
     _add_schedule(commands)
     _add_looking(commands)
+    _add_going_on(commands)
     _add_steering(commands)
     _add_corpora(commands)
     _add_stack(commands)
@@ -241,6 +242,18 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_output(report)
     runs = _add(commands, "list", "commands.runs:list_runs", "list the latest runs")
     runs.add_argument("--limit", type=_between(1, 1000), default=20, metavar="N", help="runs to show (default: 20)")
+
+
+def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add what goes on from what a run knows."""
+    ask = _add(commands, "ask", "commands.ask:ask", "ask a follow-up question about a run")
+    ask.add_argument("id", metavar="ID")
+    ask.add_argument("question", type=_text, metavar="QUESTION")
+    ask.add_argument(
+        "--search", action="store_true", help="search once more for what is missing, on the web where the run may"
+    )
+    ask.add_argument("--new", action="store_true", help="forget what was asked before")
+    _add_model_budget(ask)
 
 
 def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -21,6 +21,7 @@ INGEST_WORKFLOW = "IngestWorkflow"
 CORPUS_WORKFLOW = "CorpusWorkflow"
 SQL_WORKFLOW = "SqlWorkflow"
 GRAPH_WORKFLOW = "GraphWorkflow"
+ASK_WORKFLOW = "AskWorkflow"
 RELATE_WORKFLOW = "RelateWorkflow"
 
 QUERY_TIMEOUT = timedelta(seconds=10)

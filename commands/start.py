@@ -66,7 +66,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     arguments.question = items[0].question
     shared = build_request(arguments, settings)
     if any(item.max_cost_usd for item in items):
-        _dearest(settings, limited=True)
+        dearest_price(settings, limited=True)
     request = BatchRequest(shared=shared, items=items, parallel=arguments.parallel or PARALLEL)
     chosen = check_run(arguments.id) if arguments.id else batch_id(arguments.batch, items)
     place = ensure(settings)
@@ -152,10 +152,10 @@ def _limits(arguments: Namespace, settings: Settings, web: WebScope | None) -> L
     chosen["rerank_listwise"] = settings.rerank_listwise and settings.uses_model
     if settings.max_output:
         chosen["call_output"] = settings.max_output
-    return Limits.model_validate(chosen | {"dearest": _dearest(settings, limited=bool(chosen["max_cost_usd"]))})
+    return Limits.model_validate(chosen | {"dearest": dearest_price(settings, limited=bool(chosen["max_cost_usd"]))})
 
 
-def _dearest(settings: Settings, *, limited: bool) -> Price | None:
+def dearest_price(settings: Settings, *, limited: bool) -> Price | None:
     """Return the prices by which money is reserved.
 
     Raises:

@@ -19,6 +19,7 @@ _WORDS = {
     "section_writer": "writing “{topic}”",
     "section_rewriter": "rewriting “{topic}”",
     "abstract_writer": "writing the abstract",
+    "answerer": "writing the answer",
     "coder": "writing the program",
 }
 """What the writing roles do; the others answer too briefly to be watched."""

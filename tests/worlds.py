@@ -405,6 +405,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "report_reflector": says(NOTHING_TO_ADD),
         "title_writer": says({"title": "Bread and cheese"}),
         "abstract_writer": says(text(("Both take time.", 1))),
+        "answerer": says(text(("It takes two hours.", 1))),
         "test_writer": says({"specification": "It bakes.", "task": "program", "tests": []}),
         "coder": says({"approach": "Bake.", "files": [], "entry": "", "args": [], "stdin": ""}),
         "code_reflector": says({"failed": "The test.", "cause": "It is raw.", "change": "Bake it."}),

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tenure.contracts.base import Contract, RunId
+from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.budget import Resource
 from tenure.contracts.coding import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
@@ -210,6 +210,8 @@ class ReportDraft(Contract):
     """The program, where one was asked for."""
     artifacts: tuple[StoredArtifact, ...] = ()
     """Files that a program made for the report."""
+    numbered: tuple[SourceId, ...] = ()
+    """Sources that have their numbers from an earlier document, in order."""
     web_corpus: str = ""
     """The corpus of the pages it has read; empty for a run that did not read the web."""
     status: ResultStatus = "done"

@@ -29,6 +29,7 @@ RoleName = Literal[
     "report_reflector",
     "title_writer",
     "abstract_writer",
+    "answerer",
     "test_writer",
     "coder",
     "code_reflector",

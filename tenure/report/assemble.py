@@ -36,7 +36,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: 
         text is left out with a note, and a finished run in which no citation is left counts as one
         that found no evidence.
     """
-    numbering = Numbering(sources, _context(draft))
+    numbering = Numbering(sources, _context(draft), draft.numbered)
     abstract_claims = numbering.number(draft.abstract, "Abstract")
     sections = tuple(_section(section, numbering) for section in draft.sections if section.draft.claims)
     synthesis = _synthesis(draft.synthesis, numbering)

@@ -56,11 +56,20 @@ class SourceRecord(Protocol):
 class Numbering:
     """Numbers sources in the order in which the report first cites them."""
 
-    def __init__(self, sources: Mapping[SourceId, SourceRecord], context: int = 200) -> None:
-        """Start from the stored sources by id; `context` is how many characters around a quote are kept."""
+    def __init__(
+        self, sources: Mapping[SourceId, SourceRecord], context: int = 200, known: Sequence[SourceId] = ()
+    ) -> None:
+        """Begin to number.
+
+        Args:
+            sources: the stored sources by id.
+            context: how many characters around a quote are kept.
+            known: sources that have their numbers from an earlier document, in order.
+        """
         self._sources = sources
         self._context = context
-        self._numbers: dict[SourceId, int] = {}
+        self._numbers = {source: n for n, source in enumerate(dict.fromkeys(known), 1)}
+        self._cited: set[SourceId] = set()
         self.notes: list[str] = []
         """What was taken out and why, in reading order."""
 
@@ -86,7 +95,7 @@ class Numbering:
 
     def entries(self) -> tuple[SourceEntry, ...]:
         """List the cited sources by number."""
-        return tuple(self._entry(source, n) for source, n in self._numbers.items())
+        return tuple(self._entry(source, n) for source, n in self._numbers.items() if source in self._cited)
 
     def _claim(self, claim: Claim, place: str) -> ResultClaim:
         faults = {citation: self._fault(citation) for citation in claim.citations}
@@ -122,6 +131,7 @@ class Numbering:
 
     def _numbered(self, citation: Citation) -> ResultCitation:
         n = self._numbers.setdefault(citation.source, len(self._numbers) + 1)
+        self._cited.add(citation.source)
         source = self._sources[citation.source]
         text = source.text
         return ResultCitation(

@@ -35,9 +35,7 @@ def references(result: Result, base: PurePath | None = None, style: Style = "num
         base: folder to which paths are shown relative, where they are under it.
         style: how marks name sources.
     """
-    return "\n".join(
-        f"- {_label(label, style)} {_reference(source, base)}" for source, label in labelled(result, style)
-    )
+    return "\n".join(f"- {_label(label, style)} {reference(source, base)}" for source, label in labelled(result, style))
 
 
 def quotes(result: Result, style: Style = "numeric") -> str:
@@ -66,7 +64,8 @@ def _label(label: str, style: Style) -> str:
     return f"[{label}]" if style == "numeric" else f"{escape(label)}:"
 
 
-def _reference(source: SourceEntry, base: PurePath | None) -> str:
+def reference(source: SourceEntry, base: PurePath | None) -> str:
+    """Describe a source: title, author, date, path or address, day of reading."""
     origin = ", ".join(escape(part) for part in (source.author, source.published) if part.strip())
     parts = [
         f"*{escape(source.title)}*",

@@ -12,6 +12,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
+from tenure.contracts.ask import Answer, AskRequest, Exchange, Thread
 from tenure.contracts.base import RunId
 from tenure.contracts.calls import CallProgress
 from tenure.contracts.corpus import (
@@ -29,7 +30,7 @@ from tenure.contracts.corpus import (
 )
 from tenure.contracts.graph import BESIDE, Related, RelatedReply, RelatedRequest, RelateReport, RelateRequest
 from tenure.contracts.research import RunState
-from tenure.contracts.result import Result, ResultSection, ResultStatus
+from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus
 from tenure.contracts.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
 from tenure.contracts.steering import Acknowledged, Steering
 from tenure.settings import Settings
@@ -240,6 +241,25 @@ class StandInGraph:
         return RelatedReply(entity="Ghent", kind="place", passages=2, relations=(relation,), read=2, of=2)
 
 
+@workflow.defn(name="AskWorkflow")
+class StandInAsk:
+    """Answers with what it was given; `nothing` finds nothing, `fail` fails."""
+
+    @workflow.run
+    async def run(self, request: AskRequest) -> Answer:
+        if "fail" in request.question:
+            raise ApplicationError("the stand-in was told to fail", non_retryable=True)
+        exchange = Exchange(question=request.question, asked=request.question)
+        return Answer(
+            run=request.run,
+            question=request.question,
+            asked=f"{request.question} ({', '.join(request.corpora)})",
+            status="no_evidence" if "nothing" in request.question else "answered",
+            claims=(ResultClaim(text=f"This is answer {len(request.thread.exchanges) + 1}.", status="supported"),),
+            thread=Thread(exchanges=(*request.thread.exchanges, exchange)),
+        )
+
+
 @workflow.defn(name="RelateWorkflow")
 class StandInRelate:
     """Has read everything when its budget ends."""
@@ -253,7 +273,7 @@ class StandInRelate:
 async def main() -> None:
     """Work until told to stop."""
     client = await connection.connect(Settings())
-    workflows = [StandInAgent, StandInSection, StandInIngest, StandInCorpus, StandInGraph, StandInRelate]
+    workflows = [StandInAgent, StandInSection, StandInIngest, StandInCorpus, StandInGraph, StandInRelate, StandInAsk]
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble, scribble]):

@@ -230,3 +230,11 @@ def test_a_citation_names_its_page() -> None:
     shown = quotes(result)
     assert f"“Neap tides are weak.” (page 3, characters {text.index('Neap')}-" in shown
     assert "“The Moon pulls the water towards it.” (characters 0-" in shown
+
+
+def test_sources_with_a_number_keep_it() -> None:
+    """A document that goes on from another numbers what both cite as that one did, and lists what it cites alone."""
+    draft = report(abstract=Draft(), sections=(SectionDraft(topic="Pull", draft=paragraph(RISES, PULLS)),))
+    result = assemble(draft.model_copy(update={"numbered": ("gone", MOON)}), SOURCES)
+
+    assert [(source.n, source.id) for source in result.sources] == [(2, MOON), (3, TIDES)]

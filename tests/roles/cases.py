@@ -17,6 +17,7 @@ from tenure.contracts.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.roles import (
     abstract_writer,
     analyst,
+    answerer,
     claim_checker,
     claim_rewriter,
     code_reflector,
@@ -308,6 +309,17 @@ CASES: dict[str, Case] = {
             section_rewriter.ROLE,
             section_rewriter.SectionRewriterInput(
                 **SECTION, draft=DRAFT, critiques=("The hours of rising are missing",), said=(RIPENS,)
+            ),
+        ),
+        Case(
+            answerer.ROLE,
+            answerer.AnswererInput(
+                topic=QUESTION,
+                question="How long does the dough of the bread rise?",
+                earlier=(
+                    answerer.Said(question="What is bread made of?", answer=MADE),
+                    answerer.Said(question="Who sells it?", answer=""),
+                ),
             ),
         ),
         Case(claim_checker.ROLE, claim_checker.ClaimCheckerInput(question=QUESTION, claims=DRAFT.claims)),

@@ -97,7 +97,7 @@ def test_a_hostile_passage_does_not_change_a_plan(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["section_writer", "section_rewriter", "abstract_writer"])
+@pytest.mark.parametrize("name", ["section_writer", "section_rewriter", "abstract_writer", "answerer"])
 def test_a_twin_does_not_write_what_an_attack_asks_for(name: str) -> None:
     """The twin's text is the same with and without the attack."""
     case = CASES[name]
