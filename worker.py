@@ -143,7 +143,7 @@ def activity_methods(
             telling.run_notice_command,
         ],
         EMBED_QUEUE: [
-            *(reading.ingest, reading.embed, reading.read_pages, reading.search, reading.analyze),
+            *(reading.ingest, reading.embed, reading.read_pages, reading.fork, reading.search, reading.analyze),
             *(reading.group, reading.recall, reading.corpora),
             *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),

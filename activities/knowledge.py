@@ -17,6 +17,7 @@ from tenure.contracts.corpus import (
     IngestRequest,
 )
 from tenure.contracts.evidence import SearchReply, SearchRequest
+from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.web import ReadPagesReply, ReadPagesRequest
@@ -52,6 +53,12 @@ class KnowledgeActivities:
         """Read fetched pages into a run's corpus."""
         with translated(), Beat(IngestProgress()) as beat:
             return self._knowledge.read_pages(request, beat.tell, activity.is_cancelled)
+
+    @activity.defn
+    def fork(self, request: ForkRequest) -> Forked:
+        """Give a fork what its origin knew after a cycle."""
+        with translated(), Beat(IngestProgress()) as beat:
+            return self._knowledge.fork(request, beat.tell, activity.is_cancelled)
 
     @activity.defn
     def search(self, request: SearchRequest) -> SearchReply:

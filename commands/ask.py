@@ -30,6 +30,9 @@ from tenure.contracts.run import Limits, RunRequest
 from tenure.settings import Settings
 from workflows.queues import TENURE_QUEUE
 
+LONGEST = 20_000
+"""Characters of a question."""
+
 PAGES = 3
 """Pages of the web that are read for one search of a follow-up question."""
 
@@ -37,6 +40,8 @@ PAGES = 3
 def ask(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
     check_run(arguments.id)
+    if len(arguments.question) > LONGEST:
+        raise UsageError(f"a question has at most {LONGEST:,} characters, and this one has {len(arguments.question):,}")
     place = ensure(settings)
     announce(place)
     return asyncio.run(_ask(arguments, place))

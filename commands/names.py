@@ -23,6 +23,11 @@ def run_id(question: str, mode: str, *, private: bool = False) -> str:
     return f"{kind}-{secrets.token_hex(6)}" if private else f"{kind}-{slug(question)}-{secrets.token_hex(3)}"
 
 
+def fork_id(origin: str, cycle: int) -> str:
+    """Make up the id of a fork, which says where it comes from."""
+    return check_run(f"{origin}-after-{cycle}-{secrets.token_hex(3)}")
+
+
 def corpus_of(paths: Iterable[Path]) -> str:
     """Name the corpus of some paths: the same absolute paths give the same name."""
     absolute = sorted(str(path) for path in paths)

@@ -254,6 +254,19 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     ask.add_argument("--new", action="store_true", help="forget what was asked before")
     _add_model_budget(ask)
+    fork = _add(commands, "fork", "commands.fork:fork", "research on from an earlier cycle of a run, in a new run")
+    fork.add_argument("origin", metavar="ID")
+    fork.add_argument("--cycle", type=_between(1, 100), required=True, metavar="N", help="the last cycle to take over")
+    fork.add_argument("--feedback", type=_text, metavar="TEXT", help="what the new run is to take into account")
+    fork.add_argument("--id", type=_text, metavar="ID", help="name of the new run (default: made from the old one)")
+    fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
+    fork.add_argument("--max-cycles", type=_between(1, 100), metavar="N", help="cycles at the most, old ones included")
+    _add_model_budget(fork)
+    _add_output(fork)
+    diff = _add(commands, "diff", "commands.diff:diff", "show what differs between the reports of two runs")
+    diff.add_argument("a", metavar="A")
+    diff.add_argument("b", metavar="B")
+    diff.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the difference into a file")
 
 
 def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -22,6 +22,7 @@ CORPUS_WORKFLOW = "CorpusWorkflow"
 SQL_WORKFLOW = "SqlWorkflow"
 GRAPH_WORKFLOW = "GraphWorkflow"
 ASK_WORKFLOW = "AskWorkflow"
+RESEARCH_WORKFLOW = "ResearchWorkflow"
 RELATE_WORKFLOW = "RelateWorkflow"
 
 QUERY_TIMEOUT = timedelta(seconds=10)

@@ -178,7 +178,13 @@ async def _run(arguments: Namespace, place: Place, request: RunRequest, chosen: 
     client = await open_session(place)
     await register_search_attributes(client, place)
     await check_corpora(client, request)
-    handle = await _start(client, request, chosen, turn(arguments))
+    handle = await begin(client, request, chosen, turn(arguments))
+    return await see(arguments, place, client, handle)
+
+
+async def see(arguments: Namespace, place: Place, client: Client, handle: WorkflowHandle[object, Result]) -> int:
+    """See a run that was started to its end, unless nobody wants to wait for that."""
+    chosen = handle.id
     say(f"run {chosen}" + (f", web UI: {place.url(chosen)}" if place.ui else ""))
     if arguments.detach:
         if arguments.json:
@@ -216,10 +222,8 @@ async def check_corpora(client: Client, request: RunRequest) -> None:
         )
 
 
-async def _start(
-    client: Client, request: RunRequest, chosen: str, priority: Priority
-) -> WorkflowHandle[object, Result]:
-    """Start the workflow.
+async def begin(client: Client, request: RunRequest, chosen: str, priority: Priority) -> WorkflowHandle[object, Result]:
+    """Start the workflow of a run, or of a fork.
 
     Raises:
         UsageError: the id is in use, also by a run that is over: its report would be lost to sight.

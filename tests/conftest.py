@@ -24,6 +24,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer, Worker
 
 from activities.heartbeat import PACE
+from tenure.contracts.ask import Answer, AskRequest
 from tenure.contracts.result import Result
 from tenure.contracts.run import RunRequest
 from tenure.models.chat import ChatModel
@@ -33,6 +34,7 @@ from tests.worlds import MemoryKnowledge
 from worker import WORKFLOWS, activity_methods, browser_methods, runner, sandbox_methods
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
+from workflows.ask import AskWorkflow
 from workflows.queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug.
@@ -134,12 +136,20 @@ class Stage:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._started: list[WorkflowHandle[Any, Result]] = []
+        self._started: list[WorkflowHandle[Any, Any]] = []
 
     async def start(self, request: RunRequest) -> WorkflowHandle[Any, Result]:
         """Start a run with an id of its own."""
         handle = await self.client.start_workflow(
             AgentWorkflow.run, request, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+        )
+        self._started.append(handle)
+        return handle
+
+    async def ask(self, request: AskRequest) -> WorkflowHandle[Any, Answer]:
+        """Start the answering of a follow-up question."""
+        handle = await self.client.start_workflow(
+            AskWorkflow.run, request, id=f"test-{uuid.uuid4().hex[:8]}/ask", task_queue=TENURE_QUEUE
         )
         self._started.append(handle)
         return handle

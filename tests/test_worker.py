@@ -46,6 +46,7 @@ def test_every_queue_serves_its_activities() -> None:
             *(
                 "ingest",
                 "read_pages",
+                "fork",
                 "search",
                 "group",
                 "recall",

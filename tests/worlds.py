@@ -31,6 +31,7 @@ from tenure.contracts.corpus import (
     StoreStats,
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.graph import RelationsKept
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
@@ -210,6 +211,20 @@ class MemoryKnowledge:
             sources=tuple(WebSource(source=SourceId(address), address=address, title=address) for address in new),
             wordless=tuple(address for address in there if address not in new),
         )
+
+    def fork(
+        self, request: ForkRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> Forked:
+        """Copy what was accepted and said by then; pages stay what they are."""
+        report(IngestProgress(stage="reading"))
+        cycle = request.state.cycle
+        old = [(chunk, when) for (run, chunk), when in self.accepted.items() if run == request.origin]
+        self.accepted.update({(request.run, chunk): when for chunk, when in old if when <= cycle})
+        turns = request.state.turns
+        said = [(key, said) for key, said in self.turns.items() if key[0] == request.origin]
+        self.turns.update({(request.run, *key[1:]): words for key, words in said if key[2] < turns[key[1]].number})
+        moved = {role: turn.model_copy(update={"run": request.run}) for role, turn in turns.items()}
+        return Forked(state=request.state.model_copy(update={"turns": moved}), evidence=request.evidence)
 
     def web_account(self, corpus: str) -> WebAccount:
         answers = [answer for request in self.readings if request.corpus == corpus for answer in request.answers]

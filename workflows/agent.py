@@ -28,6 +28,7 @@ from workflows.stopwatch import Stopwatch
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms.budget import SCARCE, Account, ceilings, in_words, named, shares
+    from tenure.algorithms.effort import going_on
     from tenure.algorithms.ledger import merged
     from tenure.algorithms.programs import best, slimmed
     from tenure.algorithms.query_type import settled
@@ -39,6 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.coding import Attempt, CodingRequest, StoredArtifact
     from tenure.contracts.corpus import IngestReport, SkippedFile
     from tenure.contracts.evidence import PassageRef, SearchRequest
+    from tenure.contracts.fork import CycleEnd, ForkedResearch, ForkedRun, ForkRequest, Origin
     from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
     from tenure.contracts.result import Result, ResultStatus
     from tenure.contracts.run import (
@@ -53,6 +55,7 @@ with workflow.unsafe.imports_passed_through():
         TaskMode,
         Usage,
     )
+    from tenure.contracts.spiral import SpiralState
     from tenure.contracts.steering import Allotment, Budget
     from tenure.roles.router import RouterInput
 
@@ -67,10 +70,12 @@ class AgentWorkflow(Led):
     """Answers one question."""
 
     @workflow.init
-    def __init__(self, request: RunRequest) -> None:
-        """Start from the request."""
+    def __init__(self, request: RunRequest | ForkedRun) -> None:
+        """Start from the request, a fork also from what an earlier run has left."""
         super().__init__()
-        self.request = request = _named(request)
+        self.origin = origin = request.origin if isinstance(request, ForkedRun) else None
+        self.cycles = 0
+        self.request = request = _named(request, origin)
         self.account = Account(limits=request.limits)
         self.calls = Calls(self, request.limits, self._drawn)
         self.started = workflow.now()
@@ -89,11 +94,12 @@ class AgentWorkflow(Led):
         self.draft: ReportDraft | None = None
         self.notes: list[str] = []
         self.skipped: list[SkippedFile] = []
-        self.heard_at: list[str] = []
+        self.wishes = list(origin.end.feedback) if origin else []
+        self.heard_at = [self.started.isoformat(timespec="seconds")] * len(self.wishes)
         self.telling = Telling(request.notices, request.question)
 
     @workflow.run
-    async def run(self, request: RunRequest) -> Result:
+    async def run(self, request: RunRequest | ForkedRun) -> Result:
         """Answer the question; ends in a result document unless it fails or is cancelled from outside."""
         self._show(status=self.standing, phase="ingest")
         self.main = asyncio.create_task(self._answer())
@@ -188,6 +194,11 @@ class AgentWorkflow(Led):
         await self._watch_budget()
 
     @workflow.signal
+    def cycle_ended(self, end: CycleEnd) -> None:
+        """Keep what a cycle of research leaves in this history, where a fork finds it; not for people."""
+        self.cycles = end.state.cycle
+
+    @workflow.signal
     async def draw(self, draw: Draw) -> None:
         """Answer a part of the run that asks for a part of the budget; not for people."""
         grant = await self._drawn(draw)
@@ -211,6 +222,7 @@ class AgentWorkflow(Led):
             attempts=slimmed(tuple(self.attempts.values())),
             paused=self.paused,
             finishing=self.finishing,
+            cycles=self.cycles,
         )
 
     def steered(self) -> None:
@@ -230,6 +242,8 @@ class AgentWorkflow(Led):
 
     async def _answer(self) -> ReportDraft:
         """Go through the nodes of document 000: retrieve, route, then the path of the mode."""
+        if self.origin is not None:
+            return await self._go_on(self.origin)
         await self._ingest()
         self.notes += [f"Only passages were read whose {condition}." for condition in self.request.limits.filters]
         self._show(phase="retrieve")
@@ -248,6 +262,27 @@ class AgentWorkflow(Led):
         if self.finishing and self.stance.spent not in MODEL_BUDGETS:
             return self._report("finished_early", f"{self._why_finishing()} before anything was written.")
         return await (self._code() if coding else self._research())
+
+    async def _go_on(self, origin: Origin) -> ReportDraft:
+        """Research on from what another run has left; nothing of what that has paid for is asked again."""
+        cycle, research = origin.end.state.cycle, origin.research
+        self._show(phase="retrieve", mode="RESEARCH", last=f"taking over what {origin.run} knew after cycle {cycle}")
+        await self.calls.open_web()
+        web = self.request.limits.web is not None
+        forked = await self.calls.fork(
+            ForkRequest(
+                origin=origin.run,
+                run=self.progress_now.id,
+                state=origin.end.state,
+                evidence=research.evidence,
+                web=web,
+            )
+        )
+        self.notes.append(f"This run goes on from cycle {cycle} of {origin.run}, whose usage is not counted here.")
+        self.complexity, self.query_type = research.complexity, research.query_type
+        self.evidence, self.results = forked.evidence, research.results
+        await self.ready()
+        return await self._research(forked.state)
 
     async def _retrieve(self) -> None:
         """Find what the corpora and databases say on the question as a whole (D)."""
@@ -357,7 +392,7 @@ class AgentWorkflow(Led):
         asked: dict[str, TaskMode] = {"research": "RESEARCH", "code": "CODE"}
         return asked.get(self.request.mode, routed.mode)
 
-    async def _research(self) -> ReportDraft:
+    async def _research(self, state: SpiralState | None = None) -> ReportDraft:
         request = ResearchRequest(
             run=self.progress_now.id,
             question=self.request.question,
@@ -370,7 +405,8 @@ class AgentWorkflow(Led):
             feedback=tuple(self.wishes),
             stance=self.stance,
         )
-        return await self._path("research", ResearchWorkflow.run, request)
+        forked = request if state is None else ForkedResearch(**dict(request), state=state)
+        return await self._path("research", ResearchWorkflow.run, forked)
 
     async def _code(self) -> ReportDraft:
         self._show(last="looking at what can be run here")
@@ -509,13 +545,15 @@ class AgentWorkflow(Led):
             workflow.upsert_search_attributes(changed)
 
 
-def _named(request: RunRequest) -> RunRequest:
-    """Return the request of this run, whose pages of the web are kept under its id."""
-    web = request.limits.web
-    if web is None:
-        return request
-    scope = web.model_copy(update={"run": RunId(workflow.info().workflow_id)})
-    return request.model_copy(update={"limits": request.limits.model_copy(update={"web": scope})})
+def _named(request: RunRequest, origin: Origin | None) -> RunRequest:
+    """Return the request of this run: it has pages of the web under its id, and as a fork a cycle to go."""
+    limits = request.limits
+    if origin:
+        limits = going_on(origin.research.complexity, limits, origin.end.state.cycle)
+    if limits.web:
+        scope = limits.web.model_copy(update={"run": RunId(workflow.info().workflow_id)})
+        limits = limits.model_copy(update={"web": scope})
+    return request.model_copy(update={"limits": limits})
 
 
 def _ingested(report: IngestReport) -> str:

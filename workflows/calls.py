@@ -38,6 +38,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchRequest
+    from tenure.contracts.fork import Forked, ForkRequest
     from tenure.contracts.rerank import Rerank
     from tenure.contracts.research import ReportDraft
     from tenure.contracts.result import Result
@@ -237,6 +238,19 @@ class Calls:
         """Judge what a cycle of research has found."""
         await self._steered.ready()
         return await _looked_up(KnowledgeActivities.analyze, request, summary)
+
+    async def fork(self, request: ForkRequest) -> Forked:
+        """Take over what another run knew after a cycle of its research."""
+        return await workflow.execute_activity_method(
+            KnowledgeActivities.fork,
+            request,
+            task_queue=EMBED_QUEUE,
+            start_to_close_timeout=timedelta(hours=1),
+            schedule_to_close_timeout=OUTAGE,
+            heartbeat_timeout=SILENCE,
+            retry_policy=PATIENCE,
+            summary=f"what {request.origin} knew after cycle {request.state.cycle}"[:200],
+        )
 
     async def group(self, request: GroupRequest, *, summary: str) -> tuple[tuple[PassageRef, ...], ...]:
         """Group passages by what they are about."""

@@ -31,6 +31,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
     from tenure.contracts.evidence import Disagreement, Disagreements, Draft, PassageRef, SearchRequest, SynthesisDraft
+    from tenure.contracts.fork import ForkedResearch
     from tenure.contracts.research import (
         Critique,
         ProgressUpdate,
@@ -45,6 +46,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run import Feedback, Phase, TopicProgress
     from tenure.contracts.spiral import Aim, SpiralRequest, SpiralResult
     from tenure.contracts.steering import Outline, Question
+    from tenure.contracts.web import WRITING
     from tenure.roles.abstract_writer import AbstractWriterInput
     from tenure.roles.contradiction_finder import ContradictionFinderInput
     from tenure.roles.decomposer import DecomposerInput, DecomposerOutput
@@ -66,10 +68,11 @@ class ResearchWorkflow(Steered):
     """Researches a question and writes a report."""
 
     @workflow.init
-    def __init__(self, request: ResearchRequest) -> None:
-        """Start from a routed question and the documents found for it."""
+    def __init__(self, request: ResearchRequest | ForkedResearch) -> None:
+        """Start from a routed question and the documents found for it, or from what earlier cycles have left."""
         super().__init__(request.stance)
         self.request = request
+        self.state = request.state if isinstance(request, ForkedResearch) else None
         self.calls = Calls(self, request.limits, by_signal(self, request.run))
         self.cancelled = False
         self.main: asyncio.Task[None] | None = None
@@ -92,7 +95,7 @@ class ResearchWorkflow(Steered):
         self.gate = asyncio.Semaphore(request.limits.parallel_sections)
 
     @workflow.run
-    async def run(self, request: ResearchRequest) -> ReportDraft:
+    async def run(self, request: ResearchRequest | ForkedResearch) -> ReportDraft:
         """Research until no critique is left, the revisions are used up, or a person says stop."""
         self.main = asyncio.create_task(self._research())
         if self.cancelled:
@@ -122,7 +125,10 @@ class ResearchWorkflow(Steered):
         self.failure = cause(error)
 
     async def _research(self) -> None:
-        await self._outline()
+        if self.state is None:
+            await self._outline()
+        else:
+            self.topics = [aim.topic for aim in self.state.aims]
         await self._gather()
         if not self.failure:
             await self._write_up()
@@ -279,6 +285,7 @@ class ResearchWorkflow(Steered):
             feedback=tuple(self.wishes),
             stance=self.stance,
             outlined=self.outlined,
+            state=self.state,
         )
         child = await self.begin(
             SPIRAL, SpiralWorkflow.run, request, f"{request.run}/spiral", request.question, len(request.feedback)
@@ -370,7 +377,7 @@ class ResearchWorkflow(Steered):
             topic=topic,
             other_topics=tuple(other.heading for other in self.topics if other != topic),
             corpora=self.request.corpora,
-            limits=self.request.limits,
+            limits=self.request.limits.in_cycle(WRITING),
             evidence=before.evidence if before and draft else self.request.evidence,
             gathered=aim.passages,
             hypothetical=aim.hypothetical,

@@ -30,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.plan import ASSUMED, Admitted, admitted, deadlocked, ready, settled, why_replan
     from tenure.algorithms.research_state import PLANNER, SYNTHESIZER, told
     from tenure.contracts.evidence import PassageRef
+    from tenure.contracts.fork import CycleEnd
     from tenure.contracts.research import ProgressUpdate
     from tenure.contracts.run import Feedback, TopicProgress
     from tenure.contracts.spiral import (
@@ -40,6 +41,7 @@ with workflow.unsafe.imports_passed_through():
         Reflection,
         SpiralRequest,
         SpiralResult,
+        SpiralState,
         Step,
         SubagentRequest,
         SubagentResult,
@@ -97,6 +99,7 @@ class SpiralWorkflow(Steered):
             self.state = self.state.model_copy(update={"cycle": self.state.cycle + 1})
             self._reoutline()
             await self._cycle()
+            await self._remember()
             if self._is_long() and not self._why_end():
                 await self._begin_anew()
         self._reoutline()
@@ -143,16 +146,28 @@ class SpiralWorkflow(Steered):
     async def _begin_anew(self) -> None:
         """Continue as new with the state; nothing is under way between two cycles."""
         await workflow.wait_condition(workflow.all_handlers_finished)
-        carried = self.state.model_copy(
-            update={
-                "usage": self.calls.usage,
-                "left": self.calls.purse.left,
-                "draws": self.calls.purse.draws,
-                "degraded": research_state.stood_in((*self.state.degraded, *self.calls.degraded)),
-            }
-        )
+        spent = {"usage": self.calls.usage, "left": self.calls.purse.left, "draws": self.calls.purse.draws}
+        carried = self._learned().model_copy(update=spent)
         following = {"state": carried, "feedback": tuple(self.wishes), "stance": self.stance}
         workflow.continue_as_new(self.request.model_copy(update=following))
+
+    def _learned(self) -> SpiralState:
+        """Return what the cycles so far leave to those that follow, here or in a fork, without what they cost."""
+        blank = SpiralState()
+        return self.state.model_copy(
+            update={
+                "turns": {role: talk.turn for role, talk in self.talks.items()},
+                "degraded": research_state.stood_in((*self.state.degraded, *self.calls.degraded)),
+                "usage": blank.usage,
+                "left": blank.left,
+                "draws": blank.draws,
+            }
+        )
+
+    async def _remember(self) -> None:
+        """Leave what this cycle has learned in the history of the run, where a fork finds it."""
+        end = CycleEnd(state=self._learned(), feedback=tuple(self.wishes))
+        await workflow.get_external_workflow_handle(self.request.run).signal("cycle_ended", end)
 
     async def _cycle(self) -> None:
         plan = await self._plan()
@@ -305,7 +320,7 @@ class SpiralWorkflow(Steered):
             hypothetical=hypothetical.get(step.topic, ""),
             hops=max(LEAST_HOPS, self.request.effort.hops),
             corpora=self.request.corpora,
-            limits=self.request.limits,
+            limits=self.request.limits.in_cycle(self.state.cycle),
             stance=self.stance,
         )
 

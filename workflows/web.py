@@ -63,7 +63,7 @@ class Web:
 
     async def open(self) -> None:
         """Make the corpus, so that it can be searched also when no page is read."""
-        nothing = ReadPagesRequest(corpus=self._scope.corpus, query="")
+        nothing = ReadPagesRequest(corpus=self._scope.corpus, query="", cycle=self._scope.cycle)
         await self._read(nothing, "no page yet")
 
     async def confirm(self, result: Result) -> Result:
@@ -89,7 +89,12 @@ class Web:
         found = await self._search(query)
         fetched = await self._fetch([hit for hit in found.hits if hit.address not in self._seen], query)
         request = ReadPagesRequest(
-            corpus=self._scope.corpus, query=query, hits=found.hits, fetched=tuple(fetched), answers=found.answers
+            corpus=self._scope.corpus,
+            query=query,
+            cycle=self._scope.cycle,
+            hits=found.hits,
+            fetched=tuple(fetched),
+            answers=found.answers,
         )
         read = await self._read(request, query)
         return len(read.sources) + (await self._show(read.wordless, query) if read.wordless else 0)
@@ -112,7 +117,9 @@ class Web:
             # Nobody serves the queue, or not now: these pages stay what they were without a browser.
             return 0
         shown = tuple(page for page in reply.pages if page.status == "fetched")
-        again = ReadPagesRequest(corpus=self._scope.corpus, query=query, fetched=shown, shown=True)
+        again = ReadPagesRequest(
+            corpus=self._scope.corpus, query=query, cycle=self._scope.cycle, fetched=shown, shown=True
+        )
         return len((await self._read(again, query)).sources) if shown else 0
 
     async def _read(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:

@@ -28,6 +28,12 @@ def effort(complexity: Complexity, limits: Limits) -> Effort:
     )
 
 
+def going_on(complexity: Complexity, limits: Limits, cycle: int) -> Limits:
+    """Return the limits of a research that goes on after a cycle: at least one more fits in."""
+    cycles = effort(complexity, limits).cycles
+    return limits if cycles > cycle else limits.model_copy(update={"max_cycles": cycle + 1})
+
+
 PLAIN_WORDS = 8
 """Words of a plain question at the most; a longer one mostly hides another one."""
 

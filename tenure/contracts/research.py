@@ -264,3 +264,5 @@ class RunState(Contract):
     """Whether a person holds it."""
     finishing: bool = False
     """Whether a person asked for what there is."""
+    cycles: int = Field(default=0, ge=0)
+    """Cycles of research that are over; a fork can begin after each that this run has done itself."""

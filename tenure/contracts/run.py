@@ -131,6 +131,11 @@ class Limits(Contract):
     dearest: Price | None = None
     """Prices by which money is reserved: the highest of all models that may answer."""
 
+    def in_cycle(self, cycle: int) -> "Limits":
+        """Return the limits of what belongs to a cycle of research, by which pages of the web are kept apart."""
+        web = self.web and self.web.model_copy(update={"cycle": cycle})
+        return self.model_copy(update={"web": web})
+
     @property
     def meters_calls(self) -> bool:
         """Whether model calls draw from a budget."""

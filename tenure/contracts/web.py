@@ -9,6 +9,9 @@ from tenure.contracts.base import Contract, RunId, SourceId
 WEB_PREFIX = "web/"
 """What names of corpora of the web's pages begin with; those that people make have no slash."""
 
+WRITING = 1_000
+"""The cycle of pages that are read while a report is written: later than any cycle of research."""
+
 TimeRange = Literal["day", "week", "month", "year"]
 """How old a page may be."""
 
@@ -35,6 +38,8 @@ class WebScope(Contract):
 
     run: RunId = RunId("")
     """The run; it names itself when it begins."""
+    cycle: int = 0
+    """The cycle of research in which is read; 0 before the first, `WRITING` after the last."""
     pages: int = Field(default=5, ge=1, le=30)
     """Pages read for one search at the most."""
     providers: tuple[str, ...] = ()
@@ -192,6 +197,8 @@ class ReadPagesRequest(Contract):
     """Name of the corpus; it is made where there is none."""
     query: str
     """What they were found for."""
+    cycle: int = 0
+    """The cycle of research that found them."""
     hits: tuple[WebHit, ...] = ()
     """What search engines said of them."""
     fetched: tuple[FetchedPage, ...] = ()

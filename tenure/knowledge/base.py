@@ -19,18 +19,20 @@ from tenure.contracts.corpus import (
     VectorIndex,
 )
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
-from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount
+from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebScope
 from tenure.knowledge import catalogue, conversations, findings, graph, readings, statements
 from tenure.knowledge.background import BackgroundModel
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.corpus_writer import CorpusWriter, recipe
 from tenure.knowledge.embedding import Embedding
+from tenure.knowledge.forking import fork
 from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.intake import Intake
@@ -156,17 +158,23 @@ class KnowledgeBase:
             EmbeddingModelMismatch: the corpus was embedded with another model.
             EmbeddingCancelled: `cancelled` said so.
         """
-        writer = CorpusWriter(
-            self._store,
-            self._model,
-            self._cache,
-            self._chunk_tokens,
-            request.corpus,
-            self._cold_start,
-            report,
-            cancelled,
-        )
+        writer = self._writer(request.corpus, report, cancelled)
         return Intake(self._store, writer, self._page_readers, self._authority, request, report).run()
+
+    def fork(
+        self,
+        request: ForkRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = never,
+    ) -> Forked:
+        """Give a fork what its origin knew after a cycle; repeating it leaves the same rows.
+
+        Raises:
+            UnknownCorpus: the origin's pages of the web are gone.
+            EmbeddingModelMismatch: they were embedded with another model.
+        """
+        writer = self._writer(WebScope(run=request.run).corpus, report, cancelled)
+        return fork(self._store, writer, self._model, request)
 
     def web_account(self, corpus: str) -> WebAccount:
         """Return what a run has read of the web."""
@@ -337,3 +345,17 @@ class KnowledgeBase:
     def tokens(self) -> TokenEncoder | None:
         """What reads texts token by token; None where the embedding model is a server's."""
         return self._model.read_tokens if isinstance(self._model, TokenReading) else None
+
+    def _writer(
+        self, corpus: str, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> CorpusWriter:
+        return CorpusWriter(
+            self._store,
+            self._model,
+            self._cache,
+            self._chunk_tokens,
+            corpus,
+            self._cold_start,
+            report,
+            cancelled,
+        )

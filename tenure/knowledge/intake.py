@@ -67,7 +67,7 @@ class Intake:
         """Read what is new, and write down what became of everything."""
         with alone(self._store.folder, self._corpus, self._tell):
             self._writer.claim(keeps_others=True)
-            readings.keep_answers(self._store, self._corpus, self._request.query, self._request.answers)
+            self._keep_answers()
             self._known = readings.pages(self._store, self._corpus)
             for page in self._request.fetched:
                 if not page.page:
@@ -146,11 +146,14 @@ class Intake:
     def _keep(self, page: ReadPage, source: WebSource, status: PageStatus) -> None:
         """Write a page down under the address it is cited by, and the one it was asked for under."""
         own = page.file.path
-        self._readings[page.path] = Reading(address=page.path, status="moved", query=self._request.query)
+        self._readings[page.path] = Reading(
+            address=page.path, status="moved", query=self._request.query, cycle=self._cycle(page.path)
+        )
         self._readings[own] = Reading(
             address=own,
             status=status,
             query=self._request.query,
+            cycle=self._cycle(own),
             source_id=source.source if status == "read" else "",
             title=source.title,
             quality=source.quality,
@@ -166,10 +169,20 @@ class Intake:
                 address=address,
                 status=status,
                 query=self._request.query,
+                cycle=self._request.cycle,
                 title=self._titles.get(address, ""),
                 quality=0.0,
                 note=note[:_LONGEST_NOTE],
             )
+
+    def _cycle(self, address: str) -> int:
+        """Return the cycle since which a page is a source: coming upon it again changes nothing about that."""
+        known = self._known.get(address)
+        return known.cycle if known and known.status in ("read", "moved") else self._request.cycle
+
+    def _keep_answers(self) -> None:
+        request = self._request
+        readings.keep_answers(self._store, self._corpus, request.query, request.cycle, request.answers)
 
     def _tell(self) -> None:
         self._report(IngestProgress(stage="reading", files_done=len(self._readings)))

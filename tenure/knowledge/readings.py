@@ -4,7 +4,7 @@ A page has one row for each corpus, an engine one for each query. The rows are s
 sources.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -30,6 +30,7 @@ class Reading:
     status: PageStatus | Literal["moved"]
     """`moved` for an address under which a page was asked for that is cited by another one."""
     query: str = ""
+    cycle: int = 0
     source_id: str = ""
     title: str = ""
     quality: float = 1.0
@@ -48,9 +49,9 @@ def keep_pages(store: Store, corpus: str, readings: Iterable[Reading]) -> None:
     _merge(store, rows.values())
 
 
-def keep_answers(store: Store, corpus: str, query: str, answers: Sequence[ProviderAnswer]) -> None:
+def keep_answers(store: Store, corpus: str, query: str, cycle: int, answers: Sequence[ProviderAnswer]) -> None:
     """Write down how engines answered a query."""
-    blank = asdict(Reading(address="", status="read", query=query))
+    blank = asdict(Reading(address="", status="read", query=query, cycle=cycle))
     _merge(
         store,
         [
@@ -66,6 +67,18 @@ def keep_answers(store: Store, corpus: str, query: str, answers: Sequence[Provid
             for answer in answers
         ],
     )
+
+
+def copy(store: Store, old: str, new: str, cycle: int, sources: Mapping[str, str]) -> None:
+    """Write down for another corpus what a run has read up to a cycle; `sources` are the ids of its copies."""
+    where = f"corpus = {literal(old)} AND cycle <= {cycle}"
+    rows = store.rows(READINGS, READINGS_SCHEMA.names, where).to_pylist()
+    _merge(store, [row | _renamed(row, new, sources) for row in rows])
+
+
+def _renamed(row: Mapping[str, str], corpus: str, sources: Mapping[str, str]) -> dict[str, object]:
+    key = (row["engine"], row["query"]) if row["engine"] else (row["address"],)
+    return {"id": digest(corpus, *key), "corpus": corpus, "source_id": sources.get(row["source_id"], "")}
 
 
 def pages(store: Store, corpus: str) -> dict[str, Reading]:

@@ -194,6 +194,7 @@ READINGS_SCHEMA = pa.schema(
         pa.field("at", pa.string(), nullable=False),
         pa.field("query", pa.string(), nullable=False),  # what was looked for
         pa.field("engine", pa.string(), nullable=False),  # that was asked; empty for a page
+        pa.field("cycle", pa.int64(), nullable=False),  # of research, that looked for it
         pa.field("address", pa.string(), nullable=False),  # of the page; empty for an engine
         pa.field("status", pa.string(), nullable=False),  # a `ReadingStatus`
         pa.field("source_id", pa.string(), nullable=False),  # empty where the page is no source

@@ -45,6 +45,7 @@ _PROBES = 20
 _TEXTS = ("author", "published", "suffix", "phrases", "beside")
 _ADDED = dict.fromkeys(_TEXTS, "cast('' as string)") | {
     "pending": "cast(0 as bigint)",
+    "cycle": "cast(0 as bigint)",
     "pages": "arrow_cast(NULL, 'List(Int64)')",
 }
 """Columns that tables of older versions lack, and what stands in them until they are written anew."""

@@ -28,10 +28,12 @@ from tenure.contracts.corpus import (
     StoreStats,
     TableStats,
 )
+from tenure.contracts.fork import CycleEnd, ForkedRun, Origin
 from tenure.contracts.graph import BESIDE, Related, RelatedReply, RelatedRequest, RelateReport, RelateRequest
-from tenure.contracts.research import RunState
+from tenure.contracts.research import ResearchRequest, RunState
 from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus
 from tenure.contracts.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
+from tenure.contracts.spiral import SpiralState
 from tenure.contracts.steering import Acknowledged, Steering
 from tenure.settings import Settings
 
@@ -104,6 +106,35 @@ async def _section(step: str) -> None:
     )
 
 
+@workflow.defn(name="ResearchWorkflow")
+class StandInResearch:
+    """Goes through two cycles that learn nothing."""
+
+    @workflow.run
+    async def run(self, request: ResearchRequest) -> None:
+        run = workflow.get_external_workflow_handle(request.run)
+        for cycle in (1, 2):
+            await run.signal("cycle_ended", CycleEnd(state=SpiralState(cycle=cycle)))
+
+
+async def _research(request: RunRequest) -> None:
+    run = RunId(workflow.info().workflow_id)
+    research = ResearchRequest(
+        run=run,
+        question=request.question,
+        corpora=request.corpora,
+        limits=request.limits,
+        complexity="simple",
+        evidence=(),
+    )
+    await workflow.execute_child_workflow(StandInResearch.run, research, id=f"{run}/research")
+
+
+def _taken_over(origin: Origin) -> str:
+    said = ", ".join(word.text for word in origin.end.feedback)
+    return f"from {origin.run}, cycle {origin.end.state.cycle}, told {said or 'nothing'}"
+
+
 @workflow.defn(name="AgentWorkflow")
 class StandInAgent:
     """Answers at once; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
@@ -113,7 +144,7 @@ class StandInAgent:
     """
 
     @workflow.init
-    def __init__(self, request: RunRequest) -> None:
+    def __init__(self, request: RunRequest | ForkedRun) -> None:
         self.request = request
         self.status: Status = "running"
         self.held = "wait" in request.question
@@ -121,7 +152,10 @@ class StandInAgent:
         self.told: tuple[Steering, ...] = ()
 
     @workflow.run
-    async def run(self, request: RunRequest) -> Result:
+    async def run(self, request: RunRequest | ForkedRun) -> Result:
+        origin = request.origin if isinstance(request, ForkedRun) else None
+        if "cycles" in request.question and origin is None:
+            await _research(request)
         if "read" in request.question:
             for one in request.ingest:
                 await _ingest(one)
@@ -151,6 +185,7 @@ class StandInAgent:
                 *(word.model_dump_json(exclude_defaults=True) for word in self.told),
             ),
             feedback=self.feedback_received,
+            decisions=(_taken_over(origin),) if origin else (),
             usage=Usage(),
             status=status,
         )
@@ -169,6 +204,9 @@ class StandInAgent:
     def _check(self, steering: Steering) -> None:
         if steering.text == "nonsense":
             raise ApplicationError("the stand-in takes no nonsense")
+
+    @workflow.signal
+    def cycle_ended(self, end: CycleEnd) -> None: ...
 
     @workflow.signal
     def feedback(self, feedback: Feedback) -> None:
@@ -273,7 +311,16 @@ class StandInRelate:
 async def main() -> None:
     """Work until told to stop."""
     client = await connection.connect(Settings())
-    workflows = [StandInAgent, StandInSection, StandInIngest, StandInCorpus, StandInGraph, StandInRelate, StandInAsk]
+    workflows = [
+        StandInAgent,
+        StandInSection,
+        StandInIngest,
+        StandInCorpus,
+        StandInGraph,
+        StandInRelate,
+        StandInAsk,
+        StandInResearch,
+    ]
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble, scribble]):

@@ -31,11 +31,13 @@ def test_a_question_without_an_answer_is_told_by_the_exit_code(running: CommandL
     assert running("start", "read no documents", "--mode", "code", "--id", "asked-3").returncode == 0
     program = running("ask", "asked-3", "What does it do?")
     unknown = running("ask", "asked-4", "What?")
+    long = running("ask", "asked-2", "x" * 20_001)
 
     assert (nothing.returncode, nothing.stdout) == (3, "")
     assert "--search" in error_line(nothing.stderr)
-    assert (program.returncode, unknown.returncode) == (2, 2)
+    assert (program.returncode, unknown.returncode, long.returncode) == (2, 2, 2)
     assert "there is nothing to ask about" in error_line(program.stderr)
+    assert "20,000 characters" in error_line(long.stderr)
     assert "there is no run asked-4" in error_line(unknown.stderr)
 
 

@@ -1,7 +1,6 @@
 """Follow-up questions: cited like a report, remembered from one to the next, and with a second search where allowed."""
 
 from typing import Any
-from uuid import uuid4
 
 from tenure.contracts.ask import REMEMBERED, Answer, AskRequest, Exchange, Thread
 from tenure.contracts.base import RunId, SourceId
@@ -9,8 +8,6 @@ from tenure.contracts.run import Limits
 from tests.conftest import Serving, Stage
 from tests.workflows.test_web import BREAD, SCOPE, Outside
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
-from workflows.ask import AskWorkflow
-from workflows.queues import TENURE_QUEUE
 
 LIMITS = Limits(min_relevance=0.05)
 
@@ -22,10 +19,7 @@ def asked(question: str, **others: Any) -> AskRequest:
 
 async def answered(stage: Stage, request: AskRequest) -> Answer:
     """Have a question answered."""
-    handle = await stage.client.start_workflow(
-        AskWorkflow.run, request, id=f"run-{uuid4().hex[:8]}/ask", task_queue=TENURE_QUEUE
-    )
-    return await handle.result()
+    return await (await stage.ask(request)).result()
 
 
 async def test_answers_are_cited_and_know_what_was_said_before(serving: Serving) -> None:

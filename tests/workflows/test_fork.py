@@ -1,0 +1,123 @@
+"""Forks: research goes on from a cycle of another run, with what was known then and without paying for it again."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowHandle
+
+from commands.errors import UsageError
+from commands.origin import origin_of
+from tenure.contracts.fork import ForkedRun, Origin
+from tenure.contracts.result import Result
+from tenure.contracts.run import Feedback, Limits, RunRequest
+from tests.conftest import Serving, Stage
+from tests.worlds import ENOUGH, FINISH, KITCHEN, Reticent, ScriptedChat, in_turn, plans, says, search, story
+
+pytestmark = pytest.mark.timeout(180)
+
+PATIENCE = 120
+QUESTION = "How are bread and cheese made?"
+MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "More is missing.", "key_factors": ["ovens"]}
+ASKED = (
+    "What is bread made of?",
+    "How does cheese ripen in the cellar?",
+    "Which sourdough is in rye bread?",
+    "Which mould does blue cheese need?",
+)
+REQUEST = RunRequest(
+    question=QUESTION,
+    corpora=("kitchen",),
+    limits=Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1, effort="complex", max_cycles=4),
+)
+SPIRAL = ("planner", "synthesizer", "decider", "synthesis_reflector", "query_refiner", "hypothetical_document")
+"""Roles of the cycles."""
+
+
+def script() -> ScriptedChat:
+    """A model that goes through four cycles, with a search of its own in each."""
+    planner = in_turn(*(plans(search(query)) for query in ASKED), FINISH)
+    return ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, MORE, ENOUGH)))
+
+
+async def through(stage: Stage, request: RunRequest = REQUEST) -> WorkflowHandle[Any, Result]:
+    """See a run to its end."""
+    run = await stage.start(request)
+    await asyncio.wait_for(run.result(), PATIENCE)
+    return run
+
+
+def words(chat: ScriptedChat, *roles: str) -> Iterator[str]:
+    """Return what roles were told."""
+    return (prompt for role, prompt in chat.asked if role in roles)
+
+
+async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(serving: Serving) -> None:
+    """A fork at cycle 2 of 4 repeats no call of cycles 1 and 2, and nothing of cycles 3 and 4 is shown to it."""
+    knowledge = Reticent(KITCHEN, whole=QUESTION)
+    chat = script()
+    async with serving(chat, knowledge) as stage:
+        run = await through(stage)
+        paid, kept = list(chat.asked), dict(knowledge.turns)
+        request, origin = await origin_of(stage.client, run.id, 2)
+        chat.asked.clear()
+        chat.lines |= script().lines | {"planner": FINISH_LINE, "decider": says(ENOUGH)}
+        fork = await through(stage, _told(request, origin, "Mind the oven."))
+        original, result = await run.result(), await fork.result()
+
+    third = [at for at, (role, _) in enumerate(paid) if role == "planner"][2]
+    assert not set(chat.asked) & set(paid[:third])
+    assert not {role for role, _ in chat.asked} & {"router", "decomposer", "outliner"}
+    told = list(words(chat, *SPIRAL))
+    assert any(ASKED[1] in prompt for prompt in told)
+    assert not any(later in prompt for prompt in told for later in ASKED[2:])
+    assert "Mind the oven." in next(words(chat, "planner"))
+    assert result.usage.model_calls == len(chat.asked)
+    assert result.information_gain[:2] == original.information_gain[:2] and len(original.information_gain) == 4
+    assert result.decisions[:2] == original.decisions[:2]
+    assert [word.text for word in result.feedback] == ["Mind the oven."]
+    assert any(f"goes on from cycle 2 of {run.id}" in note for note in result.notes)
+    assert {key: said for key, said in knowledge.turns.items() if key[0] == run.id} == kept
+
+
+async def test_a_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
+    """A run that is over goes on where somebody wants it to, also when its cycles were used up."""
+    chat = script()
+    async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
+        run = await through(
+            stage, REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"max_cycles": 1})})
+        )
+        request, origin = await origin_of(stage.client, run.id, 1)
+        fork = await through(stage, _told(request, origin, "Say which sourdough is in rye bread."))
+        result = await fork.result()
+        with pytest.raises(UsageError, match="has no cycle 2 to go on from: it has ended cycle 1 alone"):
+            await origin_of(stage.client, run.id, 2)
+        again, second = await origin_of(stage.client, fork.id, 2)
+
+    assert len((await run.result()).information_gain) == 1
+    assert len(result.information_gain) == 2
+    assert again.limits.max_cycles == 1 and second.end.state.cycle == 2
+
+
+async def test_cycles_over_several_histories_can_be_gone_on_from(serving: Serving) -> None:
+    """A spiral that was continued as new leaves the state of each cycle in the run's own history."""
+    limits = REQUEST.limits.model_copy(update={"long_history": 20, "max_cycles": 3})
+    chat = script()
+    async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
+        run = await through(stage, REQUEST.model_copy(update={"limits": limits}))
+        ends = [(await origin_of(stage.client, run.id, cycle))[1].end.state for cycle in (1, 2, 3)]
+
+    assert [len(end.gains) for end in ends] == [1, 2, 3]
+    assert [end.turns["planner"].number for end in ends] == [1, 2, 3]
+    assert all(end.usage.calls == 0 for end in ends)
+
+
+FINISH_LINE = says(FINISH)
+
+
+def _told(request: RunRequest, origin: Origin, text: str) -> ForkedRun:
+    """Return the request of a fork to which somebody says a word."""
+    said = (*origin.end.feedback, Feedback(text=text))
+    end = origin.end.model_copy(update={"feedback": said})
+    return ForkedRun(**dict(request), origin=origin.model_copy(update={"end": end}))
