@@ -33,6 +33,7 @@ ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - 
 ELSEWHERE = {
     "sql_writer",
     "analyst",
+    "answerer",
     "query_refiner",
     "reranker",
     "relation_extractor",

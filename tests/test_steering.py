@@ -19,6 +19,7 @@ from temporalio.client import Client
 from tenure.contracts.research import RunState
 from tenure.contracts.result import Result
 from tenure.contracts.run import Progress
+from tests.conftest import slow_form
 from tests.homes import Home, modelled_home
 from tests.model_server import ModelServer
 from tests.schema_instance import Json
@@ -219,6 +220,7 @@ async def test_finish_delivers_what_has_begun(steered: Home, model: ModelServer,
     assert result.abstract
 
 
+@slow_form
 def test_finish_ends_a_pause(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """A held run that is asked to finish writes up what there is without being resumed."""
     with run_held_at("section_writer", steered, model, tmp_path) as run:
@@ -229,6 +231,7 @@ def test_finish_ends_a_pause(steered: Home, model: ModelServer, tmp_path: Path) 
     assert (code, result.status) == (0, "finished_early")
 
 
+@slow_form
 def test_cancel_before_anything_is_written_ends_in_a_report(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """A run cancelled while its question is being classified still delivers a result that says so."""
     with run_held_at("router", steered, model, tmp_path) as run:

@@ -1,5 +1,6 @@
 """A stopwatch for a workflow: time that goes by while nobody holds it, with durable timers."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -50,5 +51,11 @@ class Stopwatch:
         try:
             with suppress(TimeoutError):
                 await workflow.wait_condition(until, timeout=left, timeout_summary=summary)
-        finally:
-            self._gone, self._since = self.seconds, None
+        except asyncio.CancelledError:
+            self._stop()
+            raise
+        # Not in a `finally`: a workflow that is dropped from memory ends here as well, and has no clock any more.
+        self._stop()
+
+    def _stop(self) -> None:
+        self._gone, self._since = self.seconds, None

@@ -13,6 +13,7 @@ import pytest
 from tenure.contracts.result import Result
 from tenure.stack import local
 from tests.commands.conftest import CommandLine, no_stack
+from tests.conftest import slow_form
 from tests.model_server import Fault, ModelServer
 from tests.sources.search.engine import Engine, Said
 
@@ -335,6 +336,7 @@ def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> Non
     assert (missing["level"], missing["message"]) == ("warn", "brave: not set up: set TENURE_BRAVE_KEY")
 
 
+@slow_form
 def test_doctor_tries_every_model(tmp_path: Path) -> None:
     """Each chat model, the embedding and the rerank model are asked; what they showed is a line and fields."""
     with ModelServer(models={"large": 32_000, "small": None}, dimensions=48, json_schema=False) as model:

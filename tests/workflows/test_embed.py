@@ -12,7 +12,7 @@ from tenure.contracts.corpus import EmbedReport, EmbedRequest, IngestProgress, I
 from tenure.contracts.evidence import SearchReply, SearchRequest
 from tenure.contracts.run import Limits, RunRequest
 from tenure.knowledge.errors import EmbeddingCancelled
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, MemoryKnowledge
 from workflows.embed import EmbedWorkflow
 from workflows.ingest import IngestWorkflow
@@ -65,6 +65,7 @@ def _background(client: Client, corpus: str) -> WorkflowHandle[EmbedWorkflow, Em
     return client.get_workflow_handle_for(EmbedWorkflow.run, f"embed-{corpus}")
 
 
+@slow_form
 async def test_runs_share_one_embedding_and_do_not_wait_for_it(serving: Serving) -> None:
     """Two runs over a cold corpus end with a report that tells the share, while one embedding goes on behind them."""
     knowledge, corpus = ColdKnowledge(), uuid4().hex[:8]

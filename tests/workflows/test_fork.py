@@ -12,7 +12,7 @@ from commands.origin import origin_of
 from tenure.contracts.fork import ForkedRun, Origin
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
-from tests.conftest import Serving, Stage
+from tests.conftest import Serving, Stage, slow_form
 from tests.worlds import ENOUGH, FINISH, KITCHEN, Reticent, ScriptedChat, in_turn, plans, says, search, story
 
 pytestmark = pytest.mark.timeout(180)
@@ -81,6 +81,7 @@ async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(s
     assert {key: said for key, said in knowledge.turns.items() if key[0] == run.id} == kept
 
 
+@slow_form
 async def test_a_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
     """A run that is over goes on where somebody wants it to, also when its cycles were used up."""
     chat = script()

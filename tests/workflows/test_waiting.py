@@ -14,7 +14,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.run import RunRequest
-from tests.conftest import Serving, serving_at
+from tests.conftest import Serving, serving_at, slow_form
 from tests.workflows.test_agent import REQUEST, until
 from tests.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, story
 from workflows import search_attributes
@@ -67,6 +67,7 @@ async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, 
     assert not [note for note in result.notes if "answered" in note]
 
 
+@slow_form
 async def test_after_days_of_silence_a_run_goes_on_with_what_it_assumed(later: Serving) -> None:
     """Plan and question wait their time, remind once each, and are followed as was said; no deadline runs meanwhile."""
     question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
