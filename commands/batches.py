@@ -30,7 +30,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from commands.deliver import UNPROVED
 from commands.display import Display, display_for
 from commands.errors import UsageError
-from commands.follow import follow
+from commands.follow import follow_telling
 from commands.lengths import length_of_time
 from commands.monitor import is_lost
 from commands.names import slug
@@ -101,12 +101,7 @@ async def run_batch(arguments: Namespace, place: Place, client: Client, request:
 async def see(arguments: Namespace, place: Place, client: Client, handle: Batch) -> int:
     """Follow a batch to its end and print the summary."""
     with display_for(stderr_console()) as display:
-        telling = asyncio.create_task(_tell(handle, display))
-        try:
-            report = await follow(client, place, handle, display, query=False)
-        finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+        report = await follow_telling(client, place, handle, display, _tell(handle, display))
     if any(outcome.status not in ANSWERED for outcome in report.outcomes):
         say("what has no report is asked again by the same command")
     return summarise(arguments, handle.id, report)

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -70,6 +71,22 @@ async def follow(
         watching.cancel()
         await asyncio.gather(ending, watching, return_exceptions=True)
     return result
+
+
+async def follow_telling(
+    client: Client, place: Place, handle: WorkflowHandle[Any, T], display: Display, telling: Coroutine[Any, Any, None]
+) -> T:
+    """Follow a workflow that answers no `progress`, while `telling` says again and again how far it is.
+
+    Raises:
+        CommandError: as `follow` does.
+    """
+    told = asyncio.create_task(telling)
+    try:
+        return await follow(client, place, handle, display, query=False)
+    finally:
+        told.cancel()
+        await asyncio.gather(told, return_exceptions=True)
 
 
 async def _raise_from(watching: asyncio.Task[None]) -> Any:

@@ -12,7 +12,7 @@ from temporalio.service import RPCError
 
 from commands.display import Display, display_for
 from commands.errors import CommandError
-from commands.follow import follow
+from commands.follow import follow_telling
 from commands.place import Place
 from commands.session import GRAPH_WORKFLOW, RELATE_WORKFLOW, explained, open_session
 from commands.terminal import print_json, say, stderr_console
@@ -53,11 +53,7 @@ async def relate(arguments: Namespace, place: Place) -> int:
     except WorkflowAlreadyStartedError as error:
         raise CommandError(f"the relations of {corpus} are being read already: {workflow_id} in the web UI") from error
     with display_for(stderr_console()) as display:
-        telling = asyncio.create_task(_tell(handle, display))
-        try:
-            report = await follow(client, place, handle, display, query=False)
-        finally:
-            telling.cancel()
+        report = await follow_telling(client, place, handle, display, _tell(handle, display))
     if arguments.json:
         print_json(report.model_dump(mode="json"))
     else:

@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
+from workflows.patience import OUTAGE, PATIENCE, SILENCE
 from workflows.purse import Purse, Till, unlimited
 from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
 from workflows.steering import Steered
@@ -53,14 +53,6 @@ with workflow.unsafe.imports_passed_through():
 I = TypeVar("I", bound="BaseModel")  # noqa: E741 - I in, O out
 O = TypeVar("O", bound="BaseModel")  # noqa: E741
 
-PATIENCE = RetryPolicy(
-    initial_interval=timedelta(seconds=1), backoff_coefficient=2.0, maximum_interval=timedelta(minutes=1)
-)
-"""Retries without a count: an outage of the model's server is waited out, until the call's total timeout."""
-
-OUTAGE = timedelta(hours=12)
-"""How long a call may be retried in all before the run gives it up."""
-
 EXCHANGE = timedelta(seconds=(budget.ANSWERS + 1) * LONGEST_ANSWER)
 """Time of one attempt of a call: every answer may take the longest that can be set, and wait for its turn before.
 It is long, since a dead worker is noticed by its silence."""
@@ -68,9 +60,8 @@ It is long, since a dead worker is noticed by its silence."""
 MODEL_BUDGETS = ("tokens", "money", "calls")
 """Budgets of the model alone: when one is used up, the twins go on."""
 
-SILENCE = timedelta(seconds=10)
-"""Time without a heartbeat after which a worker counts as dead and the call is given to another."""
-
+SELECT = (timedelta(minutes=30), timedelta(hours=2))
+"""Time of one attempt of a SELECT, which may be long in a large database, and of all of them."""
 
 ASKED_AGAIN = 3
 """How often a worker with a sandbox is waited for: an outage of all workers counts as one time."""
@@ -288,7 +279,7 @@ class Calls:
         """Run a query and return its result as a file; it counts as a search like any query."""
         if not await self._search_is_left():
             return TableFileReply(problem="the budget of searches was used up")
-        reply = await _selected(TableActivities.table_file, request, summary)
+        reply = await _looked_up(TableActivities.table_file, request, summary, *SELECT)
         self.usage = searched(self.usage)
         return reply
 
@@ -369,7 +360,7 @@ class Calls:
 
 async def query(request: QueryRequest, summary: str) -> QueryReply:
     """Run one SELECT."""
-    return await _selected(TableActivities.query, request, summary)
+    return await _looked_up(TableActivities.query, request, summary, *SELECT)
 
 
 async def ingest(request: IngestRequest) -> IngestReport:
@@ -385,28 +376,20 @@ async def ingest(request: IngestRequest) -> IngestReport:
     )
 
 
-async def _looked_up(method: "Callable[[Any, I], O]", request: I, summary: str) -> O:
-    """Ask the knowledge base for what it answers within minutes."""
+async def _looked_up(
+    method: "Callable[[Any, I], O]",
+    request: I,
+    summary: str,
+    attempt: timedelta = timedelta(minutes=5),
+    in_all: timedelta = timedelta(hours=1),
+) -> O:
+    """Ask the knowledge base for what it answers within the time of an attempt."""
     return await workflow.execute_activity_method(
         method,
         request,
         task_queue=EMBED_QUEUE,
-        start_to_close_timeout=timedelta(minutes=5),
-        schedule_to_close_timeout=timedelta(hours=1),
-        heartbeat_timeout=SILENCE,
-        retry_policy=PATIENCE,
-        summary=summary[:200],
-    )
-
-
-async def _selected(method: "Callable[[TableActivities, I], O]", request: I, summary: str) -> O:
-    """Run one SELECT, which may be long in a large database."""
-    return await workflow.execute_activity_method(
-        method,
-        request,
-        task_queue=EMBED_QUEUE,
-        start_to_close_timeout=timedelta(minutes=30),
-        schedule_to_close_timeout=timedelta(hours=2),
+        start_to_close_timeout=attempt,
+        schedule_to_close_timeout=in_all,
         heartbeat_timeout=SILENCE,
         retry_policy=PATIENCE,
         summary=summary[:200],

@@ -12,7 +12,7 @@ from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError, is_cancelled_exception
 from temporalio.workflow import ActivityCancellationType, ParentClosePolicy
 
-from workflows.calls import PATIENCE, SILENCE
+from workflows.patience import PATIENCE, SILENCE
 from workflows.queues import EMBED_QUEUE
 
 with workflow.unsafe.imports_passed_through():

@@ -5,7 +5,7 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 
-from workflows.calls import SILENCE
+from workflows.patience import SILENCE
 from workflows.queues import EMBED_QUEUE
 
 with workflow.unsafe.imports_passed_through():

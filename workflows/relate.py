@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from temporalio import workflow
 
-from workflows.calls import PATIENCE, SILENCE, Calls
+from workflows.calls import Calls
+from workflows.patience import PATIENCE, SILENCE
 from workflows.queues import EMBED_QUEUE
 from workflows.steering import Steered
 

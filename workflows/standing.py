@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from workflows.calls import PATIENCE, SILENCE
+from workflows.patience import PATIENCE, SILENCE
 from workflows.queues import TENURE_QUEUE
 
 with workflow.unsafe.imports_passed_through():

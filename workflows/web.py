@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
+from workflows.patience import OUTAGE, PATIENCE, SILENCE
 from workflows.queues import BROWSER_QUEUE, EMBED_QUEUE, WEB_QUEUE
 from workflows.steering import Steered
 
@@ -42,11 +42,11 @@ AT_HAND = ("fetched", "unchanged", "cached")
 UNSERVED = timedelta(minutes=1)
 """Time after which nobody is taken to serve the queue of browsers."""
 
-PATIENCE: dict[str, Any] = {
+UNHURRIED: dict[str, Any] = {
     "start_to_close_timeout": timedelta(minutes=15),
-    "schedule_to_close_timeout": timedelta(hours=12),
-    "heartbeat_timeout": timedelta(seconds=10),
-    "retry_policy": RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=1)),
+    "schedule_to_close_timeout": OUTAGE,
+    "heartbeat_timeout": SILENCE,
+    "retry_policy": PATIENCE,
 }
 """Retries without a count: what fails here is a worker or the knowledge base, never a page or an engine."""
 
@@ -73,7 +73,7 @@ class Web:
             return result
         request = FetchRequest(run=self._scope.run, addresses=tuple(addresses), confirm=True)
         reply = await workflow.execute_activity_method(
-            WebActivities.fetch_pages, request, task_queue=WEB_QUEUE, summary="are the references there", **PATIENCE
+            WebActivities.fetch_pages, request, task_queue=WEB_QUEUE, summary="are the references there", **UNHURRIED
         )
         return confirmed(result, reply.pages, self._scope.archive)
 
@@ -109,7 +109,7 @@ class Web:
                 task_queue=BROWSER_QUEUE,
                 summary=query[:200],
                 schedule_to_start_timeout=UNSERVED,
-                **PATIENCE,
+                **UNHURRIED,
             )
         except ActivityError as error:
             if not isinstance(error.cause, TimeoutError) or error.cause.type != TimeoutType.SCHEDULE_TO_START:
@@ -125,7 +125,7 @@ class Web:
     async def _read(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:
         await self._steered.ready()
         return await workflow.execute_activity_method(
-            KnowledgeActivities.read_pages, request, task_queue=EMBED_QUEUE, summary=summary[:200], **PATIENCE
+            KnowledgeActivities.read_pages, request, task_queue=EMBED_QUEUE, summary=summary[:200], **UNHURRIED
         )
 
     async def _search(self, query: str) -> WebSearchReply:
@@ -140,7 +140,7 @@ class Web:
             language=scope.language,
         )
         return await workflow.execute_activity_method(
-            WebActivities.search_web, request, task_queue=WEB_QUEUE, summary=query[:200], **PATIENCE
+            WebActivities.search_web, request, task_queue=WEB_QUEUE, summary=query[:200], **UNHURRIED
         )
 
     async def _fetch(self, offers: list[WebHit], query: str) -> list[FetchedPage]:
@@ -151,7 +151,7 @@ class Web:
             await self._steered.ready()
             request = FetchRequest(run=self._scope.run, addresses=tuple(hit.address for hit in batch))
             reply = await workflow.execute_activity_method(
-                WebActivities.fetch_pages, request, task_queue=WEB_QUEUE, summary=query[:200], **PATIENCE
+                WebActivities.fetch_pages, request, task_queue=WEB_QUEUE, summary=query[:200], **UNHURRIED
             )
             fetched += reply.pages
         self._seen.update(page.address for page in fetched)

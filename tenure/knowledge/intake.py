@@ -58,6 +58,7 @@ class Intake:
         self._report = report
         self._titles = {hit.address: hit.title for hit in request.hits}
         self._dates = {hit.address: hit.published for hit in request.hits}
+        self._known: dict[str, Reading] = {}
         self._readings: dict[str, Reading] = {}
         self._sources: list[WebSource] = []
         self._left_out: list[WebSource] = []

@@ -11,8 +11,8 @@ from docx.table import Table, _Row
 from docx.text.paragraph import Paragraph
 
 from tenure.sources.document import Document, Unreadable
-from tenure.sources.normal_form import NormalForm, one_line
-from tenure.sources.package import DAMAGE, check_package
+from tenure.sources.normal_form import NormalForm
+from tenure.sources.package import DAMAGE, check_package, written
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST = re.compile(r"list (bullet|number|continue|paragraph)?\s*(\d?)", re.IGNORECASE)
@@ -28,16 +28,7 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
     try:
         check_package(data, limit_bytes, "the old binary Word format")
         word = docx.Document(io.BytesIO(data))
-        form = _read(word)
-        properties = word.core_properties
-        created = properties.created
-        return Document(
-            title=one_line(properties.title) or form.first_heading,
-            text=form.text,
-            kind="prose",
-            author=one_line(properties.author),
-            published=created.date().isoformat() if created else "",
-        )
+        return written(_read(word), word.core_properties)
     except (OpcError, *DAMAGE) as error:
         raise Unreadable("is not a valid Word document") from error
 

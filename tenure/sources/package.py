@@ -1,13 +1,15 @@
-"""Documents that are zip packages: what is checked before a parser unpacks one, and safe reading of their XML."""
+"""Documents that are zip packages: checks before a parser unpacks one, and what all of them have in common."""
 
 import io
 import zipfile
 import zlib
-from typing import Final
+from datetime import datetime
+from typing import Final, Protocol
 
 from lxml import etree
 
-from tenure.sources.document import Unreadable
+from tenure.sources.document import Document, Unreadable
+from tenure.sources.normal_form import NormalForm, one_line
 
 _OLE: Final = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
@@ -48,6 +50,33 @@ def check_package(data: bytes, limit_bytes: int, old_format: str) -> None:
         parts = package.infolist()
     if sum(part.file_size for part in parts) > limit_bytes * _UNPACKED_FACTOR or len(parts) > _PARTS:
         raise Unreadable("unpacks to far more than a document")
+
+
+class CoreProperties(Protocol):
+    """What an Office document says of itself, as the libraries that read one hand it on."""
+
+    title: str
+    author: str
+    created: datetime | None
+
+
+def written(form: NormalForm, properties: CoreProperties, pages: tuple[int, ...] = ()) -> Document:
+    """Return an Office document that was read, with what it says of itself.
+
+    Args:
+        form: Its words.
+        properties: Its core properties.
+        pages: Where each of its pages begins; empty for one without pages.
+    """
+    created = properties.created
+    return Document(
+        title=one_line(properties.title) or form.first_heading,
+        text=form.text,
+        kind="prose",
+        author=one_line(properties.author),
+        published=created.date().isoformat() if created else "",
+        pages=pages,
+    )
 
 
 def xml(data: bytes | str, *, recover: bool = False) -> etree._Element:

@@ -10,8 +10,8 @@ from pptx.slide import Slide
 from pptx.text.text import TextFrame
 
 from tenure.sources.document import Document, Unreadable
-from tenure.sources.normal_form import NormalForm, one_line
-from tenure.sources.package import DAMAGE, check_package
+from tenure.sources.normal_form import NormalForm
+from tenure.sources.package import DAMAGE, check_package, written
 
 
 def parse_pptx(data: bytes, limit_bytes: int) -> Document:
@@ -27,16 +27,7 @@ def parse_pptx(data: bytes, limit_bytes: int) -> Document:
         for number, slide in enumerate(presentation.slides, 1):
             pages.append(form.end + 2 if number > 1 else 0)
             _write(form, number, slide)
-        properties = presentation.core_properties
-        created = properties.created
-        return Document(
-            title=one_line(properties.title) or form.first_heading,
-            text=form.text,
-            kind="prose",
-            author=one_line(properties.author),
-            published=created.date().isoformat() if created else "",
-            pages=tuple(pages),
-        )
+        return written(form, presentation.core_properties, tuple(pages))
     except (PythonPptxError, *DAMAGE) as error:
         raise Unreadable("is not a valid presentation") from error
 
