@@ -31,6 +31,7 @@ from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
+from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
@@ -135,6 +136,7 @@ def activity_methods(
     reports = ReportActivities(knowledge)
     telling = NoticeActivities(notifier or Notifier())
     upkeep, graph = MaintenanceActivities(knowledge), GraphActivities(knowledge)
+    tools = ToolActivities(knowledge)
     return {
         TENURE_QUEUE: [
             reports.assemble,
@@ -147,6 +149,7 @@ def activity_methods(
             *(reading.group, reading.recall, reading.corpora),
             *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),
+            tools.show_passages,
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
         MODEL_QUEUE: [

@@ -15,12 +15,11 @@ from temporalio import activity
 
 from activities.calling import calling
 from activities.errors import translated
-from tenure.algorithms.passages import Passage
+from activities.passages import still_there
 from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_reply
-from tenure.contracts.evidence import Claims, Disagreements, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence import Claims, Disagreements, Draft, SynthesisDraft
 from tenure.contracts.graph import RelationsKept
 from tenure.contracts.research import Assessment
-from tenure.knowledge.errors import UnknownChunk
 from tenure.models.chat import OFFLINE, Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
@@ -319,18 +318,8 @@ class RoleActivities:
         return replace(twin, degraded="the budget was used up")
 
     async def _evidence(self, call: RoleCall[I]) -> Evidence:
-        passages = await asyncio.to_thread(self._load, list(call.evidence))
+        passages = await asyncio.to_thread(still_there, self._knowledge, call.evidence)
         return Evidence(passages, self._knowledge.encode, self._knowledge.tokens, language=call.language)
-
-    def _load(self, refs: list[PassageRef]) -> tuple[Passage, ...]:
-        """Load the passages that are still there: a re-ingestion beside the run may have replaced some."""
-        while refs:
-            try:
-                return self._knowledge.passages(refs)
-            except UnknownChunk as gone:
-                activity.logger.warning("passages are gone since they were found: %s", gone)
-                refs = [ref for ref in refs if ref.chunk not in gone.chunks]
-        return ()
 
 
 def _reply(output: P, given: Answer[O]) -> RoleReply[P]:

@@ -86,7 +86,7 @@ class AgentWorkflow(Led):
         self.main: asyncio.Task[ReportDraft] | None = None
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
-        self.tables = Tables(self, self.calls, request)
+        self.tables = Tables(self.calls, request, lambda: self.finishing)
         self.results: tuple[PassageRef, ...] = ()
         self.artifacts: tuple[StoredArtifact, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
@@ -397,6 +397,7 @@ class AgentWorkflow(Led):
             run=self.progress_now.id,
             question=self.request.question,
             corpora=self.corpora,
+            databases=self.request.databases,
             limits=self.request.limits,
             complexity=self.complexity or "moderate",
             query_type=self.query_type,

@@ -23,11 +23,13 @@ from workflows.web import Web
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
+    from activities.graph import GraphActivities
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from activities.roles import RoleActivities
     from activities.sandbox import SandboxActivities
     from activities.tables import TableActivities
+    from activities.tools import ToolActivities
     from tenure.algorithms import budget
     from tenure.algorithms.acceptance import evidence
     from tenure.algorithms.ledger import browsed, counted, searched
@@ -39,6 +41,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.corpus import IngestReport, IngestRequest
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.fork import Forked, ForkRequest
+    from tenure.contracts.graph import RelatedReply, RelatedRequest
     from tenure.contracts.rerank import Rerank
     from tenure.contracts.research import ReportDraft
     from tenure.contracts.result import Result
@@ -47,6 +50,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.sandbox import Outcome, SelfTest
     from tenure.contracts.spiral import Analysis, AnalysisRequest
     from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+    from tenure.contracts.tools import Shown, ShowRequest
     from tenure.roles.reranker import RerankerInput
 
 # Annotations with generic models are quoted: pydantic would make a class of each for every workflow that starts.
@@ -182,16 +186,18 @@ class Calls:
             return await self._asked(method, call.model_copy(update={"spent": True, "allowance": None}), summary)
         return await handle
 
-    async def search(self, request: SearchRequest, min_relevance: float, *, summary: str) -> tuple[PassageRef, ...]:
+    async def search(
+        self, request: SearchRequest, min_relevance: float, *, summary: str, browse: bool = True
+    ) -> tuple[PassageRef, ...]:
         """Search the knowledge base and keep what is evidence.
 
         A search that finds nothing relevant finds nothing; so does one that the budget does not cover. The run's
         filters are added to its own. Its second stage is the run's, unless it asks for one of its own. Where the
-        run may read the web, pages on the query are read before.
+        run may read the web, pages on the query are read before, unless `browse` is off.
         """
         if not await self._search_is_left():
             return ()
-        if self._web and not request.sources:
+        if self._web and browse and not request.sources:
             self.usage = browsed(self.usage, await self._web.look_up(request.query))
             await self._steered.ready()
         second = request.rerank if request.rerank.asked else self._second_stage()
@@ -252,6 +258,16 @@ class Calls:
         """Look up what earlier research has accepted."""
         await self._steered.ready()
         return await _looked_up(KnowledgeActivities.recall, request, summary)
+
+    async def related(self, request: RelatedRequest, *, summary: str) -> RelatedReply:
+        """Look up what an entity is related to."""
+        await self._steered.ready()
+        return await _looked_up(GraphActivities.related, request, summary)
+
+    async def show(self, request: ShowRequest, *, summary: str) -> Shown:
+        """Have passages told in short."""
+        await self._steered.ready()
+        return await _looked_up(ToolActivities.show_passages, request, summary)
 
     async def tables(self, request: TablesRequest) -> TablesReply:
         """Find the tables that a question may be about."""

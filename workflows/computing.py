@@ -5,6 +5,7 @@ reads the results of queries and nothing else, runs in the sandbox and nowhere e
 source with its code. One that fails is shown to its writer again; where none works, the report says why.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from temporalio import workflow
@@ -12,7 +13,6 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.calls import Calls
 from workflows.failures import cause
-from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
@@ -63,19 +63,25 @@ class Computed:
 class Tables:
     """The tables of one run."""
 
-    def __init__(self, steered: Steered, calls: Calls, request: RunRequest) -> None:
-        """Ask them for a request."""
-        self._steered, self._calls, self._request = steered, calls, request
+    def __init__(self, calls: Calls, request: RunRequest, stopped: Callable[[], bool]) -> None:
+        """Ask them for a request; `stopped` tells whether the run is to finish."""
+        self._calls, self._request, self._stopped = calls, request, stopped
         self._there: tuple[TableInfo, ...] = ()
         self._files: dict[str, TableFileReply] = {}
         self.wanted = ""
         """What is left to compute, once they were asked."""
 
-    async def queried(self) -> tuple[PassageRef, ...]:
-        """Ask the tables, if there are any, in SQL; return what the queries brought."""
+    async def look(self) -> tuple[TableInfo, ...]:
+        """Look which tables there are."""
         asked = self._request
         wanted = TablesRequest(question=asked.question, corpora=asked.corpora, databases=asked.databases)
         self._there = (await self._calls.tables(wanted)).tables
+        return self._there
+
+    async def queried(self) -> tuple[PassageRef, ...]:
+        """Ask the tables, if there are any, in SQL; return what the queries brought."""
+        asked = self._request
+        await self.look()
         found: list[PassageRef] = []
         failed: tuple[FailedQuery, ...] = ()
         for _ in range(1 + MENDED if self._there else 0):
@@ -97,7 +103,7 @@ class Tables:
 
         Nothing that goes wrong with it ends the run: what was found without a program is still worth a report.
         """
-        if not self.wanted or self._steered.finishing:
+        if not self.wanted or self._stopped():
             return Computed()
         try:
             found = await self._calls.look_at_sandbox(BRIEFLY)
@@ -113,7 +119,7 @@ class Tables:
         """Have programs written until one works, has been mended often enough, or a person says stop."""
         failed: tuple[FailedProgram, ...] = ()
         for attempt in range(1, 2 + MENDED):
-            if self._steered.finishing:
+            if self._stopped():
                 break
             written = await self._calls.role(
                 RoleActivities.analyst,

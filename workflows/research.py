@@ -278,6 +278,7 @@ class ResearchWorkflow(Steered):
             run=self.request.run,
             question=self.request.question,
             corpora=self.request.corpora,
+            databases=self.request.databases,
             limits=self.request.limits,
             effort=effort(self.request.complexity, self.request.limits),
             outline=tuple(self.topics),

@@ -320,6 +320,7 @@ class SpiralWorkflow(Steered):
             hypothetical=hypothetical.get(step.topic, ""),
             hops=max(LEAST_HOPS, self.request.effort.hops),
             corpora=self.request.corpora,
+            databases=self.request.databases,
             limits=self.request.limits.in_cycle(self.state.cycle),
             stance=self.stance,
         )

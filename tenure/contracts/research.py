@@ -67,6 +67,8 @@ class ResearchRequest(Contract):
     """What was asked."""
     corpora: tuple[str, ...]
     """Corpora to read."""
+    databases: tuple[str, ...] = ()
+    """Databases that may be asked."""
     limits: Limits
     """Bounds of the run."""
     complexity: Complexity

@@ -203,6 +203,8 @@ class SubagentRequest(Contract):
     """Searches at the most."""
     corpora: tuple[str, ...]
     """Corpora to read."""
+    databases: tuple[str, ...] = ()
+    """Databases that may be asked."""
     limits: Limits
     """Bounds of the run."""
     stance: Stance = Stance()
@@ -309,6 +311,8 @@ class SpiralRequest(Contract):
     """What was asked."""
     corpora: tuple[str, ...]
     """Corpora to read."""
+    databases: tuple[str, ...] = ()
+    """Databases that may be asked."""
     limits: Limits
     """Bounds of the run."""
     effort: Effort

@@ -334,3 +334,30 @@ CATALOGUE: Final[tuple[ToolInfo, ...]] = (
     ),
 )
 """Every tool, in the order in which a model reads of them."""
+
+
+class NumberedPassage(Contract):
+    """A passage with the number that a model knows it by."""
+
+    number: int = Field(ge=1)
+    """The number."""
+    passage: PassageRef
+    """The passage."""
+
+
+class ShowRequest(Contract):
+    """Passages to be told in short."""
+
+    passages: tuple[NumberedPassage, ...]
+    """The passages, best first."""
+    about: str
+    """What they were looked for; sentences on it come first."""
+    most: int = Field(default=LONGEST_OBSERVATION, ge=1, le=LONGEST_OBSERVATION)
+    """Characters at the most."""
+
+
+class Shown(Contract):
+    """Passages in short."""
+
+    text: str = ""
+    """A paragraph for each: its number, its title, and its sentences on what was looked for."""

@@ -1,0 +1,128 @@
+"""The toolbox of one task: what its run has for tools to work with, and the passages that they have seen.
+
+Passages are numbered from 1 in the order in which they were first seen, and keep their number: a model names them by
+it, and who shows it passages as evidence shows them in the same order.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from temporalio import workflow
+
+from workflows.calls import Calls
+from workflows.computing import BRIEFLY, Tables
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.contracts.base import ChunkId, RunId
+    from tenure.contracts.evidence import PassageRef
+    from tenure.contracts.run import RunRequest
+    from tenure.contracts.spiral import SubagentRequest
+    from tenure.contracts.tables import TableInfo
+    from tenure.contracts.tools import LONGEST_OBSERVATION, NumberedPassage, Observation, ShowRequest
+
+Need = Literal["", "web", "tables", "sandbox", "mcp"]
+
+
+class UnknownPassage(Exception):
+    """A number that no passage has; the message says which there are."""
+
+
+class Toolbox:
+    """What the tools of one task share."""
+
+    def __init__(self, calls: Calls, task: SubagentRequest, stopped: Callable[[], bool]) -> None:
+        """Work on `task`; `stopped` tells whether a person or a budget wants no further step."""
+        self.calls = calls
+        self.task = task
+        self.stopped = stopped
+        self.found: dict[ChunkId, PassageRef] = {}
+        self.tables: tuple[TableInfo, ...] = ()
+        self._has: set[Need] = {""}
+
+    @property
+    def run(self) -> RunId:
+        """Return what programs of this task are kept under: no other task of the run has it."""
+        return RunId(workflow.info().workflow_id)
+
+    async def open(self) -> None:
+        """Look what the run has."""
+        if self.task.limits.web:
+            self._has.add("web")
+        self.tables = await self.asking(self.task.step.query).look()
+        if self.tables:
+            self._has.add("tables")
+            box = await self.calls.look_at_sandbox(BRIEFLY)
+            if box and box.usable:
+                self._has.add("sandbox")
+
+    def has(self, need: Need) -> bool:
+        """Tell whether the run has what a tool needs."""
+        return need in self._has
+
+    def asking(self, question: str) -> Tables:
+        """Return the run's tables for a question."""
+        task = self.task
+        request = RunRequest(question=question, corpora=task.corpora, databases=task.databases, limits=task.limits)
+        return Tables(self.calls, request, self.stopped)
+
+    def take(self, passages: Iterable[PassageRef]) -> None:
+        """Number passages that were not seen before."""
+        for passage in passages:
+            self.found.setdefault(passage.chunk, passage)
+
+    def numbered(self, passages: Sequence[PassageRef]) -> tuple[NumberedPassage, ...]:
+        """Return passages with their numbers; those that have none get theirs."""
+        self.take(passages)
+        numbers = {chunk: number for number, chunk in enumerate(self.found, 1)}
+        return tuple(NumberedPassage(number=numbers[passage.chunk], passage=passage) for passage in passages)
+
+    def passage(self, number: int) -> PassageRef:
+        """Return the passage of a number.
+
+        Raises:
+            UnknownPassage: there is none.
+        """
+        there = list(self.found.values())
+        if number > len(there):
+            known = f"passages have the numbers 1 to {len(there)}" if there else "no passage was seen yet; search first"
+            raise UnknownPassage(f"there is no passage {number}: {known}")
+        return there[number - 1]
+
+    def chosen(self, numbers: Sequence[int], most: int) -> tuple[PassageRef, ...]:
+        """Return the passages of some numbers; of none, the most relevant that were seen.
+
+        Raises:
+            UnknownPassage: a number has none, or none was seen.
+        """
+        if numbers:
+            return tuple(self.passage(number) for number in dict.fromkeys(numbers))[:most]
+        if not self.found:
+            self.passage(1)
+        return tuple(sorted(self.found.values(), key=lambda one: -one.relevance)[:most])
+
+    async def told(
+        self, passages: Sequence[PassageRef], about: str, reliability: float | None = None, before: str = ""
+    ) -> Observation:
+        """Return what was found as an observation; nothing found is a problem.
+
+        Args:
+            passages: what was found, best first.
+            about: what it was looked for.
+            reliability: how far it can be relied on; None for the relevance of the best.
+            before: what is said before the passages.
+        """
+        if not passages:
+            return Observation(text=before, problem=f"nothing on “{about}” was found: try other words, or another tool")
+        request = ShowRequest(passages=self.numbered(passages), about=about, most=_left(before))
+        shown = await self.calls.show(request, summary=about)
+        best = max(passage.relevance for passage in passages)
+        return Observation(
+            text="\n".join(filter(None, (before, shown.text))),
+            passages=tuple(passages),
+            reliability=max(0.0, min(1.0, best)) if reliability is None else reliability,
+        )
+
+
+def _left(before: str) -> int:
+    """Return how many characters passages may take after what is said before them."""
+    return LONGEST_OBSERVATION - (len(before) + 1 if before else 0)
