@@ -37,7 +37,8 @@ _NO_SECOND_STAGE = Rerank()
 _BASELINES: tuple[Strategy, ...] = ("dense", "sparse")
 _CHUNKS = 100
 """Chunks asked for, so that ten documents are among them."""
-_HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2), "all": slice(None)}
+HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2), "all": slice(None)}
+"""Questions for choosing by, those for reporting on, and both."""
 
 
 class Figures(NamedTuple):
@@ -106,17 +107,17 @@ class Bench:
         folder = self._home / "documents" / corpus
         for one in collections:
             for key, document in one.documents.items():
-                file = folder / _file_name(key)
+                file = folder / file_name(key)
                 if not file.exists():
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(f"# {' '.join(document.title.split())}\n\n{document.text}\n", encoding="utf-8")
         request = IngestRequest(corpus=corpus, paths=(str(folder.absolute()),))
-        self._knowledge(corpus).ingest(request, _ignore)
+        self.knowledge(corpus).ingest(request, _ignore)
 
     def row(self, corpus: str, one: Collection, strategy: Strategy) -> Row:
         """Ask all questions of a collection with one strategy."""
-        knowledge = self._knowledge(corpus)
-        keys = {_file_name(key): key for key in one.documents}
+        knowledge = self.knowledge(corpus)
+        keys = {file_name(key): key for key in one.documents}
         rankings, times = [], []
         for question in one.questions:
             request = SearchRequest(
@@ -127,14 +128,16 @@ class Bench:
             times.append(1000 * (time.perf_counter() - started))
             files = dict.fromkeys(Path(passage.uri).name for passage in knowledge.passages(found))
             rankings.append([keys.get(file, file) for file in files])
-        halves = {name: figures(rankings[half], one.questions[half]) for name, half in _HALVES.items()}
+        halves = {name: figures(rankings[half], one.questions[half]) for name, half in HALVES.items()}
         return Row(one.name, strategy, halves, round(statistics.median(times), 1))
 
-    def _knowledge(self, corpus: str) -> KnowledgeBase:
+    def knowledge(self, corpus: str) -> KnowledgeBase:
+        """Return the knowledge base of a corpus."""
         return KnowledgeBase(str(self._home / corpus), self._model, self._chunk_tokens)
 
 
-def _file_name(key: str) -> str:
+def file_name(key: str) -> str:
+    """Return the name of the file that a document is written to."""
     return hashlib.sha256(key.encode()).hexdigest()[:24] + ".md"
 
 
@@ -174,7 +177,8 @@ def _second_stage(written: str) -> Rerank:
 
 
 @contextmanager
-def _home(kept: Path | None) -> Iterator[Path]:
+def kept_or_thrown_away(kept: Path | None) -> Iterator[Path]:
+    """Yield a home that is kept, or one for this once."""
     if kept is not None:
         yield kept
     else:
@@ -197,7 +201,7 @@ def main() -> None:
     except UnknownFormat as error:
         parser.error(str(error))
     strategies = tuple(dict.fromkeys((*_BASELINES, *(arguments.strategy or STRATEGIES))))
-    with _home(arguments.home) as home:
+    with kept_or_thrown_away(arguments.home) as home:
         bench = Bench(home, Settings(), arguments.rerank)
         rows = measure(collections, strategies, bench, arguments.pooled)
         if arguments.json:

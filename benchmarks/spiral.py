@@ -12,17 +12,13 @@ import json
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
+from benchmarks.stage import stage
 from benchmarks.stand_in import StandInWorkflow
 from tenure.algorithms.effort import EFFORTS
 from tenure.contracts.base import RunId
@@ -34,9 +30,6 @@ from tenure.contracts.spiral import SpiralRequest, SpiralResult
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.embedding import embedding_model
 from tenure.settings import Settings
-from tests.conftest import SERVER_OPTIONS, temporal_binary
-from worker import WORKFLOWS, activity_methods, runner
-from workflows import search_attributes
 from workflows.queues import TENURE_QUEUE
 
 _CORPUS = "pooled"
@@ -104,19 +97,7 @@ async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[A
             )
             return await client.execute_workflow(StandInWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
 
-    with ThreadPoolExecutor(8) as threads:
-        async with AsyncExitStack() as running:
-            for queue, methods in activity_methods(None, knowledge).items():
-                worker = Worker(
-                    client,
-                    task_queue=queue,
-                    workflows=[*WORKFLOWS, StandInWorkflow] if queue == TENURE_QUEUE else [],
-                    activities=methods,
-                    activity_executor=threads,
-                    workflow_runner=runner(),
-                )
-                await running.enter_async_context(worker)
-            return await asyncio.gather(*(one(asked) for asked in questions))
+    return await asyncio.gather(*(one(asked) for asked in questions))
 
 
 def _search(knowledge: KnowledgeBase, query: str, k: int) -> tuple[PassageRef, ...]:
@@ -131,14 +112,8 @@ async def measure(path: Path, most: int) -> dict[str, float | int | str]:
         knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
         (folder := Path(home) / "paragraphs").mkdir()
         names = ingest(knowledge, paragraphs, folder)
-        async with await WorkflowEnvironment.start_local(
-            dev_server_existing_path=temporal_binary(),
-            data_converter=pydantic_data_converter,
-            search_attributes=list(search_attributes.ALL),
-            dev_server_extra_args=SERVER_OPTIONS,
-            dev_server_log_level="error",
-        ) as server:
-            results = await gather(server.client, knowledge, questions[:most])
+        async with stage(knowledge, [StandInWorkflow]) as client:
+            results = await gather(client, knowledge, questions[:most])
         rows = list(_compared(knowledge, questions[:most], results, names))
     return {"file": path.name, **_shares("even", rows[::2]), **_shares("odd", rows[1::2]), **_shares("all", rows)}
 

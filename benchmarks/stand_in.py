@@ -1,24 +1,39 @@
-"""A workflow that stands where a run stands, and only lets one spiral gather, for `benchmarks.spiral`."""
+"""Workflows that stand where a run stands, and only let one part of it work, for benchmarks of that part."""
 
 from temporalio import workflow
 
 from workflows.spiral import SpiralWorkflow
 from workflows.steering import Steered
+from workflows.subagent import SubagentWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research import ProgressUpdate
-    from tenure.contracts.spiral import SpiralRequest, SpiralResult
+    from tenure.contracts.spiral import SpiralRequest, SpiralResult, SubagentRequest, SubagentResult
+
+
+class _StandIn(Steered):
+    """Hears what its part reports."""
+
+    @workflow.signal
+    async def progressed(self, update: ProgressUpdate) -> None:
+        """Hear how far the part is, and do nothing about it."""
 
 
 @workflow.defn
-class StandInWorkflow(Steered):
-    """Starts a spiral and hears what it reports."""
+class StandInWorkflow(_StandIn):
+    """Starts a spiral."""
 
     @workflow.run
     async def run(self, request: SpiralRequest) -> SpiralResult:
         """Return what the spiral has gathered."""
         return await workflow.execute_child_workflow(SpiralWorkflow.run, request, id=f"{request.run}/spiral")
 
-    @workflow.signal
-    async def progressed(self, update: ProgressUpdate) -> None:
-        """Hear how far the spiral is, and do nothing about it."""
+
+@workflow.defn
+class TaskStandInWorkflow(_StandIn):
+    """Sends a subagent."""
+
+    @workflow.run
+    async def run(self, request: SubagentRequest) -> SubagentResult:
+        """Return what the subagent has found."""
+        return await workflow.execute_child_workflow(SubagentWorkflow.run, request, id=f"{request.run}/task")

@@ -1,0 +1,179 @@
+"""What each way of searching for a task finds: `python -m benchmarks.strategies FILE… [--strategy NAME]… [--json]`.
+
+Reads question files in the formats of HotpotQA and MuSiQue, as `benchmarks.retrieval` does, and lets one subagent
+look for each question with each strategy, offline, by the twins alone. Evidence is what a question's supporting
+documents hold: recall counts those among the first ten documents and among all that were found, and `full` the
+questions of which all are among them. Even questions are for choosing, odd ones for reporting.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from temporalio.client import Client
+
+from benchmarks.judged import Collection, Question, UnknownFormat, collection
+from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
+from benchmarks.stage import stage
+from benchmarks.stand_in import TaskStandInWorkflow
+from tenure.algorithms.effort import EFFORTS
+from tenure.algorithms.effort import strategy as suggested
+from tenure.contracts.base import RunId
+from tenure.contracts.retrieval import Strategy
+from tenure.contracts.run import Limits
+from tenure.contracts.spiral import Step, SubagentRequest, SubagentResult
+from tenure.knowledge.base import KnowledgeBase
+from tenure.settings import Settings
+from workflows.queues import TENURE_QUEUE
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+SUGGESTED = "suggested"
+"""The row of what the words of each question suggest."""
+EFFORT = EFFORTS["complex"]
+"""How many hops a task has."""
+_AT_ONCE = 4
+_LIMITS = Limits(min_relevance=0.3, max_per_source=5)
+
+
+class Tried(NamedTuple):
+    """What a strategy has brought for a question."""
+
+    strategy: Strategy
+    """The strategy."""
+    documents: tuple[str, ...]
+    """Documents found, best first."""
+    searches: int
+    """Searches it took."""
+
+
+class Figures(NamedTuple):
+    """What a strategy is worth, in percent, and what it costs."""
+
+    recall_10: float
+    recall: float
+    full: float
+    documents: float
+    searches: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One strategy over one collection."""
+
+    collection: str
+    strategy: str
+    halves: dict[str, Figures]
+
+
+def figures(tried: Sequence[Tried], questions: Sequence[Question]) -> Figures:
+    """Return the means over questions."""
+    pairs = [(one, question.grades) for one, question in zip(tried, questions, strict=True)]
+    everything = [recall(one.documents, grades, len(one.documents)) for one, grades in pairs]
+    return Figures(
+        recall_10=_percent(recall(one.documents, grades, 10) for one, grades in pairs),
+        recall=_percent(everything),
+        full=_percent(float(share == 1) for share in everything),
+        documents=round(statistics.fmean(len(one.documents) for one in tried), 1),
+        searches=round(statistics.fmean(one.searches for one in tried), 2),
+    )
+
+
+def _percent(values: Iterator[float] | Sequence[float]) -> float:
+    return round(100 * statistics.fmean(values), 1)
+
+
+def by_suggestion(question: Question) -> Strategy:
+    """Return the strategy that the words of a question suggest."""
+    return suggested(_step(question), EFFORT.hops)
+
+
+def _step(question: Question) -> Step:
+    return Step(id="s1", query=question.text[:1000], topic="")
+
+
+async def tried(client: Client, knowledge: KnowledgeBase, one: Collection, corpus: str, by: Strategy) -> list[Tried]:
+    """Send a subagent for every question of a collection."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+    keys = {file_name(key): key for key in one.documents}
+
+    async def send(question: Question) -> Tried:
+        async with gate:
+            request = SubagentRequest(
+                run=RunId(f"task-{uuid.uuid4().hex[:10]}"),
+                question=question.text,
+                step=_step(question),
+                strategy=by,
+                hops=EFFORT.hops,
+                corpora=(corpus,),
+                limits=_LIMITS,
+            )
+            result: SubagentResult = await client.execute_workflow(
+                TaskStandInWorkflow.run, request, id=request.run, task_queue=TENURE_QUEUE
+            )
+        passages = knowledge.passages([candidate.passage for candidate in result.candidates])
+        names = dict.fromkeys(Path(passage.uri).name for passage in passages)
+        return Tried(by, tuple(keys.get(name, name) for name in names), result.usage.searches)
+
+    return await asyncio.gather(*(send(question) for question in one.questions))
+
+
+async def measure(one: Collection, strategies: Sequence[Strategy], bench: Bench) -> dict[str, list[Tried]]:
+    """Return what each strategy brings for each question of a collection, and what the suggested ones would."""
+    bench.ingest(one.name, [one])
+    knowledge = bench.knowledge(one.name)
+    async with stage(knowledge, [TaskStandInWorkflow]) as client:
+        found: dict[str, list[Tried]] = {
+            name: await tried(client, knowledge, one, one.name, name) for name in strategies
+        }
+    picks = [by_suggestion(question) for question in one.questions]
+    if set(picks) <= found.keys():
+        found[SUGGESTED] = [found[pick][number] for number, pick in enumerate(picks)]
+    return found
+
+
+def rows(one: Collection, found: dict[str, list[Tried]]) -> Iterator[Row]:
+    """Yield the figures of each strategy."""
+    for name, results in found.items():
+        halves = {half: figures(results[part], one.questions[part]) for half, part in HALVES.items()}
+        yield Row(one.name, name, halves)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.strategies", description=__doc__)
+    parser.add_argument("path", nargs="+", type=Path, metavar="FILE", help="HotpotQA or MuSiQue file")
+    parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="default: all")
+    parser.add_argument("--home", type=Path, help="keep documents and vectors here for the next time")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    arguments = parser.parse_args()
+    try:
+        collections = [collection(path) for path in arguments.path]
+    except UnknownFormat as error:
+        parser.error(str(error))
+    table: list[Row] = []
+    with kept_or_thrown_away(arguments.home) as home:
+        for one in collections:
+            found = asyncio.run(measure(one, arguments.strategy or STRATEGIES, Bench(home, Settings())))
+            table += rows(one, found)
+    if arguments.json:
+        halves = [{half: values._asdict() for half, values in row.halves.items()} for row in table]
+        print(
+            json.dumps(
+                [{"collection": r.collection, "strategy": r.strategy, **h} for r, h in zip(table, halves, strict=True)]
+            )
+        )
+        return
+    print(f"{'collection':14} {'strategy':13} {'half':5}" + "".join(f"{name:>10}" for name in Figures._fields))
+    for row in table:
+        for half, values in row.halves.items():
+            print(f"{row.collection:14} {row.strategy:13} {half:5}" + "".join(f"{value:10.1f}" for value in values))
+
+
+if __name__ == "__main__":
+    main()
