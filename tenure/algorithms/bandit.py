@@ -1,0 +1,136 @@
+"""Which strategy a task searches with, by how each went before: a bandit (document 003, Memory-Enhanced Retrieval).
+
+Thompson sampling: what is known of a strategy is a distribution of its success, and the strategy with the highest draw
+is taken, so that a strategy is tried the more often the better it seems and the less is known of it. Three rules bound
+what wrong records can do. The strategy that the words of a task suggest stays unless another one is well known and
+draws clearly ahead; a record counts only so many trials, however many it has; and what is known of a strategy for all
+types of questions draws what is known for one type towards it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import NamedTuple
+
+from tenure.contracts.learning import Record, Trial
+from tenure.contracts.retrieval import Strategy
+from tenure.contracts.run import QueryType
+
+LEAST = 5
+"""Trials for a type of question from which a strategy is well known for it."""
+MOST = 40
+"""Trials that a record counts at the most."""
+PRIOR = 8.0
+"""Trials that what is known of a strategy for all types counts for one type."""
+POOLED = 8.0
+"""Trials that what is known of all strategies counts for one of them."""
+LEAD = 0.05
+"""How far a strategy has to draw ahead of the suggested one."""
+EXPLORED = 0.1
+"""Share of the choices in which strategies that are not well known may be taken as well."""
+
+
+class Belief(NamedTuple):
+    """How likely success is, as a beta distribution."""
+
+    won: float
+    """Trials that speak for it; above 0."""
+    lost: float
+    """Trials that speak against it; above 0."""
+
+    @property
+    def mean(self) -> float:
+        """Return the expected share of success."""
+        return self.won / (self.won + self.lost)
+
+
+class Choice(NamedTuple):
+    """A strategy that was taken."""
+
+    strategy: Strategy
+    """The strategy."""
+    why: str
+    """Why it was taken instead of the suggested one; empty where it is the suggested one."""
+
+
+def recorded(trials: Iterable[Trial]) -> tuple[Record, ...]:
+    """Sum trials up by type and strategy; of the trials of one question only the last counts."""
+    last = {(trial.question.casefold().strip(), trial.kind, trial.strategy): trial.score for trial in trials}
+    scores: dict[tuple[QueryType, Strategy], list[float]] = {}
+    for (_, kind, strategy), score in last.items():
+        scores.setdefault((kind, strategy), []).append(score)
+    return tuple(
+        Record(kind=kind, strategy=strategy, trials=len(found), won=round(sum(found), 4))
+        for (kind, strategy), found in sorted(scores.items())
+    )
+
+
+def beliefs(kind: QueryType, records: Sequence[Record], strategies: Iterable[Strategy]) -> Mapping[Strategy, Belief]:
+    """Return what records say of strategies for a type of question.
+
+    Args:
+        kind: the type.
+        records: of all types.
+        strategies: those wanted; one without a record is believed to be as good as all of them together.
+    """
+    usual = _share(records, 0.5, 2.0)
+    return {wanted: _belief(kind, [one for one in records if one.strategy == wanted], usual) for wanted in strategies}
+
+
+def _belief(kind: QueryType, records: Sequence[Record], usual: float) -> Belief:
+    pooled = _share(records, usual, POOLED)
+    of_kind = [_bounded(one) for one in records if one.kind == kind]
+    won, trials = sum(won for won, _ in of_kind), sum(trials for _, trials in of_kind)
+    return Belief(PRIOR * pooled + won, PRIOR * (1 - pooled) + trials - won)
+
+
+def _share(records: Sequence[Record], expected: float, weight: float) -> float:
+    """Return the share of success, drawn towards what is expected by so many trials; never all or nothing."""
+    bounded = [_bounded(one) for one in records]
+    won, trials = sum(won for won, _ in bounded), sum(trials for _, trials in bounded)
+    return (won + weight * expected) / (trials + weight)
+
+
+def _bounded(record: Record) -> tuple[float, float]:
+    """Return what a record counts: successes and trials."""
+    share = min(1.0, record.won / record.trials)
+    trials = min(MOST, record.trials)
+    return share * trials, float(trials)
+
+
+def choose(
+    suggested: Strategy, kind: QueryType, records: Sequence[Record], strategies: Iterable[Strategy], seed: str
+) -> Choice:
+    """Return the strategy to take for a task.
+
+    Args:
+        suggested: what its words suggest.
+        kind: the type of its question.
+        records: how strategies went before.
+        strategies: those that may be taken.
+        seed: the same seed draws the same.
+    """
+    random = Random(seed)
+    if not any(record.kind == kind for record in records):
+        return Choice(suggested, "")
+    known = {record.strategy: record.trials for record in records if record.kind == kind}
+    exploring = random.random() < EXPLORED
+    eligible = sorted({one for one in strategies if exploring or known.get(one, 0) >= LEAST} | {suggested})
+    believed = beliefs(kind, records, eligible)
+    draws = {one: random.betavariate(believed[one].won, believed[one].lost) for one in eligible}
+    best = max(eligible, key=lambda one: draws[one])
+    if best == suggested or draws[best] <= draws[suggested] + LEAD:
+        return Choice(suggested, "")
+    return Choice(best, _why(best, suggested, known, believed))
+
+
+def _why(
+    best: Strategy, suggested: Strategy, known: Mapping[Strategy, int], believed: Mapping[Strategy, Belief]
+) -> str:
+    """Say why a strategy is taken in place of the suggested one."""
+    trials = known.get(best, 0)
+    if trials < LEAST:
+        return f"to learn what {best} brings, which was tried {trials} times; {suggested} was suggested"
+    return (
+        f"{best} went well in {believed[best].mean:.0%} of what is remembered, "
+        f"{suggested}, which was suggested, in {believed[suggested].mean:.0%}"
+    )
