@@ -26,6 +26,7 @@ from activities.graph import GraphActivities
 from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
+from activities.memory import MemoryActivities
 from activities.notices import NoticeActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
@@ -137,6 +138,7 @@ def activity_methods(
     telling = NoticeActivities(notifier or Notifier())
     upkeep, graph = MaintenanceActivities(knowledge), GraphActivities(knowledge)
     tools = ToolActivities(knowledge)
+    memory = MemoryActivities(knowledge)
     return {
         TENURE_QUEUE: [
             reports.assemble,
@@ -150,6 +152,7 @@ def activity_methods(
             *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),
             tools.show_passages,
+            *(memory.remember, memory.recollect, memory.list_memories, memory.forget),
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
         MODEL_QUEUE: [

@@ -34,6 +34,7 @@ from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.graph import RelationsKept
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.contracts.memory import Recollecting, Recollection, RememberReply, RememberRequest
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
@@ -73,6 +74,24 @@ class Source:
 
 
 @dataclass
+class KnownMemories:
+    """Memories that a test has laid down; what is remembered is noted and found by nobody."""
+
+    recollection: Recollection = field(default_factory=Recollection)
+    """What comes to mind, whatever is asked."""
+    asked: list[Recollecting] = field(default_factory=list)
+    kept: list[RememberRequest] = field(default_factory=list)
+
+    def recollect(self, request: Recollecting) -> Recollection:
+        self.asked.append(request)
+        return self.recollection
+
+    def remember(self, request: RememberRequest) -> RememberReply:
+        self.kept.append(request)
+        return RememberReply()
+
+
+@dataclass
 class MemoryKnowledge:
     """A knowledge base of a few documents, a chunk per paragraph; every search is remembered."""
 
@@ -92,6 +111,8 @@ class MemoryKnowledge:
     """What was read of the web."""
     turns: dict[tuple[str, str, int], tuple[bool, tuple[Message, ...]]] = field(default_factory=dict)
     """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
+    memories: KnownMemories = field(default_factory=KnownMemories)
+    """What was learnt in earlier runs."""
 
     def _passages(self) -> list[Passage]:
         found: list[Passage] = []

@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
 
     from activities.graph import GraphActivities
     from activities.knowledge import KnowledgeActivities
+    from activities.memory import MemoryActivities
     from activities.report import ReportActivities
     from activities.roles import RoleActivities
     from activities.sandbox import SandboxActivities
@@ -42,6 +43,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.fork import Forked, ForkRequest
     from tenure.contracts.graph import RelatedReply, RelatedRequest
+    from tenure.contracts.memory import Recollecting, Recollection, RememberReply, RememberRequest
     from tenure.contracts.rerank import Rerank
     from tenure.contracts.research import ReportDraft
     from tenure.contracts.result import Result
@@ -268,6 +270,16 @@ class Calls:
         """Have passages told in short."""
         await self._steered.ready()
         return await _looked_up(ToolActivities.show_passages, request, summary)
+
+    async def remember(self, request: RememberRequest, *, summary: str) -> RememberReply:
+        """Keep impressions."""
+        await self._steered.ready()
+        return await _looked_up(MemoryActivities.remember, request, summary)
+
+    async def recollect(self, request: Recollecting, *, summary: str) -> Recollection:
+        """Ask what is remembered."""
+        await self._steered.ready()
+        return await _looked_up(MemoryActivities.recollect, request, summary)
 
     async def tables(self, request: TablesRequest) -> TablesReply:
         """Find the tables that a question may be about."""

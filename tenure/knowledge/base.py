@@ -22,6 +22,7 @@ from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.contracts.memory import MemoryPolicy
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
@@ -37,6 +38,7 @@ from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.intake import Intake
 from tenure.knowledge.maintenance import maintain
+from tenure.knowledge.memory import Memories
 from tenure.knowledge.meter import Meter
 from tenure.knowledge.pages import PageCache
 from tenure.knowledge.readers import Readers
@@ -74,6 +76,7 @@ class KnowledgeBase:
         cold_start: int | None = None,
         page_bytes: int | None = None,
         authority: Mapping[str, float] | None = None,
+        memory: MemoryPolicy | None = None,
     ) -> None:
         """Connect to a folder or object store; it is made where there is none.
 
@@ -89,6 +92,7 @@ class KnowledgeBase:
             cold_start: chunks up to which an ingestion makes all vectors by itself; None for any number.
             page_bytes: size of the pages of the web that maintenance leaves; None for any.
             authority: what domains of the web are worth, from 0 to 1.
+            memory: how memories age, join and go.
         """
         self._store = Store(uri, vector_index)
         self._model = embedding
@@ -101,6 +105,7 @@ class KnowledgeBase:
         self._page_readers = Readers(recipe(embedding, chunk_tokens), PAGE_READERS)
         self._sentences = SentenceVectors(embedding)
         self._second = SecondStage(embedding, rerank)
+        self.memories = Memories(self._store, embedding, self.encode, memory or MemoryPolicy())
         self._structured = Structured(
             self._store, embedding, self._cache, self.encode, chunk_tokens, sql or Limits(), databases or {}
         )

@@ -53,6 +53,14 @@ def mean_similarity(vectors: Vectors, strangers: Vectors) -> float:
     return min(max(float((vectors @ strangers.T).mean()), 0.0), _CEILING)
 
 
+def strangers_similarity(encode: Encoder) -> float:
+    """Measure μ of a model by itself, where there is no corpus: among sentences that have nothing in common."""
+    vectors = encode(_UNRELATED)
+    count = len(vectors)
+    mean = float(((vectors @ vectors.T).sum() - count) / (count * (count - 1)))
+    return min(max(mean, 0.0), _CEILING)
+
+
 def relevance(similarity: float, unrelated: float) -> float:
     """Return normalised relevance r = (sim − μ)/(1 − μ); below 0 is less alike than strangers are."""
     return min(1.0, (similarity - unrelated) / (1.0 - unrelated))

@@ -7,7 +7,20 @@ refreshes a table comes to the same indexes, and a changed setting is carried ou
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from lancedb.index import FTS, Bitmap, BTree, HnswFlat, HnswPq, HnswSq, IndexConfig, IvfFlat, IvfPq, IvfRq, IvfSq
+from lancedb.index import (
+    FTS,
+    Bitmap,
+    BTree,
+    HnswFlat,
+    HnswPq,
+    HnswSq,
+    IndexConfig,
+    IvfFlat,
+    IvfPq,
+    IvfRq,
+    IvfSq,
+    LabelList,
+)
 
 from tenure.contracts.corpus import VectorIndex
 from tenure.knowledge.schema import (
@@ -15,6 +28,8 @@ from tenure.knowledge.schema import (
     CHUNKS_PREFIX,
     ENTITIES,
     FILTERABLE,
+    MEMORIES_PREFIX,
+    MEMORY_USES,
     MENTIONS,
     PAGES,
     RELATIONS,
@@ -27,7 +42,7 @@ INDEX_ROWS = 20_000
 TRAINING_ROWS = 512
 """Rows below which no family can be trained; until then a table is scanned whatever the setting says."""
 
-AnyIndex = FTS | BTree | Bitmap | IvfFlat | IvfPq | IvfSq | IvfRq | HnswFlat | HnswPq | HnswSq
+AnyIndex = FTS | BTree | Bitmap | LabelList | IvfFlat | IvfPq | IvfSq | IvfRq | HnswFlat | HnswPq | HnswSq
 
 FAMILIES: Final[Mapping[str, Callable[[], AnyIndex]]] = {
     "ivf_flat": lambda: IvfFlat(distance_type="cosine"),
@@ -52,6 +67,7 @@ _LOOKED_UP_BY: Final = {
     ENTITIES: "name",
     RELATIONS: "pair",
     PAGES: "address",
+    MEMORY_USES: "memory",
 }
 """The one column by which rows of a table are found."""
 
@@ -78,6 +94,8 @@ def wanted(table: str, rows: int, setting: VectorIndex) -> tuple[Wanted, ...]:
     """Return the indexes a table of so many rows should have."""
     if table in _LOOKED_UP_BY:
         return (Wanted(_LOOKED_UP_BY[table], BTree()),) if rows >= INDEX_ROWS else ()
+    if table.startswith(MEMORIES_PREFIX):
+        return _of_memories(rows, setting)
     if not table.startswith(CHUNKS_PREFIX) or not rows:
         return ()
     found = [Wanted("search_text", _FULL_TEXT)]
@@ -86,6 +104,15 @@ def wanted(table: str, rows: int, setting: VectorIndex) -> tuple[Wanted, ...]:
         found += [Wanted(f.column, Bitmap() if f.few_values else BTree()) for f in FILTERABLE.values()]
     if (chosen := chosen_family(rows, setting)) != "flat":
         found.append(Wanted("vector", FAMILIES[chosen]()))
+    return tuple(found)
+
+
+def _of_memories(rows: int, setting: VectorIndex) -> tuple[Wanted, ...]:
+    """Return the indexes of so many memories; their filters leave most rows, so the vector index comes first."""
+    found = [Wanted("vector", FAMILIES[chosen]())] if (chosen := chosen_family(rows, setting)) != "flat" else []
+    if rows >= INDEX_ROWS:
+        found += [Wanted("id", BTree()), Wanted("entities", LabelList())]
+        found += [Wanted(column, Bitmap()) for column in ("owner", "kind", "awaiting", "model", "compared")]
     return tuple(found)
 
 

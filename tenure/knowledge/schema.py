@@ -24,6 +24,7 @@ STATEMENTS = "statements"
 RELATIONS = "relations"
 PAGES = "pages"
 READINGS = "readings"
+MEMORY_USES = "memory_uses"
 
 
 class Field(NamedTuple):
@@ -52,6 +53,14 @@ def chunks_table(dimensions: int) -> str:
 
 
 CHUNKS_PREFIX = "chunks_"
+
+
+def memories_table(dimensions: int) -> str:
+    """Return the name of the table of memories with vectors of this size."""
+    return f"{MEMORIES_PREFIX}{dimensions}"
+
+
+MEMORIES_PREFIX = "memories_"
 
 
 def _key(name: str) -> pa.Field:
@@ -238,6 +247,16 @@ PAGES_SCHEMA = pa.schema(
     ]
 )
 
+MEMORY_USES_SCHEMA = pa.schema(
+    [
+        _key("memory"),
+        pa.field("uses", pa.int64(), nullable=False),
+        pa.field("last_used", pa.int64(), nullable=False),  # seconds since 1970, as all times of memories
+        pa.field("occasion", pa.string(), nullable=False),  # the last one that was counted
+    ]
+)
+"""Uses stand beside the memories: counting one writes a small row, and none with a vector."""
+
 SCHEMAS = {
     SOURCES: SOURCES_SCHEMA,
     CORPORA: CORPORA_SCHEMA,
@@ -250,13 +269,45 @@ SCHEMAS = {
     RELATIONS: RELATIONS_SCHEMA,
     PAGES: PAGES_SCHEMA,
     READINGS: READINGS_SCHEMA,
+    MEMORY_USES: MEMORY_USES_SCHEMA,
 }
-"""Every table but those of chunks, by name."""
+"""Every table but those of chunks and memories, by name."""
 
 
 def is_ours(table: str) -> bool:
     """Whether a table is one of the knowledge base, and not something else in its folder."""
-    return table in SCHEMAS or bool(re.fullmatch(rf"{CHUNKS_PREFIX}\d+", table))
+    return table in SCHEMAS or bool(re.fullmatch(rf"(?:{CHUNKS_PREFIX}|{MEMORIES_PREFIX})\d+", table))
+
+
+def memories_schema(dimensions: int) -> pa.Schema:
+    """Return the schema of memories with vectors of this size."""
+    return pa.schema(
+        [
+            _key("id"),
+            pa.field("owner", pa.string(), nullable=False),
+            pa.field("kind", pa.string(), nullable=False),  # a `MemoryKind`
+            pa.field("text", pa.string(), nullable=False),
+            pa.field("made", pa.int64(), nullable=False),
+            pa.field("run", pa.string(), nullable=False),
+            pa.field("sources", pa.list_(pa.string()), nullable=False),
+            pa.field("support", pa.int64(), nullable=False),
+            pa.field("confidence", pa.float64(), nullable=False),
+            pa.field("importance", pa.float64(), nullable=False),
+            pa.field("valence", pa.float64(), nullable=False),
+            pa.field("awaiting", pa.bool_(), nullable=False),
+            pa.field("merged", pa.int64(), nullable=False),
+            pa.field("disputed", pa.string(), nullable=False),
+            pa.field("details", pa.string(), nullable=False),  # JSON; empty for none
+            pa.field("entities", pa.list_(pa.string()), nullable=False),  # keys, as the tables of the graph have them
+            pa.field("query_type", pa.string(), nullable=False),  # of an episode, as what follows
+            pa.field("strategy", pa.string(), nullable=False),
+            pa.field("score", pa.float64(), nullable=False),
+            pa.field("searches", pa.int64(), nullable=False),
+            pa.field("compared", pa.bool_(), nullable=False),  # whether a consolidation has held it against the others
+            pa.field("model", pa.string(), nullable=False),  # that its vector comes from
+            pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
+        ]
+    )
 
 
 def chunks_schema(dimensions: int) -> pa.Schema:

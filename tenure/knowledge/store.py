@@ -29,7 +29,15 @@ from tenure.algorithms.passages import Vectors
 from tenure.contracts.corpus import VectorIndex
 from tenure.knowledge import indexes
 from tenure.knowledge.errors import CommitConflict, CorruptTable, StoreUnreachable
-from tenure.knowledge.schema import CHUNKS_PREFIX, MENTIONS, SCHEMAS, chunks_schema, key_of
+from tenure.knowledge.schema import (
+    CHUNKS_PREFIX,
+    MEMORIES_PREFIX,
+    MENTIONS,
+    SCHEMAS,
+    chunks_schema,
+    key_of,
+    memories_schema,
+)
 
 KEEP_VERSIONS = timedelta(days=2)
 """Age at which an old version of a table may go. The longest activity may take a day, and whatever it opened stays."""
@@ -175,6 +183,18 @@ class Store:
         query = self.table(name).search().select(list(columns))
         with self._readable(name):
             return (query.where(where) if where else query).limit(None).to_arrow()
+
+    def some_rows(self, name: str, columns: Sequence[str], where: str, limit: int) -> pa.Table:
+        """Return the given columns of some of the rows that meet the condition."""
+        query = self.table(name).search().select(list(columns))
+        with self._readable(name):
+            return (query.where(where) if where else query).limit(limit).to_arrow()
+
+    def batches(self, name: str, columns: Sequence[str], where: str, size: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that meet the condition, no more than `size` of them in memory at once."""
+        query = self.table(name).search().select(list(columns))
+        with self._readable(name):
+            yield from (query.where(where) if where else query).limit(None).to_batches(batch_size=size)
 
     def all_rows(self, name: str, columns: Sequence[str]) -> pa.Table:
         """Return all rows of a small table, read anew only when somebody has written to it."""
@@ -336,6 +356,8 @@ def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def _schema(name: str) -> pa.Schema:
     if name.startswith(CHUNKS_PREFIX):
         return chunks_schema(int(name.removeprefix(CHUNKS_PREFIX)))
+    if name not in SCHEMAS:
+        return memories_schema(int(name.removeprefix(MEMORIES_PREFIX)))
     return SCHEMAS[name]
 
 

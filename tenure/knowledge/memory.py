@@ -1,0 +1,308 @@
+"""Memories: keeping impressions, being reminded of them, and forgetting them (document 003, memory systems).
+
+An owner is reminded of his own memories only. What pages of the web say waits until another one says it too, one of
+another site and no copy; nobody is reminded of it before, so that a single page cannot put anything into a memory.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tenure.algorithms import memory as thinking
+from tenure.algorithms.passages import Encoder, Vectors
+from tenure.algorithms.text import fingerprint
+from tenure.contracts.base import SourceId
+from tenure.contracts.memory import (
+    ForgetReply,
+    ForgetRequest,
+    Impression,
+    MemoriesReply,
+    MemoriesRequest,
+    Memory,
+    MemoryPolicy,
+    Recollected,
+    Recollecting,
+    Recollection,
+    RememberReply,
+    RememberRequest,
+    StrategyRecord,
+)
+from tenure.knowledge import memory_rows as kept
+from tenure.knowledge.calibration import relevance, strangers_similarity
+from tenure.knowledge.errors import InvalidSearch
+from tenure.knowledge.schema import memories_table
+from tenure.knowledge.store import Store, quoted
+from tenure.models.embedding import EmbeddingModel
+
+NEAR = 60
+"""Memories nearest to a query among which importance, time and use decide."""
+NAMING = 30
+"""Memories that name what a query names, and are looked at besides."""
+WITNESSES = 5
+"""Memories nearest to a new one of which may say the same."""
+PAGE = 2_000
+"""Memories that are in memory at once, where all of an owner are gone through."""
+
+_FACTS = ("long_term", "semantic", "short_term")
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What an impression became."""
+
+    memory: Memory
+    promoted: bool
+
+
+class Memories:
+    """The memories of one knowledge base."""
+
+    def __init__(self, store: Store, model: EmbeddingModel, encode: Encoder, policy: MemoryPolicy) -> None:
+        """Keep them in a store, found by a model's vectors."""
+        self._store, self._model, self._encode, self._policy = store, model, encode, policy
+        self._table = memories_table(model.dimensions)
+
+    def remember(self, request: RememberRequest) -> RememberReply:
+        """Keep impressions; repeating it leaves the same memories."""
+        witnessed = kept.supports(self._store, (one.origin.sources for one in request.impressions))
+        made = [self._made(one, seen, request) for one, seen in zip(request.impressions, witnessed, strict=True)]
+        first = {one.memory.id: one for one in reversed(made)}
+        known = self._known(list(first))
+        memories = [_again(one.memory, known.get(id)) for id, one in first.items()]
+        vectors = self._encode([kept.embedded_text(one) for one in memories])
+        joined = [self._joined(one, vector) for one, vector in zip(memories, vectors, strict=True)]
+        kept.write(self._store, self._table, [kept.row(one) for one in joined], vectors, self._model.name)
+        state = {one.id: one for one in joined}
+        return RememberReply(
+            memories=tuple(one.memory.id for one in made),
+            kinds=tuple(state[one.memory.id].kind for one in made),
+            promoted=sum(one.promoted for one in first.values()),
+            awaiting=sum(one.awaiting for one in joined),
+        )
+
+    def _made(self, impression: Impression, witnessed: thinking.Support, request: RememberRequest) -> _Kept:
+        kind = thinking.kind_of(impression)
+        matters = thinking.importance(impression, kind, witnessed.independent)
+        lasting = thinking.kept_as(kind, impression.text, matters)
+        origin = impression.origin
+        memory = Memory(
+            id=kept.memory_id(request.owner, origin.run, fingerprint(impression.text) or impression.text),
+            kind=lasting,
+            owner=request.owner,
+            text=impression.text,
+            made=request.now,
+            origin=origin.model_copy(update={"support": witnessed.independent}),
+            confidence=impression.confidence,
+            importance=matters,
+            valence=impression.valence,
+            awaiting=_awaiting(lasting, origin.sources, witnessed),
+            details=impression.details,
+        )
+        return _Kept(memory, promoted=lasting != kind)
+
+    def _known(self, ids: Sequence[str]) -> dict[str, Memory]:
+        rows = self._store.rows_in(self._table, kept.COLUMNS, "id", ids).to_pylist()
+        return {row["id"]: kept.memory(row) for row in rows}
+
+    def _joined(self, memory: Memory, vector: Vectors) -> Memory:
+        """Return a memory with the sources of others that say the same, where its own are too few."""
+        if not memory.awaiting:
+            return memory
+        where = f"{kept.owned(memory.owner, _FACTS)} AND model = {quoted([self._model.name])[1:-1]}"
+        near = self._store.nearest(self._table, ["id", "text", "sources"], vector, where, WITNESSES)
+        sources = [
+            *memory.origin.sources,
+            *(
+                source
+                for row in near.to_pylist()
+                if thinking.says_the_same(memory.text, row["text"], 1.0 - row["_distance"], self._policy.same)
+                for source in row["sources"]
+            ),
+        ]
+        return supported(self._store, memory, sources)
+
+    def recollect(self, request: Recollecting) -> Recollection:
+        """Return what comes to mind, and count its use.
+
+        Raises:
+            InvalidSearch: there is nothing to look for.
+        """
+        if not request.query.strip() or not request.kinds:
+            raise InvalidSearch("there is nothing to be reminded of: no query, or no kind of memory")
+        near = self._near(request)
+        used = kept.uses(self._store, [row["id"] for row in near])
+        ranked = sorted(self._ranked(near, used, request), key=lambda one: (-one.score, one.memory.id))
+        best = tuple(ranked[: request.most])
+        if request.occasion:
+            ids = [one.memory.id for one in best]
+            kept.count_uses(self._store, ids, used, request.occasion, kept.seconds(request.now))
+        return Recollection(memories=best, strategies=self.strategies(request.owner) if request.statistics else ())
+
+    def _near(self, request: Recollecting) -> list[dict[str, Any]]:
+        """Return the rows nearest to a query, and those that name what it names, with their similarity."""
+        asked = self._encode([request.query])[0]
+        own = f"{kept.owned(request.owner, request.kinds)} AND NOT awaiting"
+        own += f" AND model = {quoted([self._model.name])[1:-1]}"
+        near = self._store.nearest(self._table, kept.COLUMNS, asked, own, NEAR)
+        rows = {row["id"]: row | {"similarity": 1.0 - row["_distance"]} for row in near.to_pylist()}
+        keys = thinking.asked_for(request.query)
+        if keys and "semantic" in request.kinds:
+            naming = f"{own} AND kind = 'semantic' AND array_has_any(entities, make_array{quoted(keys)})"
+            found = self._store.some_rows(self._table, [*kept.COLUMNS, "vector"], naming, NAMING)
+            for row in found.to_pylist():
+                rows.setdefault(row["id"], row | {"similarity": float(np.asarray(row["vector"]) @ asked)})
+        return list(rows.values())
+
+    def _ranked(
+        self, rows: Sequence[Mapping[str, Any]], used: Mapping[str, Mapping[str, Any]], request: Recollecting
+    ) -> Iterable[Recollected]:
+        mean = strangers_similarity(self._encode)
+        now = kept.seconds(request.now)
+        ages = np.asarray([now - last_touched(row, used.get(row["id"])) for row in rows], dtype=np.float64)
+        fresh = thinking.freshness([row["kind"] for row in rows], ages, self._policy)
+        for row, left in zip(rows, fresh, strict=True):
+            near = relevance(row["similarity"], mean)
+            if near < request.min_relevance:
+                continue
+            memory = kept.memory(row, used.get(row["id"]))
+            score = thinking.score(
+                *(near, float(left), memory.importance, memory.confidence, memory.uses), disputed=bool(memory.disputed)
+            )
+            yield Recollected(memory=memory, score=round(score.total, 6), **_rounded(score))
+
+    def strategies(self, owner: str) -> tuple[StrategyRecord, ...]:
+        """Return how strategies did in all episodes of an owner."""
+        where = f"{kept.owned(owner, ('episodic',))} AND strategy <> ''"
+        rows = self._store.rows(self._table, ["query_type", "strategy", "score", "searches"], where)
+        groups = rows.group_by(["query_type", "strategy"]).aggregate(
+            [([], "count_all"), ("score", "sum"), ("searches", "sum")]
+        )
+        records = [
+            StrategyRecord(
+                query_type=row["query_type"],
+                strategy=row["strategy"],
+                episodes=row["count_all"],
+                score=round(row["score_sum"], 6),
+                searches=row["searches_sum"],
+            )
+            for row in groups.to_pylist()
+        ]
+        return tuple(sorted(records, key=lambda one: (one.query_type, one.strategy)))
+
+    def page(self, request: MemoriesRequest) -> MemoriesReply:
+        """Return a page of an owner's memories, in the order of their ids."""
+        where = kept.owned(request.owner, request.kinds)
+        following = f"{where} AND id > {quoted([request.after])[1:-1]}"
+        ids = self._store.rows(self._table, ["id"], following)["id"]
+        first = ids.take(pc.sort_indices(ids)).slice(0, request.most).to_pylist() if len(ids) else []
+        rows = self._store.rows_in(self._table, kept.COLUMNS, "id", first).sort_by("id").to_pylist()
+        used = kept.uses(self._store, first)
+        return MemoriesReply(
+            memories=tuple(kept.memory(row, used.get(row["id"])) for row in rows),
+            of=self._store.count(self._table, where),
+        )
+
+    def forget(self, request: ForgetRequest) -> ForgetReply:
+        """Forget what a person wants forgotten.
+
+        Raises:
+            InvalidSearch: the request names nothing.
+        """
+        if not (request.ids or request.run or request.source or request.kinds or request.everything):
+            raise InvalidSearch("name what is to be forgotten: memories, a run, a source, kinds, or everything")
+        where = kept.owned(request.owner, request.kinds)
+        where += f" AND run = {quoted([request.run])[1:-1]}" if request.run else ""
+        where += f" AND id IN {quoted(request.ids)}" if request.ids else ""
+        if request.source:
+            return ForgetReply(forgotten=forget_sources(self._store, [SourceId(request.source)], where))
+        gone = 0
+        for table in kept.tables(self._store):
+            ids = self._store.rows(table, ["id"], where)["id"].to_pylist()
+            kept.delete(self._store, table, ids)
+            gone += len(ids)
+        return ForgetReply(forgotten=gone)
+
+
+def _awaiting(kind: str, sources: Sequence[SourceId], witnessed: thinking.Support) -> bool:
+    """Whether a memory waits for another source; how a run went is nothing that pages say."""
+    return kind != "episodic" and bool(sources) and not witnessed.enough
+
+
+def _again(memory: Memory, known: Memory | None) -> Memory:
+    """Return a memory that may be known already; what it has gone through since stays."""
+    if known is None:
+        return memory
+    sources = tuple(dict.fromkeys((*known.origin.sources, *memory.origin.sources)))[:200]
+    update = {"made": known.made, "merged": known.merged, "disputed": known.disputed, "kind": known.kind}
+    update["importance"] = max(known.importance, memory.importance)
+    update["awaiting"] = memory.awaiting and known.awaiting
+    support = max(known.origin.support, memory.origin.support)
+    return memory.model_copy(
+        update=update | {"origin": memory.origin.model_copy(update={"sources": sources, "support": support})}
+    )
+
+
+def supported(store: Store, memory: Memory, sources: Iterable[SourceId]) -> Memory:
+    """Return a memory that these sources say, as far as they are still there."""
+    named = tuple(dict.fromkeys(sources))[:200]
+    [seen] = kept.supports(store, [named])
+    return memory.model_copy(
+        update={
+            "origin": memory.origin.model_copy(update={"sources": named, "support": seen.independent}),
+            "awaiting": _awaiting(memory.kind, named, seen),
+        }
+    )
+
+
+def last_touched(row: Mapping[str, Any], use: Mapping[str, Any] | None) -> int:
+    """Return when a memory was made or used the last time."""
+    return int(max(row["made"], use["last_used"] if use else 0))
+
+
+def _rounded(score: thinking.Score) -> dict[str, float]:
+    return {name: round(float(value), 4) for name, value in score._asdict().items()}
+
+
+def forget_sources(store: Store, sources: Sequence[SourceId], where: str = "") -> int:
+    """Take sources away from the memories that name them; return how many are forgotten with them.
+
+    A memory that no other source says goes too. One that others say stays, and waits again where these are too few.
+    """
+    gone, forgotten = set(sources), 0
+    for table in kept.tables(store) if gone else ():
+        touched: list[str] = []
+        for batch in store.batches(table, ["id", "sources"], where, PAGE):
+            touched += _naming(batch, gone)
+        for at in range(0, len(touched), PAGE):
+            forgotten += _without(store, table, touched[at : at + PAGE], gone)
+    return forgotten
+
+
+def _naming(batch: pa.RecordBatch, sources: set[SourceId]) -> list[str]:
+    named = zip(batch["id"].to_pylist(), batch["sources"].to_pylist(), strict=True)
+    return [id for id, ids in named if not sources.isdisjoint(ids)]
+
+
+def _without(store: Store, table: str, ids: Sequence[str], sources: set[SourceId]) -> int:
+    memories = [kept.memory(row) for row in store.rows_in(table, kept.COLUMNS, "id", ids).to_pylist()]
+    left = {one.id: [id for id in one.origin.sources if id not in sources] for one in memories}
+    kept.delete(store, table, [id for id, others in left.items() if not others])
+    staying = [supported(store, one, left[one.id]) for one in memories if left[one.id]]
+    kept.fill(
+        store,
+        table,
+        [
+            {
+                "id": one.id,
+                "sources": list(one.origin.sources),
+                "support": one.origin.support,
+                "awaiting": one.awaiting,
+            }
+            for one in staying
+        ],
+    )
+    return len(memories) - len(staying)

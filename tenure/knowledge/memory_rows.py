@@ -1,0 +1,161 @@
+"""Rows of memories: what stands in the table, and which sources stand behind it.
+
+Each size of vectors has a table, as chunks have. Uses are counted in a table of their own, since a recall must not
+rewrite rows with vectors.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from pydantic import TypeAdapter
+
+from tenure.algorithms.memory import Support, Witness, entities, site, support
+from tenure.algorithms.near_duplicates import fingerprint
+from tenure.algorithms.passages import Vectors
+from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.memory import Details, Episode, Memory, Origin
+from tenure.knowledge.schema import MEMORIES_PREFIX, MEMORY_USES, MEMORY_USES_SCHEMA, SOURCES, digest, memories_schema
+from tenure.knowledge.store import Store, quoted
+from tenure.knowledge.vectors import vector_column
+
+COLUMNS = (
+    *("id", "owner", "kind", "text", "made", "run", "sources", "support", "confidence", "importance", "valence"),
+    *("awaiting", "merged", "disputed", "details"),
+)
+"""What a memory is read from."""
+
+_DETAILS: TypeAdapter[Details] = TypeAdapter(Details)
+_NOT_AN_EPISODE = {"query_type": "", "strategy": "", "score": 0.0, "searches": 0}
+
+Row = Mapping[str, Any]
+
+
+def memory_id(owner: str, run: str, words: str) -> str:
+    """Return the id of what a run remembers for an owner."""
+    return digest(owner, run, words)[:24]
+
+
+def seconds(moment: datetime) -> int:
+    """Return a moment as the tables have it."""
+    return int(moment.timestamp())
+
+
+def moment(at: int) -> datetime:
+    """Return a moment of the tables."""
+    return datetime.fromtimestamp(at, UTC)
+
+
+def tables(store: Store) -> tuple[str, ...]:
+    """Return the tables of memories there are, whatever their vectors' size."""
+    return tuple(sorted(name for name in store.names() if name.startswith(MEMORIES_PREFIX)))
+
+
+def memory(row: Row, use: Row | None = None) -> Memory:
+    """Return the memory of a row of `COLUMNS`, with its row of uses."""
+    return Memory(
+        **{name: row[name] for name in ("id", "owner", "kind", "text", "confidence", "importance", "valence")},
+        **{name: row[name] for name in ("awaiting", "merged", "disputed")},
+        made=moment(row["made"]),
+        origin=Origin(run=RunId(row["run"]), sources=tuple(row["sources"]), support=row["support"]),
+        uses=use["uses"] if use else 0,
+        last_used=moment(use["last_used"]) if use else None,
+        details=_DETAILS.validate_json(row["details"]) if row["details"] else None,
+    )
+
+
+def row(one: Memory, *, compared: bool = False) -> dict[str, Any]:
+    """Return what stands in the table of a memory, but for its vector and the vector's model."""
+    details = one.details
+    episode = details.model_dump(include=set(_NOT_AN_EPISODE)) if isinstance(details, Episode) else _NOT_AN_EPISODE
+    kept = ("id", "owner", "kind", "text", "confidence", "importance", "valence", "awaiting", "merged", "disputed")
+    return {
+        **{name: getattr(one, name) for name in kept},
+        "made": seconds(one.made),
+        "run": one.origin.run,
+        "sources": list(one.origin.sources),
+        "support": one.origin.support,
+        "details": details.model_dump_json() if details else "",
+        "entities": list(entities(one.text, details)),
+        **episode,
+        "compared": compared,
+    }
+
+
+def write(store: Store, table: str, rows: Sequence[Row], vectors: Vectors, model: str) -> None:
+    """Write rows with their vectors; one of the same id is replaced."""
+    if rows:
+        schema = memories_schema(vectors.shape[1])
+        columns: dict[str, Any] = {name: [one[name] for one in rows] for name in schema.names[:-2]}
+        columns |= {"model": [model] * len(rows), "vector": vector_column(vectors)}
+        store.merge(table, pa.table(columns, schema=schema), "id")
+
+
+def embedded_text(one: Memory) -> str:
+    """Return what a memory is found by: of an episode the question, since a like question is what recalls it."""
+    return one.details.question if isinstance(one.details, Episode) else one.text
+
+
+def uses(store: Store, ids: Sequence[str]) -> dict[str, Row]:
+    """Return the rows of uses of memories that were ever used."""
+    if not ids or not store.count(MEMORY_USES):
+        return {}
+    found = store.rows_in(MEMORY_USES, MEMORY_USES_SCHEMA.names, "memory", list(ids)).to_pylist()
+    return {found_row["memory"]: found_row for found_row in found}
+
+
+def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, Row], occasion: str, now: int) -> None:
+    """Count a use of memories, once for each occasion."""
+    rows = [
+        {
+            "memory": id,
+            "uses": (known[id]["uses"] if id in known else 0) + 1,
+            "last_used": now,
+            "occasion": occasion,
+        }
+        for id in ids
+        if id not in known or known[id]["occasion"] != occasion
+    ]
+    store.merge(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
+
+
+def delete(store: Store, table: str, ids: Sequence[str]) -> None:
+    """Delete memories with their uses; what was disputed for one of them no longer is."""
+    if ids:
+        store.delete_in(MEMORY_USES, "memory", ids)
+        disputed = store.rows_in(table, ["id"], "disputed", ids)["id"].to_pylist()
+        store.delete_in(table, "id", ids)
+        fill(store, table, [{"id": id, "disputed": ""} for id in disputed if id not in set(ids)])
+
+
+def fill(store: Store, table: str, rows: Sequence[Row]) -> None:
+    """Write some columns of rows that are still there; all rows have the same ones."""
+    if rows:
+        schema = memories_schema(int(table.removeprefix(MEMORIES_PREFIX)))
+        wanted = pa.schema([schema.field(name) for name in rows[0]])
+        store.fill(table, pa.Table.from_pylist([dict(one) for one in rows], schema=wanted), "id")
+
+
+def supports(store: Store, sources: Iterable[Sequence[SourceId]]) -> list[Support]:
+    """Return for each memory what its sources are worth; a source that is gone is worth nothing.
+
+    Texts are read only of pages of the web, and only where a memory has several: one page never supports itself.
+    """
+    listed = [tuple(dict.fromkeys(ids)) for ids in sources]
+    every = list(dict.fromkeys(id for ids in listed for id in ids))
+    uris = dict(_pairs(store, every, "uri"))
+    outside = {id for ids in listed if len(ids) > 1 for id in ids if site(uris.get(id, ""))}
+    prints = {id: fingerprint(text) for id, text in _pairs(store, sorted(outside), "text")}
+    return [support(Witness(id, uris[id], prints.get(id, ())) for id in ids if id in uris) for ids in listed]
+
+
+def _pairs(store: Store, ids: Sequence[SourceId], column: str) -> list[tuple[SourceId, str]]:
+    found = store.rows_in(SOURCES, ["id", column], "id", list(ids)) if ids else None
+    return list(zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)) if found is not None else []
+
+
+def owned(owner: str, kinds: Sequence[str] = ()) -> str:
+    """Return the condition for an owner's memories of some kinds, of all where none is named."""
+    own = f"owner = {quoted([owner])[1:-1]}"
+    return f"{own} AND kind IN {quoted(kinds)}" if kinds else own
