@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from tenure.contracts.learning import Record, Trial
+from tenure.contracts.memory import StrategyRecord
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.run import QueryType
 
@@ -52,19 +52,9 @@ class Choice(NamedTuple):
     """Why it was taken instead of the suggested one; empty where it is the suggested one."""
 
 
-def recorded(trials: Iterable[Trial]) -> tuple[Record, ...]:
-    """Sum trials up by type and strategy; of the trials of one question only the last counts."""
-    last = {(trial.question.casefold().strip(), trial.kind, trial.strategy): trial.score for trial in trials}
-    scores: dict[tuple[QueryType, Strategy], list[float]] = {}
-    for (_, kind, strategy), score in last.items():
-        scores.setdefault((kind, strategy), []).append(score)
-    return tuple(
-        Record(kind=kind, strategy=strategy, trials=len(found), won=round(sum(found), 4))
-        for (kind, strategy), found in sorted(scores.items())
-    )
-
-
-def beliefs(kind: QueryType, records: Sequence[Record], strategies: Iterable[Strategy]) -> Mapping[Strategy, Belief]:
+def beliefs(
+    kind: QueryType, records: Sequence[StrategyRecord], strategies: Iterable[Strategy]
+) -> Mapping[Strategy, Belief]:
     """Return what records say of strategies for a type of question.
 
     Args:
@@ -76,29 +66,29 @@ def beliefs(kind: QueryType, records: Sequence[Record], strategies: Iterable[Str
     return {wanted: _belief(kind, [one for one in records if one.strategy == wanted], usual) for wanted in strategies}
 
 
-def _belief(kind: QueryType, records: Sequence[Record], usual: float) -> Belief:
+def _belief(kind: QueryType, records: Sequence[StrategyRecord], usual: float) -> Belief:
     pooled = _share(records, usual, POOLED)
-    of_kind = [_bounded(one) for one in records if one.kind == kind]
+    of_kind = [_bounded(one) for one in records if one.query_type == kind]
     won, trials = sum(won for won, _ in of_kind), sum(trials for _, trials in of_kind)
     return Belief(PRIOR * pooled + won, PRIOR * (1 - pooled) + trials - won)
 
 
-def _share(records: Sequence[Record], expected: float, weight: float) -> float:
+def _share(records: Sequence[StrategyRecord], expected: float, weight: float) -> float:
     """Return the share of success, drawn towards what is expected by so many trials; never all or nothing."""
     bounded = [_bounded(one) for one in records]
     won, trials = sum(won for won, _ in bounded), sum(trials for _, trials in bounded)
     return (won + weight * expected) / (trials + weight)
 
 
-def _bounded(record: Record) -> tuple[float, float]:
+def _bounded(record: StrategyRecord) -> tuple[float, float]:
     """Return what a record counts: successes and trials."""
-    share = min(1.0, record.won / record.trials)
-    trials = min(MOST, record.trials)
-    return share * trials, float(trials)
+    trials = float(min(MOST, max(0, record.episodes)))
+    share = min(1.0, max(0.0, record.score / max(1, record.episodes)))
+    return share * trials, trials
 
 
 def choose(
-    suggested: Strategy, kind: QueryType, records: Sequence[Record], strategies: Iterable[Strategy], seed: str
+    suggested: Strategy, kind: QueryType, records: Sequence[StrategyRecord], strategies: Iterable[Strategy], seed: str
 ) -> Choice:
     """Return the strategy to take for a task.
 
@@ -110,9 +100,9 @@ def choose(
         seed: the same seed draws the same.
     """
     random = Random(seed)
-    if not any(record.kind == kind for record in records):
+    if not any(record.query_type == kind for record in records):
         return Choice(suggested, "")
-    known = {record.strategy: record.trials for record in records if record.kind == kind}
+    known = {record.strategy: record.episodes for record in records if record.query_type == kind}
     exploring = random.random() < EXPLORED
     eligible = sorted({one for one in strategies if exploring or known.get(one, 0) >= LEAST} | {suggested})
     believed = beliefs(kind, records, eligible)
