@@ -56,7 +56,8 @@ def schedule(arguments: Namespace, settings: Settings) -> int:
         raise UsageError(f'say when it is asked, such as --cron "0 8 * * 1", or one of {", ".join(ACTIONS)}')
     if (arguments.id is None) != (arguments.what == "list"):
         raise UsageError("name a standing question: `python client.py schedule list` shows them")
-    if (arguments.begin is not None or arguments.end is not None) != (arguments.what == "backfill"):
+    backfill = arguments.what == "backfill"
+    if (arguments.begin is not None) != backfill or (arguments.end is not None and not backfill):
         raise UsageError("--from TIME belongs to `schedule backfill ID`, and is needed there")
     place = ensure(settings)
     announce(place)
@@ -173,8 +174,6 @@ async def act(arguments: Namespace, handle: ScheduleHandle) -> None:
 
 def missed(arguments: Namespace) -> ScheduleBackfill:
     """Return the time that is made up for; its runs come one after the other, since each is compared with the last."""
-    if arguments.begin is None:
-        raise UsageError("say from when on with --from TIME")
     return ScheduleBackfill(
         start_at=arguments.begin,
         end_at=arguments.end or datetime.now(UTC),

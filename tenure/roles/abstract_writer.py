@@ -4,6 +4,7 @@ import re
 from itertools import takewhile
 
 from tenure.algorithms.excerpts import points_back
+from tenure.algorithms.question import parts
 from tenure.algorithms.text import telling, ubiquitous, words
 from tenure.contracts.research import SectionDraft
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, mark_passages, tagged
@@ -43,12 +44,13 @@ def offline(input: AbstractWriterInput, evidence: Evidence) -> WrittenText:
 
 
 def _telling(question: str, leads: list[list[WrittenSentence]], evidence: Evidence) -> list[list[WrittenSentence]]:
-    """Return the leads that are not much further from the question than the nearest one, in their order."""
+    """Return the leads that are not much further than the nearest one from the question, or from a part of it."""
     if not leads:
         return []
-    asked = telling(question, ubiquitous([passage.text for passage in evidence.passages]))
-    vectors = evidence.vectors([asked, *(" ".join(sentence.text for sentence in lead) for lead in leads)])
-    near = vectors[1:] @ vectors[0]
+    common = ubiquitous([passage.text for passage in evidence.passages])
+    asked = [telling(text, common) for text in dict.fromkeys([question, *parts(question)])]
+    vectors = evidence.vectors([*asked, *(" ".join(sentence.text for sentence in lead) for lead in leads)])
+    near = (vectors[len(asked) :] @ vectors[: len(asked)].T).max(axis=1)
     return [lead for lead, likeness in zip(leads, near, strict=True) if likeness >= NEAR_BEST * near.max()]
 
 
@@ -70,7 +72,7 @@ def _lead(section: SectionDraft, evidence: Evidence) -> list[WrittenSentence]:
 
 
 NEAR_BEST = 0.6
-"""Share of the nearest lead's likeness to the question that another needs."""
+"""Share of the nearest lead's likeness to the question, or to a part of it, that another needs."""
 MAX_WORDS = 130
 """Words of the twin's abstract at the most."""
 LEAST_LEFT = 4

@@ -35,12 +35,13 @@ def render(input: TitleWriterInput, evidence: Evidence) -> list[Message]:
 
 
 def offline(input: TitleWriterInput, evidence: Evidence) -> TitleWriterOutput:
-    """Set the question as a heading; of several joined questions the first two."""
-    named = [heading(part) for part in parts(input.question)[:2]]
-    first, *rest = (name.rstrip("?") for name in named)
+    """Set the question as a heading; of several joined questions the first two, as questions where one has to be."""
+    asked = parts(input.question)[:2]
+    named = [heading(part) for part in asked]
+    mark = "?" if any(name.endswith("?") for name in named) else ""
+    first, *rest = (part.rstrip("?. ") for part in asked) if mark and len(asked) > 1 else (n.rstrip("?") for n in named)
     whole = " and ".join([first, *(_inside(name) for name in rest)])
-    mark = "?" if named[-1].endswith("?") and len(whole) < MAX_TITLE else ""
-    return TitleWriterOutput(title=shorten(whole, MAX_TITLE) + mark)
+    return TitleWriterOutput(title=shorten(whole, MAX_TITLE) + (mark if len(whole) < MAX_TITLE else ""))
 
 
 MAX_TITLE = 120

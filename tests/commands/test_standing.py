@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -48,13 +49,17 @@ def test_what_is_not_said_is_skipped_in_utc() -> None:
         ["pause"],
         ["backfill", "s-1"],
         ["trigger", "s-1", "--from", "2026-01-01"],
+        ["trigger", "s-1", "--to", "2026-01-01"],
         ["backfill", "s-1", "--to", "2026-01-01"],
     ],
 )
-def test_what_does_not_fit_together_is_refused(arguments: list[str]) -> None:
+def test_what_does_not_fit_together_is_refused(arguments: list[str], tmp_path: Path) -> None:
     """A question needs a time, an action a name, and a backfill its beginning; nothing is started for less."""
+    home = tmp_path / "home"
     with pytest.raises(UsageError):
-        schedule(build_parser().parse_args(["schedule", *arguments]), Settings(_env_file=None))
+        schedule(build_parser().parse_args(["schedule", *arguments]), Settings(_env_file=None, home=home))
+
+    assert not home.exists()
 
 
 async def test_a_standing_question_is_looked_after(server: WorkflowEnvironment) -> None:

@@ -70,3 +70,14 @@ def test_what_is_far_from_the_question_does_not_open_the_report() -> None:
     )
 
     assert said(text) == ["Bread is made of flour."]
+
+
+def test_each_part_of_the_question_is_answered() -> None:
+    """A lead that is near one part of the question stands there, however far it is from the rest of it."""
+    sections = (
+        section("Cheese", claim("Ripe cheese is cheese that ripens long.", 1, "Cheese"), *REST),
+        section("Bread", claim("Flour."), *REST),
+    )
+    asked = AbstractWriterInput(question="How long does ripe cheese ripen, and what is flour?", sections=sections)
+
+    assert len(said(offline(asked, EVIDENCE))) == len(sections)

@@ -12,6 +12,8 @@ from tenure.roles.title_writer import MAX_TITLE, TitleWriterInput, offline
         ("What is rye bread?", "Rye bread"),
         ("How is bread made?", "How is bread made?"),
         ("How is bread made, and how does cheese ripen?", "How is bread made and how does cheese ripen?"),
+        ("How is bread made, and how do I keep cheese?", "How is bread made and how do I keep cheese?"),
+        ("What is rye bread, and how is it made by hand?", "Rye bread, and how is it made by hand"),
         ("What is rye bread? What is Gouda cheese?", "Rye bread and Gouda cheese"),
         ("How is bread made? How is cheese made? How is wine made?", "How is bread made and how is cheese made?"),
     ],
