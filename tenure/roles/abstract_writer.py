@@ -1,14 +1,19 @@
 """Abstract writer: the report in a paragraph (document 002 §6.3)."""
 
 import re
-from itertools import takewhile
+from collections.abc import Sequence
+from itertools import accumulate
 
 from tenure.algorithms.excerpts import points_back
 from tenure.algorithms.question import parts
 from tenure.algorithms.text import telling, ubiquitous, words
+from tenure.contracts.evidence import Claim
 from tenure.contracts.research import SectionDraft
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, mark_passages, tagged
 from tenure.roles.writing import CITING_RULE, WrittenBlock, WrittenSentence, WrittenText, joined, marked, numbers
+
+Lead = list[WrittenSentence]
+"""A sentence that can stand alone, with those that lean on it."""
 
 SYSTEM = f"""You write the abstract of a finished research report: one paragraph of 80 to 150 words that answers the
 question directly, gives the findings that carry the answer, and names what stays open. A reader who reads nothing else
@@ -34,40 +39,52 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
 
 
 def offline(input: AbstractWriterInput, evidence: Evidence) -> WrittenText:
-    """Lead with what the sections lead with, as far as it is about the question; it then stands here alone."""
+    """Take from each section what of its opening is nearest to the question or a part of it; it then stands here alone.
+
+    A section that is much further from all of them than the nearest one is left out.
+    """
+    found = [lead for lead in (_leads(section, evidence) for section in input.sections) if lead]
     sentences: list[WrittenSentence] = []
-    leads = [lead for lead in (_lead(section, evidence) for section in input.sections) if lead]
-    for found in _telling(input.question, leads, evidence):
-        if sum(len(words(s.text)) for s in (*sentences, *found)) <= MAX_WORDS:
-            sentences.extend(found)
+    for lead in _telling(input.question, found, evidence):
+        if sum(len(words(s.text)) for s in (*sentences, *lead)) <= MAX_WORDS:
+            sentences.extend(lead)
     return WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=tuple(sentences)),) if sentences else ())
 
 
-def _telling(question: str, leads: list[list[WrittenSentence]], evidence: Evidence) -> list[list[WrittenSentence]]:
-    """Return the leads that are not much further than the nearest one from the question, or from a part of it."""
-    if not leads:
+def _telling(question: str, sections: Sequence[Sequence[Lead]], evidence: Evidence) -> list[Lead]:
+    """Return the best lead of each section that is not much further from what is asked than the best of all."""
+    if not sections:
         return []
     common = ubiquitous([passage.text for passage in evidence.passages])
     asked = [telling(text, common) for text in dict.fromkeys([question, *parts(question)])]
+    leads = [lead for section in sections for lead in section]
     vectors = evidence.vectors([*asked, *(" ".join(sentence.text for sentence in lead) for lead in leads)])
-    near = (vectors[len(asked) :] @ vectors[: len(asked)].T).max(axis=1)
-    return [lead for lead, likeness in zip(leads, near, strict=True) if likeness >= NEAR_BEST * near.max()]
+    alike = (vectors[len(asked) :] @ vectors[: len(asked)].T).max(axis=1)
+    ends = accumulate(len(section) for section in sections)
+    spans = (range(end - len(section), end) for section, end in zip(sections, ends, strict=True))
+    best = [max(span, key=alike.__getitem__) for span in spans]
+    return [leads[number] for number in best if alike[number] >= NEAR_BEST * alike.max()]
 
 
 _POINTS = re.compile(r"^(?:\S+\s+){0,8}(?:it|they|them|this|these|those|its|their)\b", re.IGNORECASE)
 """A sentence that may need the one before it, once that stands elsewhere."""
 
 
-def _lead(section: SectionDraft, evidence: Evidence) -> list[WrittenSentence]:
-    """Return a section's opening with what leans on it; nothing of a section too short to give it away."""
+def _leads(section: SectionDraft, evidence: Evidence) -> list[Lead]:
+    """Return what of a section's opening can stand alone; nothing of a section too short to give it away."""
     opening = section.draft.blocks[0].claims if section.draft.blocks else ()
-    if len(section.draft.claims) < LEAST_LEFT or not opening or opening[0].text.endswith(":"):
+    if len(section.draft.claims) < LEAST_LEFT:
         return []
-    leaning = takewhile(lambda claim: points_back(claim.text) or _POINTS.search(claim.text), opening[1:])
+    leads: list[list[Claim]] = []
+    for claim in opening:
+        if leads and (points_back(claim.text) or _POINTS.search(claim.text)):
+            leads[-1].append(claim)
+        else:
+            leads.append([claim])
     return [
-        WrittenSentence(text=claim.text, passages=numbers(claim, evidence.passages))
-        for claim in (opening[0], *leaning)
-        if numbers(claim, evidence.passages)
+        [WrittenSentence(text=claim.text, passages=numbers(claim, evidence.passages)) for claim in lead]
+        for lead in leads
+        if not lead[-1].text.endswith(":") and all(numbers(claim, evidence.passages) for claim in lead)
     ]
 
 
