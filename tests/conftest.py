@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +22,8 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer, Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+from temporalio.workflow import _Definition
 
 from activities.heartbeat import PACE
 from tenure.contracts.ask import Answer, AskRequest
@@ -118,6 +120,23 @@ def cached_workflows(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
+class PreparedOnce(SandboxedWorkflowRunner):
+    """The workers' sandbox, which tries each workflow once a process: every test has workers, and trying takes time."""
+
+    tried: ClassVar[set[type]] = set()
+
+    def prepare_workflow(self, defn: _Definition) -> None:
+        """Try a workflow, unless that was done."""
+        if defn.cls not in self.tried:
+            super().prepare_workflow(defn)
+            self.tried.add(defn.cls)
+
+
+def prepared_once() -> PreparedOnce:
+    """Return the workers' sandbox."""
+    return PreparedOnce(restrictions=runner().restrictions)
+
+
 class Serving(Protocol):
     """Serves a world with the real workflows and activities."""
 
@@ -159,10 +178,9 @@ class Stage:
         if not self._started:
             return
         histories = [history for handle in self._started async for history in _family(self.client, handle.id)]
-        begun = {one.events[0].workflow_execution_started_event_attributes.workflow_type.name for one in histories}
         replayer = Replayer(
-            workflows=[workflow for workflow in WORKFLOWS if workflow.__name__ in begun],  # each costs time to prepare
-            workflow_runner=runner(),
+            workflows=WORKFLOWS,
+            workflow_runner=prepared_once(),
             data_converter=pydantic_data_converter,
         )
         await replayer.replay_workflows(_each(histories))
@@ -225,7 +243,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
                     activities=methods[queue],
                     activity_executor=threads,
-                    workflow_runner=runner(),
+                    workflow_runner=prepared_once(),
                     max_cached_workflows=cached_workflows,
                     max_heartbeat_throttle_interval=PACE,
                 )
