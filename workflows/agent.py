@@ -14,13 +14,11 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows import search_attributes
 from workflows.calls import MODEL_BUDGETS, Calls
-from workflows.coding import CodingWorkflow
 from workflows.computing import Tables
 from workflows.embed import embed_beside
 from workflows.failures import cause
 from workflows.leading import Led
 from workflows.notify import Telling
-from workflows.research import ResearchWorkflow
 from workflows.standing import compared
 from workflows.steering import send
 from workflows.stopwatch import Stopwatch
@@ -58,6 +56,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.spiral import SpiralState
     from tenure.contracts.steering import Allotment, Budget
     from tenure.roles.router import RouterInput
+    from workflows.coding import CodingWorkflow
+    from workflows.research import ResearchWorkflow
 
 _DISCARDED = "Cancelled by a person, who wanted nothing of it to be delivered."
 

@@ -13,7 +13,6 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
-from workflows.agent import AgentWorkflow
 from workflows.calls import ingest
 from workflows.failures import cause
 from workflows.notify import Telling
@@ -24,6 +23,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.batch import BatchItem, BatchOutcome, BatchReport, BatchRequest, ItemStatus
     from tenure.contracts.result import Result
     from tenure.contracts.run import RunRequest
+    from workflows.agent import AgentWorkflow
 
 _QUESTION = 200
 """Characters of a question that the summary repeats."""

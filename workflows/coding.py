@@ -15,7 +15,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
 from workflows.purse import by_signal
-from workflows.section import report
+from workflows.reporting import report
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():

@@ -15,8 +15,7 @@ from workflows.asking import ask
 from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
 from workflows.purse import by_signal
-from workflows.section import SectionWorkflow, report
-from workflows.spiral import SpiralWorkflow
+from workflows.reporting import report
 from workflows.steering import Steered, send
 from workflows.verification import verified
 
@@ -55,6 +54,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.report_reflector import ReportReflectorInput
     from tenure.roles.self_evaluator import SelfEvaluatorInput
     from tenure.roles.title_writer import TitleWriterInput
+    from workflows.section import SectionWorkflow
+    from workflows.spiral import SpiralWorkflow
 
 SPIRAL = "/spiral"
 """The spiral among the children; no heading is called so."""

@@ -13,6 +13,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from workflows.calls import Calls
 from workflows.failures import cause
 from workflows.purse import by_signal
+from workflows.reporting import report
 from workflows.steering import Steered
 from workflows.verification import verified
 
@@ -257,8 +258,3 @@ class SectionWorkflow(Steered):
         if self.removed:
             return f"Nothing that was written on “{name}” held against its sources."
         return f"Nothing on “{name}” was found in the corpora."
-
-
-async def report(run: str, update: ProgressUpdate) -> None:
-    """Tell the run how far a part of it is."""
-    await workflow.get_external_workflow_handle(run).signal("progressed", update)

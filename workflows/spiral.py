@@ -16,9 +16,8 @@ from workflows.asking import ask
 from workflows.calls import Calls, Talk
 from workflows.failures import cause
 from workflows.purse import by_signal
-from workflows.section import report
+from workflows.reporting import report
 from workflows.steering import Steered
-from workflows.subagent import SubagentWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
@@ -53,6 +52,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.synthesis_reflector import SynthesisReflectorInput
     from tenure.roles.synthesizer import SynthesizerInput
     from tenure.roles.topic_namer import TopicNamerInput
+    from workflows.subagent import SubagentWorkflow
 
 LEAST_HOPS = 2
 """Hops of a task that somebody wants to go from hop to hop, whatever the effort."""

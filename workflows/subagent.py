@@ -9,8 +9,8 @@ from temporalio import workflow
 
 from workflows.calls import Calls
 from workflows.purse import by_signal
+from workflows.reporting import report
 from workflows.retrieval import Searching, retrieve
-from workflows.section import report
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
