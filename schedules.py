@@ -1,7 +1,7 @@
-"""What Temporal starts by itself: the maintenance of the knowledge base, and the reading of watched folders.
+"""What Temporal starts by itself: upkeep of the knowledge base and its memories, and the reading of watched folders.
 
-The worker that serves workflows makes the schedule of maintenance when it starts. Its id is made from the address of
-the knowledge base: every home has its own, and workers that share an object store share the schedule. A watched
+The worker that serves workflows makes the schedules of upkeep when it starts. Their ids are made from the address of
+the knowledge base: every home has its own, and workers that share an object store share the schedules. A watched
 folder's schedule is made by the client, and its id is made from the corpus that the folder is read into.
 """
 
@@ -33,6 +33,7 @@ _LATE = timedelta(hours=1)
 """What was due while no server ran is made up for within this time, and dropped after it."""
 # By name: the client need not load what the workflows run.
 _MAINTENANCE = "MaintenanceWorkflow"
+_CONSOLIDATION = "ConsolidationWorkflow"
 _INGEST = "IngestWorkflow"
 _WATCH = "watch-"
 _SUMMARY = 200
@@ -56,32 +57,41 @@ class Watched:
 
 
 def maintenance_id(settings: Settings) -> str:
-    """Return the id of the schedule for the knowledge base of these settings."""
-    return f"maintenance-{hashlib.sha256(settings.knowledge_uri.encode()).hexdigest()[:10]}"
+    """Return the id of the schedule of maintenance for the knowledge base of these settings."""
+    return f"maintenance-{_base(settings)}"
 
 
-async def schedule_maintenance(client: Client, settings: Settings) -> None:
-    """Make the schedule be as the settings say; a server that does not let us is no reason not to work."""
+def consolidation_id(settings: Settings) -> str:
+    """Return the id of the schedule that consolidates the memories of the knowledge base of these settings."""
+    return f"consolidation-{_base(settings)}"
+
+
+def _base(settings: Settings) -> str:
+    return hashlib.sha256(settings.knowledge_uri.encode()).hexdigest()[:10]
+
+
+async def schedule_upkeep(client: Client, settings: Settings) -> None:
+    """Make the schedules be as the settings say; a server that does not let us is no reason not to work."""
+    upkeep = (
+        (_MAINTENANCE, maintenance_id(settings), settings.maintenance_hours, "look after the knowledge base"),
+        (_CONSOLIDATION, consolidation_id(settings), settings.consolidation_hours, "consolidate memories"),
+    )
     try:
-        if settings.maintenance_hours:
-            await _create_or_update(client, maintenance_id(settings), _schedule(settings))
-        else:
-            await _delete(client, maintenance_id(settings))
+        for workflow, id, hours, about in upkeep:
+            if hours:
+                await _create_or_update(client, id, _schedule(workflow, id, hours, about))
+            else:
+                await _delete(client, id)
     except RPCError as error:
         structlog.get_logger().warning(
             "the knowledge base is not maintained: the server refuses the schedule", reason=error.message
         )
 
 
-def _schedule(settings: Settings) -> Schedule:
+def _schedule(workflow: str, id: str, hours: float, about: str) -> Schedule:
     return Schedule(
-        action=ScheduleActionStartWorkflow(
-            _MAINTENANCE,
-            id=maintenance_id(settings),
-            task_queue=TENURE_QUEUE,
-            static_summary="look after the knowledge base",
-        ),
-        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(hours=settings.maintenance_hours))]),
+        action=ScheduleActionStartWorkflow(workflow, id=id, task_queue=TENURE_QUEUE, static_summary=about),
+        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(hours=hours))]),
         policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_LATE),
     )
 

@@ -36,7 +36,7 @@ from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from codec_server import codec_server
 from connection import CannotReach, connect
-from schedules import schedule_maintenance
+from schedules import schedule_upkeep
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import StoreUnreachable
 from tenure.knowledge.fetching import PageFetching
@@ -58,11 +58,13 @@ from workflows.agent import AgentWorkflow
 from workflows.ask import AskWorkflow
 from workflows.batch import BatchWorkflow
 from workflows.coding import CodingWorkflow
+from workflows.consolidation import ConsolidationWorkflow
 from workflows.corpus import CorpusWorkflow
 from workflows.embed import EmbedWorkflow
 from workflows.graph import GraphWorkflow
 from workflows.ingest import IngestWorkflow
 from workflows.maintenance import MaintenanceWorkflow
+from workflows.memory import MemoryWorkflow
 from workflows.notify import NotifyWorkflow
 from workflows.queues import (
     ALL_QUEUES,
@@ -96,6 +98,8 @@ WORKFLOWS = [
     CorpusWorkflow,
     SqlWorkflow,
     MaintenanceWorkflow,
+    MemoryWorkflow,
+    ConsolidationWorkflow,
     NotifyWorkflow,
 ]
 """Every workflow; they run on the queue of workflows and cheap activities."""
@@ -152,7 +156,7 @@ def activity_methods(
             *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),
             tools.show_passages,
-            *(memory.remember, memory.recollect, memory.list_memories, memory.forget),
+            *(memory.remember, memory.recollect, memory.list_memories, memory.forget, memory.consolidate_memories),
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
         MODEL_QUEUE: [
@@ -258,6 +262,7 @@ def workers(
         cold_start=settings.cold_start_chunks,
         page_bytes=settings.page_cache_megabytes * 1_000_000,
         authority=settings.domain_authority,
+        memory=settings.memory_policy,
     )
     methods = activity_methods(chat_model(settings), knowledge, Notifier.from_settings(settings))
     lasts = timedelta(hours=settings.page_ttl_hours)
@@ -320,7 +325,7 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
             if SANDBOX_QUEUE in queues and (box := await usable_sandbox(settings)):
                 await running.enter_async_context(sandbox_worker(client, settings, box))
             if TENURE_QUEUE in queues:
-                await schedule_maintenance(client, settings)
+                await schedule_upkeep(client, settings)
             structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
             await stop.wait()
             structlog.get_logger().info("worker is stopping")

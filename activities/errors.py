@@ -13,6 +13,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 
 from tenure.knowledge.errors import (
     CommitConflict,
+    ConsolidationCancelled,
     CorruptTable,
     EmbeddingCancelled,
     IngestCancelled,
@@ -56,7 +57,7 @@ def translated() -> Iterator[None]:
         raise_for_model(error)
     except EmbeddingError as error:
         raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from error
-    except (IngestCancelled, EmbeddingCancelled, MaintenanceCancelled) as error:
+    except (IngestCancelled, EmbeddingCancelled, MaintenanceCancelled, ConsolidationCancelled) as error:
         raise CancelledError(str(error)) from error
     except KnowledgeError as error:
         passing = isinstance(error, PASSING)

@@ -7,6 +7,9 @@ from temporalio import activity
 from activities.errors import translated
 from activities.heartbeat import Beat
 from tenure.contracts.memory import (
+    ConsolidationProgress,
+    ConsolidationRequest,
+    ConsolidationStepReport,
     ForgetReply,
     ForgetRequest,
     MemoriesReply,
@@ -45,6 +48,12 @@ class MemoryActivities:
         """Return a page of memories."""
         with translated(), Beat():
             return self._knowledge.memories.page(request)
+
+    @activity.defn
+    def consolidate_memories(self, request: ConsolidationRequest) -> ConsolidationStepReport:
+        """Do one step of a consolidation; the heartbeat's details are a `ConsolidationProgress`."""
+        with translated(), Beat(ConsolidationProgress(step=request.step)) as beat:
+            return self._knowledge.consolidate(request, beat.tell, activity.is_cancelled)
 
     @activity.defn
     def forget(self, request: ForgetRequest) -> ForgetReply:

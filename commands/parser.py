@@ -29,6 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_going_on(commands)
     _add_steering(commands)
     _add_corpora(commands)
+    _add_memory(commands)
     _add_stack(commands)
     return parser
 
@@ -319,6 +320,28 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--most", type=_between(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
     )
     _add_model_budget(corpus, "with `relate`: ")
+
+
+def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add what looks after memories."""
+    memory = _add(commands, "memory", "commands.memory:memory", "list, search, forget or export what is remembered")
+    memory.add_argument("action", choices=["list", "search", "forget", "export"])
+    memory.add_argument(
+        "what", nargs="*", type=_text, metavar="WHAT", help="with `search`: a text; with `forget`: ids of memories"
+    )
+    memory.add_argument("--owner", default="", metavar="NAME", help="whose memories (default: those of nobody named)")
+    memory.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        choices=["short_term", "long_term", "episodic", "semantic", "procedural"],
+        help="only memories of this kind; may be repeated",
+    )
+    memory.add_argument("--limit", type=_between(1, 100), metavar="N", help="memories to show (default: 20)")
+    memory.add_argument("--run", type=_text, metavar="ID", help="with `forget`: what this run has remembered")
+    memory.add_argument("--source", type=_text, metavar="ID", help="with `forget`: what this source alone says")
+    memory.add_argument("--all", action="store_true", help="with `forget`: all memories of the owner")
+    memory.add_argument("-o", "--output", type=_path, metavar="FILE", help="with `export`: write into a file")
 
 
 def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -24,6 +24,7 @@ GRAPH_WORKFLOW = "GraphWorkflow"
 ASK_WORKFLOW = "AskWorkflow"
 RESEARCH_WORKFLOW = "ResearchWorkflow"
 RELATE_WORKFLOW = "RelateWorkflow"
+MEMORY_WORKFLOW = "MemoryWorkflow"
 
 QUERY_TIMEOUT = timedelta(seconds=10)
 """How long a query waits for a worker; a worker that is starting needs some seconds."""

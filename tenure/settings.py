@@ -26,6 +26,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, Settin
 
 from tenure.contracts.calls import LONGEST_ANSWER
 from tenure.contracts.corpus import VectorIndex
+from tenure.contracts.memory import MemoryPolicy
 from tenure.contracts.rerank import Recency, Rerank
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.roles import RoleName
@@ -134,6 +135,20 @@ class Settings(BaseSettings):
     """Family of the vector index; `auto` scans small tables and gives large ones `ivf_rq`."""
     maintenance_hours: float = Field(default=6.0, ge=0, le=8760)
     """Hours from one maintenance of the knowledge base to the next; 0 for none."""
+    consolidation_hours: float = Field(default=24.0, ge=0, le=8760)
+    """Hours from one consolidation of memories to the next; 0 for none."""
+    memory_half_life_days: float = Field(default=90.0, gt=0, le=36_500)
+    """Days after which a memory that nobody used has half its freshness; an episode has it after a third of them."""
+    memory_short_term_hours: float = Field(default=24.0, gt=0, le=8760)
+    """Hours for which a short-term memory stays, from its last use on."""
+    memory_waiting_days: float = Field(default=30.0, gt=0, le=3650)
+    """Days for which what one page of the web says waits for a second one before it is forgotten."""
+    memory_same: float = Field(default=0.94, ge=0.8, le=1)
+    """Cosine from which two memories with the same names and numbers are joined."""
+    memory_forget_below: float = Field(default=0.02, ge=0, le=1)
+    """Strength below which a memory is forgotten: its importance times its freshness."""
+    memory_most: int = Field(default=100_000, ge=100, le=10_000_000)
+    """Memories of one owner; of more, the weakest are forgotten."""
 
     encryption_keys: SecretStr | None = None
     """Keys that encrypt everything in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
@@ -388,6 +403,18 @@ class Settings(BaseSettings):
         if not self.rerank_model or "endpoint" in self.rerank.model_fields_set:
             return self.rerank
         return self.rerank.model_copy(update={"endpoint": 1 - self.rerank.late_interaction})
+
+    @property
+    def memory_policy(self) -> MemoryPolicy:
+        """How memories age, join and go."""
+        return MemoryPolicy(
+            half_life_days=self.memory_half_life_days,
+            short_term_hours=self.memory_short_term_hours,
+            waiting_days=self.memory_waiting_days,
+            same=self.memory_same,
+            forget_below=self.memory_forget_below,
+            most=self.memory_most,
+        )
 
     @property
     def prices_file(self) -> Path:

@@ -34,6 +34,13 @@ GROUPS: Final = {
             "log_level",
         ),
     ),
+    "Memories": (
+        "Memories of earlier runs age, join and go as these settings say. The worker reads them when it starts.",
+        (
+            *("consolidation_hours", "memory_half_life_days", "memory_short_term_hours", "memory_waiting_days"),
+            *("memory_same", "memory_forget_below", "memory_most"),
+        ),
+    ),
     "Chat model and embedding model": (
         "Model settings connect Tenure to an OpenAI-compatible server. Without a key and an address, the offline twins "
         "and the built-in embedding model do the work.",

@@ -26,6 +26,7 @@ from tenure.contracts.memory import (
     Episode,
     Fact,
     Impression,
+    Memory,
     MemoryKind,
     MemoryPolicy,
     Procedure,
@@ -34,10 +35,14 @@ from tenure.contracts.memory import (
 
 PROMOTED: Final = 0.6
 """Importance from which what was said for a while is kept for good."""
+LEARNT: Final = 0.6
+"""Importance of what episodes teach."""
 USED: Final = 2
 """Uses from which it is."""
 SUPPORT: Final = 2
 """Independent pages of the web that have to say something before it is remembered."""
+SOURCES: Final = 200
+"""Sources that a memory names."""
 ENTITIES: Final = 12
 """Entities that a memory is found by."""
 WENT_WELL: Final = 0.6
@@ -82,8 +87,10 @@ _RELATING = re.compile(
 _INSISTING = re.compile(
     r"\b(?:remember|important|always|never|must|essential|crucial|prefers?|preferred)\b", re.IGNORECASE
 )
-_SHORT_LABEL: Final = 3
-"""Letters of a second-level label such as `co` or `com` below which a site has one name more."""
+_PUBLIC = frozenset("ac co com edu go gob gouv gov ne net nom or org sch".split())
+"""Labels under which a country lets people have names: a site there has one label more."""
+_COUNTRY: Final = 2
+"""Letters of a country's ending."""
 
 
 def kind_of(impression: Impression) -> MemoryKind:
@@ -204,13 +211,6 @@ class Standing(NamedTuple):
     """Decides where nothing else does."""
 
 
-def together(confidences: Sequence[float], *, independent: bool) -> float:
-    """Return how sure a memory is that was made of several; only independent sources make it surer."""
-    if not independent:
-        return max(confidences)
-    return round(min(1.0 - float(np.prod([1.0 - one for one in confidences])), 0.99), 4)
-
-
 class Witness(NamedTuple):
     """A source, as far as it says whether it speaks independently of others."""
 
@@ -231,6 +231,69 @@ class Support(NamedTuple):
     def enough(self) -> bool:
         """Whether it may be remembered: a document of one's own says it, or two pages of the web."""
         return self.own > 0 or self.independent >= SUPPORT
+
+
+def joined(memories: Sequence[Memory], support: Support) -> Memory:
+    """Return what memories that say the same become: the weightiest of them, with what all of them bring."""
+    first = max(
+        memories, key=lambda one: (not one.awaiting, one.origin.support, one.uses, -one.made.timestamp(), one.id)
+    )
+    sources = dict.fromkeys(source for one in memories for source in one.origin.sources)
+    independent = support.independent > max(one.origin.support for one in memories)
+    lasting = [one.kind for one in memories if one.kind != "short_term"]
+    return first.model_copy(
+        update={
+            "kind": first.kind if first.kind != "short_term" or not lasting else lasting[0],
+            "made": min(one.made for one in memories),
+            "origin": first.origin.model_copy(
+                update={"sources": tuple(sources)[:SOURCES], "support": support.independent}
+            ),
+            "confidence": together([one.confidence for one in memories], independent=independent),
+            "importance": max(one.importance for one in memories),
+            "uses": sum(one.uses for one in memories),
+            "last_used": max((one.last_used for one in memories if one.last_used), default=None),
+            "awaiting": all(one.awaiting for one in memories) and not support.enough,
+            "merged": sum(one.merged for one in memories),
+            "details": _details(first, memories),
+        }
+    )
+
+
+def _details(first: Memory, memories: Sequence[Memory]) -> Episode | Procedure | Fact | None:
+    """Return the details of the first memory, of a procedure with the successes and failures of all."""
+    if not isinstance(first.details, Procedure):
+        return first.details
+    tried = [one.details for one in memories if isinstance(one.details, Procedure)]
+    totals = {name: sum(getattr(one, name) for one in tried) for name in ("successes", "failures")}
+    return first.details.model_copy(update=totals)
+
+
+def strength(matters: NDArray[np.float64], fresh: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how strong memories still are: how much they matter, as far as time has left it."""
+    strong: NDArray[np.float64] = matters * fresh
+    return strong
+
+
+def faded(kind: MemoryKind, age: float, strong: float, *, awaiting: bool, policy: MemoryPolicy) -> bool:
+    """Tell whether a memory goes by the policy.
+
+    Args:
+        kind: of the memory.
+        age: seconds since it was made or used the last time.
+        strong: its strength.
+        awaiting: whether it waits for a second source.
+        policy: what stays.
+    """
+    if kind == "short_term" and not awaiting:
+        return age > timedelta(hours=policy.short_term_hours).total_seconds()
+    return strong < policy.forget_below or (awaiting and age > timedelta(days=policy.waiting_days).total_seconds())
+
+
+def together(confidences: Sequence[float], *, independent: bool) -> float:
+    """Return how sure a memory is that was made of several; only independent sources make it surer."""
+    if not independent:
+        return max(confidences)
+    return round(min(1.0 - float(np.prod([1.0 - one for one in confidences])), 0.99), 4)
 
 
 def support(witnesses: Iterable[Witness]) -> Support:
@@ -254,7 +317,8 @@ def site(uri: str) -> str:
         return uri.partition("://")[0]
     if ":" in labels[0] or labels[-1].isdigit():
         return ".".join(labels)
-    return ".".join(labels[-3 if len(labels) > 2 and len(labels[-2]) <= _SHORT_LABEL else -2 :])
+    below = len(labels[-1]) == _COUNTRY and labels[-2:-1] and labels[-2] in _PUBLIC
+    return ".".join(labels[-3 if below else -2 :])
 
 
 def lesson(record: StrategyRecord, well: int) -> Procedure:

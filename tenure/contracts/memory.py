@@ -156,7 +156,7 @@ class Memory(Contract):
 class RememberRequest(Contract):
     """Keep some impressions."""
 
-    impressions: tuple[Impression, ...] = Field(max_length=500)
+    impressions: tuple[Impression, ...] = Field(max_length=200)
     """What is to be kept."""
     owner: str = ""
     """Whose they are."""
@@ -190,6 +190,8 @@ class Recollecting(Contract):
     """Memories wanted."""
     min_relevance: Unit = 0.25
     """Normalised relevance that a memory needs."""
+    corpora: tuple[str, ...] = ()
+    """Corpora whose graph leads from what the query names to what stands beside it, and to facts about that."""
     now: datetime
     """The present time, of the workflow."""
     occasion: str = ""
@@ -273,7 +275,7 @@ class MemoriesRequest(Contract):
     after: str = ""
     """Id after which the page begins."""
     most: int = Field(default=200, ge=1, le=500)
-    """Memories on it."""
+    """Memories on it at the most; of long ones there are fewer."""
 
 
 class MemoriesReply(Contract):
@@ -285,9 +287,32 @@ class MemoriesReply(Contract):
     """How many the owner has of these kinds."""
 
 
-ConsolidationStep = Literal["promote", "compare", "abstract", "forget"]
-"""Keep for good what was for a while and proved useful; join what says the same, and decide between what contradicts;
-draw from episodes how to go about things; forget by policy."""
+class MemoryRequest(Contract):
+    """What a person wants with memories; what is given is done."""
+
+    page: MemoriesRequest | None = None
+    """Show a page of them."""
+    search: Recollecting | None = None
+    """Search them."""
+    forget: ForgetRequest | None = None
+    """Forget some."""
+
+
+class MemoryReply(Contract):
+    """What came of it."""
+
+    page: MemoriesReply = MemoriesReply()
+    """The page."""
+    found: Recollection = Recollection()
+    """What was found."""
+    forgot: ForgetReply = ForgetReply()
+    """What was forgotten."""
+
+
+ConsolidationStep = Literal["embed", "promote", "compare", "abstract", "forget"]
+"""Make anew the vectors that come from another embedding model; keep for good what was for a while and proved useful;
+join what says the same, and decide between what contradicts; draw from episodes how to go about things; forget by
+policy."""
 
 
 class MemoryPolicy(Contract):

@@ -22,7 +22,7 @@ from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
-from tenure.contracts.memory import MemoryPolicy
+from tenure.contracts.memory import ConsolidationProgress, ConsolidationRequest, ConsolidationStepReport, MemoryPolicy
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
@@ -31,6 +31,7 @@ from tenure.knowledge import catalogue, conversations, findings, graph, readings
 from tenure.knowledge.background import BackgroundModel
 from tenure.knowledge.catalogue import SourceRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
+from tenure.knowledge.consolidation import Consolidation
 from tenure.knowledge.corpus_writer import CorpusWriter, recipe
 from tenure.knowledge.embedding import Embedding
 from tenure.knowledge.forking import fork
@@ -38,7 +39,7 @@ from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.intake import Intake
 from tenure.knowledge.maintenance import maintain
-from tenure.knowledge.memory import Memories
+from tenure.knowledge.memory import Memories, forget_sources
 from tenure.knowledge.meter import Meter
 from tenure.knowledge.pages import PageCache
 from tenure.knowledge.readers import Readers
@@ -105,7 +106,8 @@ class KnowledgeBase:
         self._page_readers = Readers(recipe(embedding, chunk_tokens), PAGE_READERS)
         self._sentences = SentenceVectors(embedding)
         self._second = SecondStage(embedding, rerank)
-        self.memories = Memories(self._store, embedding, self.encode, memory or MemoryPolicy())
+        self._policy = memory or MemoryPolicy()
+        self.memories = Memories(self._store, embedding, self.encode, self._policy)
         self._structured = Structured(
             self._store, embedding, self._cache, self.encode, chunk_tokens, sql or Limits(), databases or {}
         )
@@ -333,13 +335,27 @@ class KnowledgeBase:
         """
         return maintain(self._store, step, report, cancelled, page_bytes=self._page_bytes)
 
+    def consolidate(
+        self,
+        request: ConsolidationRequest,
+        report: Callable[[ConsolidationProgress], None],
+        cancelled: Callable[[], bool] = never,
+    ) -> ConsolidationStepReport:
+        """Do one step of a consolidation of memories.
+
+        Raises:
+            ConsolidationCancelled: `cancelled` said so.
+        """
+        return Consolidation(self._store, self._model, self.encode, self._policy, request, report, cancelled).run()
+
     @property
     def pages(self) -> PageCache:
         """The pages of the web that were fetched."""
         return PageCache(self._store)
 
     def drop(self, corpus: str) -> bool:
-        """Forget a corpus; tell whether it was there."""
+        """Forget a corpus, and what is remembered from it alone; tell whether it was there."""
+        forget_sources(self._store, catalogue.source_ids(self._store, corpus))
         return catalogue.drop_corpus(self._store, corpus)
 
     def encode(self, texts: Sequence[str]) -> Vectors:

@@ -109,6 +109,12 @@ def save_corpus(store: Store, record: CorpusRecord) -> None:
     store.merge(CORPORA, pa.Table.from_pylist([vars(record)], schema=CORPORA_SCHEMA), "corpus")
 
 
+def source_ids(store: Store, name: str) -> list[SourceId]:
+    """Return the ids of a corpus's sources, results of queries over its tables included."""
+    rows = store.rows(SOURCES, ["id"], f"corpus IN {quoted([name, results_corpus(name)])}")
+    return [SourceId(id) for id in rows["id"].to_pylist()]
+
+
 def drop_corpus(store: Store, name: str) -> bool:
     """Forget a corpus with all its sources and chunks; tell whether it was there."""
     if name not in corpora(store):

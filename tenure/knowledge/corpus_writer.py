@@ -16,6 +16,7 @@ from tenure.knowledge.catalogue import CorpusRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.embedding import Embedding
 from tenure.knowledge.errors import EmbeddingModelMismatch
+from tenure.knowledge.memory import forget_sources
 from tenure.knowledge.schema import MENTIONS, SOURCES, STATEMENTS, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
@@ -87,7 +88,8 @@ class CorpusWriter:
         return written.chunks
 
     def forget(self, sources: Sequence[SourceId]) -> None:
-        """Take sources out, with all that was made of them."""
+        """Take sources out, with all that was made of them, and what is remembered from them alone."""
+        forget_sources(self._store, sources)
         for table in (*self._store.chunk_tables(), MENTIONS, STATEMENTS, SOURCES) if sources else ():
             self._store.delete_in(table, "id" if table == SOURCES else "source_id", sources)
 

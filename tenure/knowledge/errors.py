@@ -16,7 +16,8 @@
     ├── ReaderFailed             the process that parses files does not start
     ├── IngestCancelled          an ingestion was told to stop
     ├── EmbeddingCancelled       the making of vectors was told to stop
-    └── MaintenanceCancelled     a maintenance was told to stop
+    ├── MaintenanceCancelled     a maintenance was told to stop
+    └── ConsolidationCancelled   a consolidation of memories was told to stop
 """
 
 from collections.abc import Sequence
@@ -156,3 +157,12 @@ class MaintenanceCancelled(KnowledgeError):
         """Say how far it was."""
         super().__init__(f"the step {step} of the maintenance stopped after {done} of {total} tables")
         self.step, self.done, self.total = step, done, total
+
+
+class ConsolidationCancelled(KnowledgeError):
+    """A consolidation of memories was told to stop; what it had come to is done, and the next one goes on there."""
+
+    def __init__(self, step: str, done: int) -> None:
+        """Say how far it was."""
+        super().__init__(f"the step {step} of the consolidation stopped after {done} memories")
+        self.step, self.done = step, done

@@ -8,6 +8,7 @@ walk reads the rows around its start.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -215,6 +216,19 @@ class Graph:
             weights |= self._links(frontier, asked, words)
             frontier = _nearest(weights)
         return personalised_pagerank(weights, start)
+
+    def beside(self, names: Sequence[str], most: int) -> tuple[str, ...]:
+        """Return the keys of what shares most sentences with what is named, as far as the closest passages show it."""
+        wanted = set(names)
+        found = self._named(names)
+        chunks = dict.fromkeys(chunk for one in found.values() for chunk in (*one.titled, *one.named))
+        together: Counter[str] = Counter()
+        for related in self._related(list(chunks)[:_WIDEST]).values():
+            for line in related.pairs:
+                one, other = line.strip(TAB).split(TAB)
+                if (one in wanted) != (other in wanted):
+                    together[other if one in wanted else one] += 1
+        return tuple(name for name, _ in sorted(together.items(), key=lambda item: (-item[1], item[0]))[:most])
 
     def _links(self, chunks: Sequence[str], asked: _Words, words: dict[str, _Words]) -> dict[str, dict[str, float]]:
         related = self._related(chunks)

@@ -112,7 +112,7 @@ def _of_memories(rows: int, setting: VectorIndex) -> tuple[Wanted, ...]:
     found = [Wanted("vector", FAMILIES[chosen]())] if (chosen := chosen_family(rows, setting)) != "flat" else []
     if rows >= INDEX_ROWS:
         found += [Wanted("id", BTree()), Wanted("entities", LabelList())]
-        found += [Wanted(column, Bitmap()) for column in ("owner", "kind", "awaiting", "model", "compared")]
+        found += [Wanted(column, Bitmap()) for column in ("owner", "kind", "awaiting", "model")]
     return tuple(found)
 
 

@@ -4,9 +4,10 @@ An owner is reminded of his own memories only. What pages of the web say waits u
 another site and no copy; nobody is reminded of it before, so that a single page cannot put anything into a memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from tenure.algorithms.passages import Encoder, Vectors
 from tenure.algorithms.text import fingerprint
 from tenure.contracts.base import SourceId
 from tenure.contracts.memory import (
+    Details,
+    Episode,
     ForgetReply,
     ForgetRequest,
     Impression,
@@ -34,6 +37,7 @@ from tenure.contracts.memory import (
 from tenure.knowledge import memory_rows as kept
 from tenure.knowledge.calibration import relevance, strangers_similarity
 from tenure.knowledge.errors import InvalidSearch
+from tenure.knowledge.graph import Graph
 from tenure.knowledge.schema import memories_table
 from tenure.knowledge.store import Store, quoted
 from tenure.models.embedding import EmbeddingModel
@@ -44,10 +48,20 @@ NAMING = 30
 """Memories that name what a query names, and are looked at besides."""
 WITNESSES = 5
 """Memories nearest to a new one of which may say the same."""
+BESIDE = 12
+"""Entities beside those that a query names whose facts are looked at."""
+PAYLOAD = 180_000
+"""Characters of memories that travel together."""
+ROW = 400
+"""Characters that a memory has besides its words."""
 PAGE = 2_000
 """Memories that are in memory at once, where all of an owner are gone through."""
 
-_FACTS = ("long_term", "semantic", "short_term")
+FACTS = ("long_term", "semantic", "short_term")
+"""Kinds that say how something is, and may say the same or contradict each other."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -99,7 +113,7 @@ class Memories:
             confidence=impression.confidence,
             importance=matters,
             valence=impression.valence,
-            awaiting=_awaiting(lasting, origin.sources, witnessed),
+            awaiting=_awaiting(impression.details, origin.sources, witnessed),
             details=impression.details,
         )
         return _Kept(memory, promoted=lasting != kind)
@@ -112,7 +126,7 @@ class Memories:
         """Return a memory with the sources of others that say the same, where its own are too few."""
         if not memory.awaiting:
             return memory
-        where = f"{kept.owned(memory.owner, _FACTS)} AND model = {quoted([self._model.name])[1:-1]}"
+        where = f"{kept.owned(memory.owner, FACTS)} AND model = {quoted([self._model.name])[1:-1]}"
         near = self._store.nearest(self._table, ["id", "text", "sources"], vector, where, WITNESSES)
         sources = [
             *memory.origin.sources,
@@ -136,7 +150,7 @@ class Memories:
         near = self._near(request)
         used = kept.uses(self._store, [row["id"] for row in near])
         ranked = sorted(self._ranked(near, used, request), key=lambda one: (-one.score, one.memory.id))
-        best = tuple(ranked[: request.most])
+        best = tuple(fitting(ranked[: request.most], lambda one: one.memory))
         if request.occasion:
             ids = [one.memory.id for one in best]
             kept.count_uses(self._store, ids, used, request.occasion, kept.seconds(request.now))
@@ -149,7 +163,7 @@ class Memories:
         own += f" AND model = {quoted([self._model.name])[1:-1]}"
         near = self._store.nearest(self._table, kept.COLUMNS, asked, own, NEAR)
         rows = {row["id"]: row | {"similarity": 1.0 - row["_distance"]} for row in near.to_pylist()}
-        keys = thinking.asked_for(request.query)
+        keys = self._named(request)
         if keys and "semantic" in request.kinds:
             naming = f"{own} AND kind = 'semantic' AND array_has_any(entities, make_array{quoted(keys)})"
             found = self._store.some_rows(self._table, [*kept.COLUMNS, "vector"], naming, NAMING)
@@ -157,10 +171,15 @@ class Memories:
                 rows.setdefault(row["id"], row | {"similarity": float(np.asarray(row["vector"]) @ asked)})
         return list(rows.values())
 
+    def _named(self, request: Recollecting) -> tuple[str, ...]:
+        """Return the keys of what a query may name, and of what stands beside that in the graph of corpora."""
+        keys = thinking.asked_for(request.query)
+        return (*keys, *Graph(self._store, request.corpora).beside(keys, BESIDE)) if request.corpora else keys
+
     def _ranked(
         self, rows: Sequence[Mapping[str, Any]], used: Mapping[str, Mapping[str, Any]], request: Recollecting
     ) -> Iterable[Recollected]:
-        mean = strangers_similarity(self._encode)
+        mean = self._strangers
         now = kept.seconds(request.now)
         ages = np.asarray([now - last_touched(row, used.get(row["id"])) for row in rows], dtype=np.float64)
         fresh = thinking.freshness([row["kind"] for row in rows], ages, self._policy)
@@ -174,11 +193,16 @@ class Memories:
             )
             yield Recollected(memory=memory, score=round(score.total, 6), **_rounded(score))
 
+    @cached_property
+    def _strangers(self) -> float:
+        """How similar the model finds what has nothing to do with each other."""
+        return strangers_similarity(self._encode)
+
     def strategies(self, owner: str) -> tuple[StrategyRecord, ...]:
         """Return how strategies did in all episodes of an owner."""
         where = f"{kept.owned(owner, ('episodic',))} AND strategy <> ''"
         rows = self._store.rows(self._table, ["query_type", "strategy", "score", "searches"], where)
-        groups = rows.group_by(["query_type", "strategy"]).aggregate(
+        groups = rows.group_by(["query_type", "strategy"], use_threads=False).aggregate(
             [([], "count_all"), ("score", "sum"), ("searches", "sum")]
         )
         records = [
@@ -202,7 +226,7 @@ class Memories:
         rows = self._store.rows_in(self._table, kept.COLUMNS, "id", first).sort_by("id").to_pylist()
         used = kept.uses(self._store, first)
         return MemoriesReply(
-            memories=tuple(kept.memory(row, used.get(row["id"])) for row in rows),
+            memories=tuple(fitting([kept.memory(row, used.get(row["id"])) for row in rows], lambda one: one)),
             of=self._store.count(self._table, where),
         )
 
@@ -227,16 +251,27 @@ class Memories:
         return ForgetReply(forgotten=gone)
 
 
-def _awaiting(kind: str, sources: Sequence[SourceId], witnessed: thinking.Support) -> bool:
-    """Whether a memory waits for another source; how a run went is nothing that pages say."""
-    return kind != "episodic" and bool(sources) and not witnessed.enough
+def fitting(found: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:
+    """Yield as much as travels in one payload, one thing at the least."""
+    left = PAYLOAD
+    for place, one in enumerate(found):
+        details = memory(one).details
+        left -= len(memory(one).text) + (len(details.model_dump_json()) if details else 0) + ROW
+        if place and left < 0:
+            return
+        yield one
+
+
+def _awaiting(details: Details | None, sources: Sequence[SourceId], witnessed: thinking.Support) -> bool:
+    """Whether a memory waits for another source; what was measured of a run is nothing that pages say."""
+    return not isinstance(details, Episode) and bool(sources) and not witnessed.enough
 
 
 def _again(memory: Memory, known: Memory | None) -> Memory:
     """Return a memory that may be known already; what it has gone through since stays."""
     if known is None:
         return memory
-    sources = tuple(dict.fromkeys((*known.origin.sources, *memory.origin.sources)))[:200]
+    sources = tuple(dict.fromkeys((*known.origin.sources, *memory.origin.sources)))[: thinking.SOURCES]
     update = {"made": known.made, "merged": known.merged, "disputed": known.disputed, "kind": known.kind}
     update["importance"] = max(known.importance, memory.importance)
     update["awaiting"] = memory.awaiting and known.awaiting
@@ -248,12 +283,12 @@ def _again(memory: Memory, known: Memory | None) -> Memory:
 
 def supported(store: Store, memory: Memory, sources: Iterable[SourceId]) -> Memory:
     """Return a memory that these sources say, as far as they are still there."""
-    named = tuple(dict.fromkeys(sources))[:200]
+    named = tuple(dict.fromkeys(sources))[: thinking.SOURCES]
     [seen] = kept.supports(store, [named])
     return memory.model_copy(
         update={
             "origin": memory.origin.model_copy(update={"sources": named, "support": seen.independent}),
-            "awaiting": _awaiting(memory.kind, named, seen),
+            "awaiting": _awaiting(memory.details, named, seen),
         }
     )
 

@@ -120,6 +120,14 @@ def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, Row], occas
     store.merge(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
 
 
+def join_uses(store: Store, one: Memory, others: Sequence[str]) -> None:
+    """Write the uses of a memory that was made of others, and drop theirs."""
+    if one.last_used is not None:
+        row = {"memory": one.id, "uses": one.uses, "last_used": seconds(one.last_used), "occasion": ""}
+        store.merge(MEMORY_USES, pa.Table.from_pylist([row], schema=MEMORY_USES_SCHEMA), "memory")
+    store.delete_in(MEMORY_USES, "memory", others)
+
+
 def delete(store: Store, table: str, ids: Sequence[str]) -> None:
     """Delete memories with their uses; what was disputed for one of them no longer is."""
     if ids:

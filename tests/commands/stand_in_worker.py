@@ -5,6 +5,7 @@ The command line is tested against it: real server, real processes, no model and
 
 import asyncio
 import signal
+from datetime import UTC, datetime
 from typing import cast
 
 from temporalio import activity, workflow
@@ -30,6 +31,16 @@ from tenure.contracts.corpus import (
 )
 from tenure.contracts.fork import CycleEnd, ForkedRun, Origin
 from tenure.contracts.graph import BESIDE, Related, RelatedReply, RelatedRequest, RelateReport, RelateRequest
+from tenure.contracts.memory import (
+    ForgetReply,
+    MemoriesReply,
+    MemoriesRequest,
+    Memory,
+    MemoryReply,
+    MemoryRequest,
+    Recollected,
+    Recollection,
+)
 from tenure.contracts.research import ResearchRequest, RunState
 from tenure.contracts.result import Result, ResultClaim, ResultSection, ResultStatus
 from tenure.contracts.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
@@ -279,6 +290,32 @@ class StandInGraph:
         return RelatedReply(entity="Ghent", kind="place", passages=2, relations=(relation,), read=2, of=2)
 
 
+MEMORY = Memory(
+    id="m1", kind="semantic", text="Ghent lies on the [Scheldt].", made=datetime(2030, 1, 1, tzinfo=UTC), awaiting=True
+)
+
+
+@workflow.defn(name="MemoryWorkflow")
+class StandInMemory:
+    """Has two memories of `ann`; one comes to mind with Ghent."""
+
+    @workflow.run
+    async def run(self, request: MemoryRequest) -> MemoryReply:
+        known = {"m1": MEMORY, "m2": MEMORY.model_copy(update={"id": "m2", "awaiting": False, "disputed": "m3"})}
+        if request.forget is not None:
+            gone = len(known.keys() & set(request.forget.ids)) if request.forget.ids else 2
+            return MemoryReply(forgot=ForgetReply(forgotten=gone))
+        if request.search is not None:
+            there = request.search.owner == "ann" and "Ghent" in request.search.query
+            one = Recollected(memory=MEMORY, score=0.5, relevance=0.9, freshness=1.0, weight=0.7, practice=0.8)
+            return MemoryReply(found=Recollection(memories=(one,) if there else ()))
+        page = request.page or MemoriesRequest()
+        mine = {id: one for id, one in known.items() if page.owner == "ann"}
+        # A page holds one memory, however many are wanted.
+        shown = tuple(one for id, one in mine.items() if id > page.after)[:1]
+        return MemoryReply(page=MemoriesReply(memories=shown, of=len(mine)))
+
+
 @workflow.defn(name="AskWorkflow")
 class StandInAsk:
     """Answers with what it was given; `nothing` finds nothing, `fail` fails."""
@@ -317,6 +354,7 @@ async def main() -> None:
         StandInIngest,
         StandInCorpus,
         StandInGraph,
+        StandInMemory,
         StandInRelate,
         StandInAsk,
         StandInResearch,

@@ -10,7 +10,7 @@ from temporalio.client import Client, ScheduleOverlapPolicy
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
-from schedules import maintenance_id, schedule_maintenance
+from schedules import maintenance_id, schedule_upkeep
 from tenure.contracts.maintenance import MaintenanceReport
 from tenure.settings import Settings
 from tests.conftest import Serving
@@ -47,20 +47,20 @@ def cached_workflows() -> int:
 
 
 def settings(tmp_path: Path, hours: float) -> Settings:
-    return Settings(home=tmp_path, maintenance_hours=hours)
+    return Settings(home=tmp_path, maintenance_hours=hours, consolidation_hours=0)
 
 
 async def test_the_schedule_is_as_the_settings_say(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """One for each home, never two maintenances at once; a changed interval is taken over, a pause is kept."""
     client = server.client
     handle = client.get_schedule_handle(maintenance_id(settings(tmp_path, 6)))
-    await schedule_maintenance(client, settings(tmp_path, 6))
+    await schedule_upkeep(client, settings(tmp_path, 6))
     first = (await handle.describe()).schedule
     await handle.pause(note="not now")
-    await schedule_maintenance(client, settings(tmp_path, 2))
+    await schedule_upkeep(client, settings(tmp_path, 2))
     second = (await handle.describe()).schedule
-    await schedule_maintenance(client, settings(tmp_path, 0))
-    await schedule_maintenance(client, settings(tmp_path, 0))
+    await schedule_upkeep(client, settings(tmp_path, 0))
+    await schedule_upkeep(client, settings(tmp_path, 0))
 
     assert first.policy.overlap == ScheduleOverlapPolicy.SKIP
     assert [interval.every for interval in first.spec.intervals] == [timedelta(hours=6)]
@@ -73,7 +73,7 @@ async def test_the_schedule_is_as_the_settings_say(server: WorkflowEnvironment, 
 async def test_the_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -> None:
     """What the schedule starts runs to its end on the worker's queues."""
     async with serving(None, MemoryKnowledge({})) as stage:
-        await schedule_maintenance(stage.client, settings(tmp_path, 6))
+        await schedule_upkeep(stage.client, settings(tmp_path, 6))
         handle = stage.client.get_schedule_handle(maintenance_id(settings(tmp_path, 6)))
         await handle.trigger()
         while True:
@@ -93,7 +93,7 @@ async def test_a_server_that_refuses_schedules_is_no_reason_not_to_work(
     """A namespace that is not there refuses; the worker is told nothing but goes on."""
     foreign = Client(server.client.service_client, namespace="nowhere")
 
-    await schedule_maintenance(foreign, settings(tmp_path, 6))
+    await schedule_upkeep(foreign, settings(tmp_path, 6))
 
 
 def test_homes_and_shared_stores_have_schedules_of_their_own(tmp_path: Path) -> None:
