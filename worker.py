@@ -26,6 +26,7 @@ from activities.graph import GraphActivities
 from activities.heartbeat import PACE
 from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
+from activities.mcp import McpActivities
 from activities.memory import MemoryActivities
 from activities.notices import NoticeActivities
 from activities.report import ReportActivities
@@ -52,6 +53,7 @@ from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings, fault
 from tenure.sources.browser import Browser, browser
 from tenure.sources.fetch import Fetcher, fetcher
+from tenure.sources.mcp import McpServers
 from tenure.sources.search.ask import WebSearch
 from tenure.sources.sql_engine import Limits
 from workflows.agent import AgentWorkflow
@@ -155,7 +157,7 @@ def activity_methods(
             *(reading.group, reading.recall, reading.corpora),
             *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),
-            tools.show_passages,
+            *(tools.show_passages, tools.calculate, tools.lookup_term, tools.cite_claim),
             *(memory.remember, memory.recollect, memory.list_memories, memory.forget, memory.consolidate_memories),
             *(upkeep.compact_tables, upkeep.refresh_indexes, upkeep.remove_old_versions),
         ],
@@ -182,6 +184,8 @@ def activity_methods(
             roles.claim_checker,
             roles.claim_rewriter,
             roles.contradiction_finder,
+            roles.fact_extractor,
+            roles.document_comparer,
             roles.self_evaluator,
             roles.report_reflector,
             roles.title_writer,
@@ -200,10 +204,10 @@ def sandbox_methods(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
     return [running.look_at_sandbox, running.run_tests, running.run_program, running.repair]
 
 
-def web_methods(engines: WebSearch, pages: PageFetching) -> list[Callable[..., Any]]:
-    """Return the activities that reach out into the web."""
+def web_methods(engines: WebSearch, pages: PageFetching, mcp: McpActivities) -> list[Callable[..., Any]]:
+    """Return the activities that reach out into the web, and those that ask other programs."""
     web = WebActivities(engines, pages)
-    return [web.search_web, web.fetch_pages]
+    return [web.search_web, web.fetch_pages, mcp.list_mcp_tools, mcp.call_mcp_tool]
 
 
 def browser_methods(pages: PageFetching | None) -> list[Callable[..., Any]]:
@@ -266,7 +270,8 @@ def workers(
     )
     methods = activity_methods(chat_model(settings), knowledge, Notifier.from_settings(settings))
     lasts = timedelta(hours=settings.page_ttl_hours)
-    methods[WEB_QUEUE] = web_methods(engines, PageFetching(knowledge.pages, visitor, lasts))
+    mcp = McpActivities(McpServers(settings.mcp_servers, seconds=settings.mcp_seconds), knowledge)
+    methods[WEB_QUEUE] = web_methods(engines, PageFetching(knowledge.pages, visitor, lasts), mcp)
     methods[BROWSER_QUEUE] = browser_methods(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, anew=True)
     )

@@ -20,6 +20,7 @@ from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_reply
 from tenure.contracts.evidence import Claims, Disagreements, Draft, SynthesisDraft
 from tenure.contracts.graph import RelationsKept
 from tenure.contracts.research import Assessment
+from tenure.contracts.tools import Comparison
 from tenure.models.chat import OFFLINE, Answer, ChatModel, InFlight
 from tenure.models.structured import answer
 from tenure.roles import (
@@ -33,6 +34,8 @@ from tenure.roles import (
     contradiction_finder,
     decider,
     decomposer,
+    document_comparer,
+    fact_extractor,
     hypothetical_document,
     outliner,
     planner,
@@ -226,6 +229,24 @@ class RoleActivities:
             given = await self._answer(role, asked, paired, in_flight)
             found = contradiction_finder.disagreements(given.output, paired.passages)
         return _reply(Disagreements(found=found), given if paired.passages else replace(given, degraded=None))
+
+    @activity.defn
+    async def fact_extractor(self, call: RoleCall[fact_extractor.FactExtractorInput]) -> RoleReply[Draft]:
+        """Take single facts out of passages."""
+        async with _working(fact_extractor.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(fact_extractor.ROLE, call, evidence, in_flight)
+            draft = await asyncio.to_thread(fact_extractor.extracted, given.output, evidence.passages)
+        return _reply(draft, given)
+
+    @activity.defn
+    async def document_comparer(self, call: RoleCall[document_comparer.DocumentComparerInput]) -> RoleReply[Comparison]:
+        """Compare two documents."""
+        async with _working(document_comparer.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(document_comparer.ROLE, call, evidence, in_flight)
+            compared = document_comparer.comparison(given.output, call.input.border, evidence.passages)
+        return _reply(compared, given)
 
     @activity.defn
     async def self_evaluator(self, call: RoleCall[self_evaluator.SelfEvaluatorInput]) -> RoleReply[Assessment]:

@@ -7,8 +7,21 @@ from temporalio import activity
 from activities.errors import translated
 from activities.heartbeat import Beat
 from activities.passages import still_there
+from tenure.algorithms.arithmetic import calculate
+from tenure.algorithms.citing import cite
 from tenure.algorithms.observing import Numbered, told
-from tenure.contracts.tools import Shown, ShowRequest
+from tenure.algorithms.quantities import Refused
+from tenure.contracts.evidence import Claim
+from tenure.contracts.tools import (
+    CalculateReply,
+    CalculateRequest,
+    CiteRequest,
+    LookupReply,
+    LookupRequest,
+    Shown,
+    ShowRequest,
+)
+from tenure.sources.tool_text import calculation_document
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -29,3 +42,30 @@ class ToolActivities:
         numbers = {one.passage.chunk: one.number for one in request.passages}
         found = [Numbered(numbers[passage.chunk], passage) for passage in passages]
         return Shown(text=told(found, request.about, request.most))
+
+    @activity.defn
+    def calculate(self, request: CalculateRequest) -> CalculateReply:
+        """Calculate exactly, and keep the result so that it can be cited."""
+        try:
+            calculation = calculate(request.expression)
+        except Refused as refusal:
+            return CalculateReply(problem=str(refusal))
+        title = request.shows.strip() or "Result of a calculation"
+        document = calculation_document(title, calculation.text)
+        with translated(), Beat():
+            uri = f"calculation: {calculation.expression}"
+            passages = self._knowledge.keep_result(request.corpus, uri, document, request.question)
+        return CalculateReply(text=calculation.text, passages=passages)
+
+    @activity.defn
+    def lookup_term(self, request: LookupRequest) -> LookupReply:
+        """Find a term to the letter in some sources."""
+        with translated(), Beat():
+            return self._knowledge.lookup(request)
+
+    @activity.defn
+    def cite_claim(self, request: CiteRequest) -> Claim:
+        """Find the words of passages that speak of a claim."""
+        with translated(), Beat():
+            passages = still_there(self._knowledge, request.passages)
+        return cite(request.claim, range(1, len(passages) + 1), passages)

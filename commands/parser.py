@@ -88,6 +88,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     )
     _add_database(start)
     _add_web(start)
+    _add_mcp(start)
     start.add_argument(
         "--tests", action="append", default=[], metavar="FILE", help="tests a program has to pass; may be repeated"
     )
@@ -210,6 +211,17 @@ def _add_web(command: argparse.ArgumentParser) -> None:
         "--since", choices=["day", "week", "month", "year"], help="with --web: how old a page may be (default: any age)"
     )
     command.add_argument("--pages", type=_between(1, 30), metavar="N", help="with --web: pages read for one search")
+
+
+def _add_mcp(command: argparse.ArgumentParser) -> None:
+    """Add whose tools may be called."""
+    command.add_argument(
+        "--mcp",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="tasks may call the tools of this server of TENURE_MCP_SERVERS; may be repeated",
+    )
 
 
 def _add_model_budget(command: argparse.ArgumentParser, when: str = "") -> None:

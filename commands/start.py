@@ -142,12 +142,13 @@ def details(request: RunRequest, chosen: str) -> str:
 
 def _limits(arguments: Namespace, settings: Settings, web: WebScope | None) -> Limits:
     """Take the limits from the settings and, over them, from the command line."""
-    derived = {"call_output", "dearest", "filters", "long_history", "web"}
+    derived = {"call_output", "dearest", "filters", "long_history", "mcp", "web"}
     values = {name: getattr(settings, name) for name in Limits.model_fields if name not in derived}
     given = {name: getattr(arguments, name, None) for name in values}
     chosen = values | {name: value for name, value in given.items() if value is not None}
     chosen["filters"] = filters_of(arguments.filter)
     chosen["web"] = web
+    chosen["mcp"] = tuple(dict.fromkeys(arguments.mcp))
     chosen["rerank"] = settings.second_stage
     chosen["rerank_listwise"] = settings.rerank_listwise and settings.uses_model
     if settings.max_output:

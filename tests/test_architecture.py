@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.notices": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings"},
     "tenure.settings_reference": {"tenure.settings", "tenure.contracts"},
+    "tenure.tools_reference": {"tenure.contracts", "tenure.algorithms"},
     "tenure.algorithms": {"tenure.contracts"},
     "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
     "tenure.models": {*PURE, "tenure.settings", "tenure.prices"},

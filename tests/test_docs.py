@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from commands.parser import build_parser
+from tenure import tools_reference
 from tenure.algorithms.chunking import sections
 from tenure.algorithms.outline import is_generic
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.roles import ROLE_NAMES
+from tenure.contracts.tools import CATALOGUE
 from tenure.settings import RoleSettings, Settings, variable
 from tenure.settings_reference import GROUPS, PUBLISHED, reference
 from tenure.sources.parse import parse
@@ -38,6 +40,14 @@ def shell_lines(text: str) -> list[str]:
 def test_the_settings_reference_is_current() -> None:
     """docs/settings.md is what `python -m tenure.settings_reference` writes."""
     assert PUBLISHED.read_text(encoding="utf-8") == reference()
+
+
+def test_the_page_of_tools_is_current() -> None:
+    """docs/tools.md is what `python -m tenure.tools_reference` writes, with each tool and argument."""
+    page = tools_reference.PUBLISHED.read_text(encoding="utf-8")
+
+    assert page == tools_reference.reference()
+    assert all(f"| `{name}` |" in page for tool in CATALOGUE for name in (tool.name, *tool.arguments.model_fields))
 
 
 def test_every_setting_has_a_place_in_the_reference() -> None:

@@ -41,6 +41,8 @@ ELSEWHERE = {
     "coder",
     "code_reflector",
     "stance_judge",
+    "fact_extractor",
+    "document_comparer",
     "topic_namer",
     "synthesis_reflector",
     "decider",

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from activities.mcp import McpActivities
 from tenure.models.chat_models import chat_model
 from tenure.settings import Settings
+from tenure.sources.mcp import McpServers
 from tenure.sources.search.ask import WebSearch
 from tests.roles.cases import CASES
 from tests.sandboxes import ScriptedSandbox
@@ -31,7 +33,9 @@ def served() -> dict[str, set[str]]:
     methods = activity_methods(None, MemoryKnowledge({}))  # type: ignore[arg-type]
     methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(), Path("artifacts"))
     methods[BROWSER_QUEUE] = browser_methods(None)
-    methods[WEB_QUEUE] = web_methods(WebSearch.from_settings(Settings(_env_file=None)), None)  # type: ignore[arg-type]
+    engines = WebSearch.from_settings(Settings(_env_file=None))
+    mcp = McpActivities(McpServers({}, seconds=1), MemoryKnowledge({}))  # type: ignore[arg-type]
+    methods[WEB_QUEUE] = web_methods(engines, None, mcp)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
         for queue, found in methods.items()
@@ -57,12 +61,13 @@ def test_every_queue_serves_its_activities() -> None:
                 "query",
                 "table_file",
                 "keep_computation",
+                *("show_passages", "calculate", "lookup_term", "cite_claim"),
             ),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
             *("related", "unread", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
-        WEB_QUEUE: {"search_web", "fetch_pages"},
+        WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
         BROWSER_QUEUE: {"show_pages"},
         SANDBOX_QUEUE: {"look_at_sandbox", "run_tests", "run_program", "repair"},
     }

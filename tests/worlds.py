@@ -38,11 +38,13 @@ from tenure.contracts.memory import Recollecting, Recollection, RememberReply, R
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.tools import FoundTerm, LookupReply, LookupRequest
 from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebEngine, WebSource
 from tenure.knowledge.errors import InvalidSearch
 from tenure.models.chat import Ask, Completion, InFlight, Spent
 from tenure.roles.base import Message, Tier
 from tenure.roles.relation_extractor import RelationExtractorOutput
+from tenure.sources.document import Document
 
 DIMENSIONS = 512
 
@@ -279,6 +281,19 @@ class MemoryKnowledge:
     def keep_computation(self, request: ComputationRequest) -> ComputationReply:
         return ComputationReply()
 
+    def keep_result(self, corpus: str, uri: str, document: Document, about: str) -> tuple[PassageRef, ...]:
+        """Take a result among the documents, under its address."""
+        self.documents |= {uri: Source(uri, document.title, document.text)}
+        chunk = f"{uri}:0"
+        return (PassageRef(chunk=ChunkId(chunk), source=SourceId(uri), score=1.0, relevance=0.5),)
+
+    def lookup(self, request: LookupRequest) -> LookupReply:
+        """Find paragraphs that hold a term."""
+        there = [p for p in self._passages() if p.source in request.sources and request.term in p.text]
+        refs = [PassageRef(chunk=p.chunk, source=p.source, score=1.0, relevance=0.0) for p in there]
+        found = [FoundTerm(passage=ref, sentence=p.text) for ref, p in zip(refs, there, strict=True)]
+        return LookupReply(found=tuple(found[: request.most]), count=len(found))
+
     def drop(self, corpus: str) -> bool:
         return False
 
@@ -437,6 +452,8 @@ def story(**lines: Line) -> dict[str, Line]:
         "claim_checker": all_hold,
         "claim_rewriter": says({"rewrites": []}),
         "contradiction_finder": says({"contradictions": []}),
+        "fact_extractor": says({"facts": []}),
+        "document_comparer": says({"points": []}),
         "self_evaluator": says(GOOD_REPORT),
         "report_reflector": says(NOTHING_TO_ADD),
         "title_writer": says({"title": "Bread and cheese"}),

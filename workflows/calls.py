@@ -12,19 +12,21 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from temporalio import workflow
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
-from workflows.patience import OUTAGE, PATIENCE, SILENCE
+from workflows.patience import ONCE, OUTAGE, PATIENCE, SILENCE
 from workflows.purse import Purse, Till, unlimited
-from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
+from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 from workflows.steering import Steered
-from workflows.web import Web
+from workflows.web import PageRead, Web
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
     from activities.graph import GraphActivities
     from activities.knowledge import KnowledgeActivities
+    from activities.mcp import McpActivities
     from activities.memory import MemoryActivities
     from activities.report import ReportActivities
     from activities.roles import RoleActivities
@@ -40,7 +42,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.coding import ProgramRequest, RepairReply, RepairRequest, TrialRequest
     from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
     from tenure.contracts.corpus import IngestReport, IngestRequest
-    from tenure.contracts.evidence import PassageRef, SearchRequest
+    from tenure.contracts.evidence import Claim, PassageRef, SearchRequest
     from tenure.contracts.fork import Forked, ForkRequest
     from tenure.contracts.graph import RelatedReply, RelatedRequest
     from tenure.contracts.memory import Recollecting, Recollection, RememberReply, RememberRequest
@@ -52,7 +54,19 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.sandbox import Outcome, SelfTest
     from tenure.contracts.spiral import Analysis, AnalysisRequest
     from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
-    from tenure.contracts.tools import Shown, ShowRequest
+    from tenure.contracts.tools import (
+        CalculateReply,
+        CalculateRequest,
+        CiteRequest,
+        LookupReply,
+        LookupRequest,
+        McpCallReply,
+        McpCallRequest,
+        McpToolsReply,
+        McpToolsRequest,
+        Shown,
+        ShowRequest,
+    )
     from tenure.roles.reranker import RerankerInput
 
 # Annotations with generic models are quoted: pydantic would make a class of each for every workflow that starts.
@@ -266,6 +280,43 @@ class Calls:
         await self._steered.ready()
         return await _looked_up(GraphActivities.related, request, summary)
 
+    async def calculate(self, request: CalculateRequest, *, summary: str) -> CalculateReply:
+        """Calculate exactly."""
+        await self._steered.ready()
+        return await _looked_up(ToolActivities.calculate, request, summary)
+
+    async def lookup(self, request: LookupRequest, *, summary: str) -> LookupReply:
+        """Find a term to the letter."""
+        await self._steered.ready()
+        return await _looked_up(ToolActivities.lookup_term, request, summary)
+
+    async def cite(self, request: CiteRequest, *, summary: str) -> Claim:
+        """Find the words that speak of a claim."""
+        await self._steered.ready()
+        return await _looked_up(ToolActivities.cite_claim, request, summary)
+
+    async def read_page(self, address: str, query: str) -> PageRead:
+        """Read a page of the web, where the run may do so."""
+        if self._web is None:
+            return PageRead(problem="this run may not read the web")
+        read = await self._web.read(address, query)
+        self.usage = browsed(self.usage, len(read.sources))
+        return read
+
+    async def mcp_tools(self) -> McpToolsReply:
+        """Ask the servers that the run may use for their tools."""
+        if not self._limits.mcp:
+            return McpToolsReply()
+        await self._steered.ready()
+        return await _asked_server(McpActivities.list_mcp_tools, McpToolsRequest(servers=self._limits.mcp), PATIENCE)
+
+    async def call_mcp(self, request: McpCallRequest) -> McpCallReply:
+        """Call a tool of a server that the run may use; never twice, since nobody knows what it does."""
+        if request.call.server not in self._limits.mcp:
+            return McpCallReply(problem=f"this run may not use the server {request.call.server!r}")
+        await self._steered.ready()
+        return await _asked_server(McpActivities.call_mcp_tool, request, ONCE)
+
     async def show(self, request: ShowRequest, *, summary: str) -> Shown:
         """Have passages told in short."""
         await self._steered.ready()
@@ -421,6 +472,20 @@ async def _looked_up(
         heartbeat_timeout=SILENCE,
         retry_policy=PATIENCE,
         summary=summary[:200],
+    )
+
+
+async def _asked_server(method: "Callable[[Any, I], Awaitable[O]]", request: I, retries: RetryPolicy) -> O:
+    """Ask servers of the Model Context Protocol."""
+    return await workflow.execute_activity_method(
+        method,
+        request,
+        task_queue=WEB_QUEUE,
+        start_to_close_timeout=timedelta(hours=1),
+        schedule_to_close_timeout=timedelta(hours=2),
+        heartbeat_timeout=SILENCE,
+        retry_policy=retries,
+        summary=method.__name__,
     )
 
 

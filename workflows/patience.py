@@ -9,6 +9,9 @@ PATIENCE = RetryPolicy(
 )
 """Retries without a count: an outage of the model's server is waited out, until the call's total timeout."""
 
+ONCE = RetryPolicy(maximum_attempts=1)
+"""No retry: nobody knows what doing it twice would do."""
+
 OUTAGE = timedelta(hours=12)
 """How long a call may be retried in all before the run gives it up."""
 

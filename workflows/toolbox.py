@@ -4,6 +4,7 @@ Passages are numbered from 1 in the order in which they were first seen, and kee
 it, and who shows it passages as evidence shows them in the same order.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
@@ -13,14 +14,20 @@ from workflows.calls import Calls
 from workflows.computing import BRIEFLY, Tables
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.observing import fitted
     from tenure.contracts.base import ChunkId, RunId
     from tenure.contracts.evidence import PassageRef
     from tenure.contracts.run import RunRequest
     from tenure.contracts.spiral import SubagentRequest
-    from tenure.contracts.tables import TableInfo
-    from tenure.contracts.tools import LONGEST_OBSERVATION, NumberedPassage, Observation, ShowRequest
+    from tenure.contracts.tables import ColumnInfo, TableInfo
+    from tenure.contracts.tools import LONGEST_OBSERVATION, McpTool, NumberedPassage, Observation, ShowRequest
 
 Need = Literal["", "web", "tables", "sandbox", "mcp"]
+
+
+QUOTED, COMPUTED, JUDGED, FOREIGN, SUSPICIOUS = 0.95, 0.9, 0.7, 0.5, 0.1
+"""How far can be relied on: words of sources; what a program printed; what a role made of passages; what a program of
+others answered; and such an answer that gives orders to who reads it."""
 
 
 class UnknownPassage(Exception):
@@ -37,6 +44,7 @@ class Toolbox:
         self.stopped = stopped
         self.found: dict[ChunkId, PassageRef] = {}
         self.tables: tuple[TableInfo, ...] = ()
+        self.servers: tuple[McpTool, ...] = ()
         self._has: set[Need] = {""}
 
     @property
@@ -54,10 +62,27 @@ class Toolbox:
             box = await self.calls.look_at_sandbox(BRIEFLY)
             if box and box.usable:
                 self._has.add("sandbox")
+        self.servers = (await self.calls.mcp_tools()).tools
+        if self.servers:
+            self._has.add("mcp")
 
     def has(self, need: Need) -> bool:
         """Tell whether the run has what a tool needs."""
         return need in self._has
+
+    @property
+    def corpus(self) -> str:
+        """Return the corpus that results of tools go with."""
+        return self.task.corpora[0]
+
+    def described(self) -> str:
+        """Return what a model has to know of this run's tables and servers to use the tools on them."""
+        tables = [f"Table {table.name}: {', '.join(map(_column, table.columns))}" for table in self.tables]
+        servers = [
+            f"Tool {one.name} of the server {one.server}: {one.description} Arguments: {json.dumps(one.parameters)}"
+            for one in self.servers
+        ]
+        return "\n".join((*tables, *servers))
 
     def asking(self, question: str) -> Tables:
         """Return the run's tables for a question."""
@@ -75,6 +100,10 @@ class Toolbox:
         self.take(passages)
         numbers = {chunk: number for number, chunk in enumerate(self.found, 1)}
         return tuple(NumberedPassage(number=numbers[passage.chunk], passage=passage) for passage in passages)
+
+    def numbers(self, passages: Sequence[PassageRef]) -> dict[ChunkId, int]:
+        """Return the numbers of passages by their chunks; those that have none get theirs."""
+        return {one.passage.chunk: one.number for one in self.numbered(passages)}
 
     def passage(self, number: int) -> PassageRef:
         """Return the passage of a number.
@@ -121,6 +150,20 @@ class Toolbox:
             passages=tuple(passages),
             reliability=max(0.0, min(1.0, best)) if reliability is None else reliability,
         )
+
+
+def observed(
+    lines: Sequence[str], passages: Sequence[PassageRef], reliability: float, nothing: str = ""
+) -> Observation:
+    """Return lines as an observation; no line is a problem, and its passages are evidence all the same."""
+    if not lines:
+        return Observation(passages=tuple(passages), problem=nothing)
+    return Observation(text=fitted(lines, LONGEST_OBSERVATION), passages=tuple(passages), reliability=reliability)
+
+
+def _column(column: ColumnInfo) -> str:
+    examples = f" such as {', '.join(column.examples[:3])}" if column.examples else ""
+    return f"{column.name} ({column.kind}{examples})"
 
 
 def _left(before: str) -> int:

@@ -11,30 +11,21 @@ from typing import Any, Final
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
+from workflows import finding_tools as finding
+from workflows import reading_tools as reading
 from workflows.failures import cause
 from workflows.toolbox import Toolbox, UnknownPassage
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.contracts.evidence import SearchRequest, Strategy
-    from tenure.contracts.graph import RelatedReply, RelatedRequest
-    from tenure.contracts.tables import QueryRequest
     from tenure.contracts.tools import (
         CATALOGUE,
         Arguments,
-        GraphSearchArguments,
-        HybridSearchArguments,
         Observation,
-        SqlArguments,
         ToolInfo,
         ToolName,
-        VectorSearchArguments,
-        WebSearchArguments,
     )
 
 Use = Callable[[Toolbox, Any], Awaitable[Observation]]
-
-RELATIONS = 900
-"""Characters that relations may take of an observation."""
 
 
 @dataclass(frozen=True)
@@ -81,94 +72,23 @@ async def use(toolbox: Toolbox, name: ToolName, arguments: Arguments) -> Observa
     return observation
 
 
-async def vector_search(toolbox: Toolbox, arguments: VectorSearchArguments) -> Observation:
-    """Search by meaning."""
-    return await _searched(toolbox, arguments.query, arguments.k, "dense")
-
-
-async def hybrid_search(toolbox: Toolbox, arguments: HybridSearchArguments) -> Observation:
-    """Search by words and meaning."""
-    return await _searched(toolbox, arguments.query, arguments.k, "hybrid")
-
-
-async def graph_search(toolbox: Toolbox, arguments: GraphSearchArguments) -> Observation:
-    """Say what an entity is related to, and follow its links."""
-    wanted = RelatedRequest(entity=arguments.entity, corpora=toolbox.task.corpora, most=arguments.k)
-    related = await toolbox.calls.related(wanted, summary=arguments.entity)
-    query = f"{arguments.entity} {arguments.about}".strip()
-    return await _searched(toolbox, query, arguments.k, "graph", _relations(related))
-
-
-async def sql(toolbox: Toolbox, arguments: SqlArguments) -> Observation:
-    """Ask the tables."""
-    if not arguments.statement.strip():
-        found = await toolbox.asking(arguments.question).queried()
-        return await toolbox.told(found, arguments.question, 1.0)
-    task = toolbox.task
-    request = QueryRequest(
-        sql=arguments.statement,
-        corpora=task.corpora,
-        databases=task.databases,
-        title=arguments.question,
-        question=task.question,
-    )
-    reply = await toolbox.calls.query(request, summary=arguments.question)
-    if reply.problem:
-        return Observation(problem=f"the query failed: {reply.problem}")
-    return await toolbox.told(reply.passages, arguments.question, 1.0)
-
-
-async def web_search(toolbox: Toolbox, arguments: WebSearchArguments) -> Observation:
-    """Read what the web has on a query, and search that."""
-    scope = toolbox.task.limits.web
-    assert scope  # it is offered only then
-    return await _searched(toolbox, arguments.query, 8, "adaptive", corpora=(scope.corpus,), browse=True)
-
-
-async def _searched(
-    toolbox: Toolbox,
-    query: str,
-    k: int,
-    strategy: Strategy,
-    before: str = "",
-    corpora: tuple[str, ...] = (),
-    *,
-    browse: bool = False,
-) -> Observation:
-    limits = toolbox.task.limits
-    request = SearchRequest(
-        query=query,
-        corpora=corpora or toolbox.task.corpora,
-        k=k,
-        max_per_source=limits.max_per_source,
-        strategy=strategy,
-    )
-    found = await toolbox.calls.search(request, limits.min_relevance, summary=query, browse=browse)
-    return await toolbox.told(found, query, before=before)
-
-
-def _relations(reply: RelatedReply) -> str:
-    """Return what an entity is related to, a line for each relation, as far as there is room."""
-    if not reply.relations:
-        return f"Known by a name like it: {', '.join(reply.alike)}."[:RELATIONS] if reply.alike else ""
-    lines: list[str] = []
-    for one in reply.relations:
-        proof = one.proofs[0].sentence if one.proofs else ""
-        lines.append(f"{one.subject} — {one.predicate} — {one.object}: {proof}")
-        if sum(map(len, lines)) + len(lines) > RELATIONS:
-            break
-    return "\n".join(lines)[:RELATIONS]
-
-
 _USES: Final[Mapping[ToolName, Use]] = {
-    "vector_search": vector_search,
-    "hybrid_search": hybrid_search,
-    "graph_search": graph_search,
-    "sql": sql,
-    "web_search": web_search,
+    "vector_search": finding.vector_search,
+    "hybrid_search": finding.hybrid_search,
+    "graph_search": finding.graph_search,
+    "sql": finding.sql,
+    "web_search": finding.web_search,
+    "read_page": finding.read_page,
+    "calculate": finding.calculate,
+    "run_python": finding.run_python,
+    "analyze_document": reading.analyze_document,
+    "compare_documents": reading.compare_documents,
+    "summarize_results": reading.summarize_results,
+    "extract_facts": reading.extract_facts,
+    "verify_claim": reading.verify_claim,
+    "lookup": finding.lookup,
+    "mcp": finding.mcp,
 }
 
-TOOLS: Final[Mapping[ToolName, Tool]] = {
-    info.name: Tool(info, _USES[info.name]) for info in CATALOGUE if info.name in _USES
-}
+TOOLS: Final[Mapping[ToolName, Tool]] = {info.name: Tool(info, _USES[info.name]) for info in CATALOGUE}
 """Every tool by its name."""

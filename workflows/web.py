@@ -5,7 +5,7 @@ page cache into the knowledge base. What cannot be had is kept with them, so tha
 """
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
@@ -17,7 +17,8 @@ from workflows.steering import Steered
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.web import BrowserActivities, WebActivities
-    from tenure.algorithms.web_links import confirmed, is_web
+    from tenure.algorithms.web_links import confirmed, forbidden, is_web
+    from tenure.contracts.base import SourceId
     from tenure.contracts.result import Result
     from tenure.contracts.web import (
         FetchedPage,
@@ -28,6 +29,7 @@ with workflow.unsafe.imports_passed_through():
         WebScope,
         WebSearchReply,
         WebSearchRequest,
+        WebSource,
     )
 
 OFFERS = 3
@@ -49,6 +51,15 @@ UNHURRIED: dict[str, Any] = {
     "retry_policy": PATIENCE,
 }
 """Retries without a count: what fails here is a worker or the knowledge base, never a page or an engine."""
+
+
+class PageRead(NamedTuple):
+    """What came of reading one page."""
+
+    sources: tuple[SourceId, ...] = ()
+    """The sources that it became; none where it was one before."""
+    problem: str = ""
+    """Why it was not read; empty where it was."""
 
 
 class Web:
@@ -97,10 +108,37 @@ class Web:
             answers=found.answers,
         )
         read = await self._read(request, query)
-        return len(read.sources) + (await self._show(read.wordless, query) if read.wordless else 0)
+        return len(read.sources) + (len(await self._show(read.wordless, query)) if read.wordless else 0)
 
-    async def _show(self, addresses: tuple[str, ...], query: str) -> int:
-        """Have a browser show pages that say nothing without one; return how many of them were read then."""
+    async def read(self, address: str, query: str) -> PageRead:
+        """Read one page whose address is known, where the run may read its domain.
+
+        A page that was read before is no new source, and nothing is wrong with that.
+        """
+        await self._steered.ready()
+        if problem := self._forbidden(address):
+            return PageRead(problem=problem)
+        fetch = FetchRequest(run=self._scope.run, addresses=(address,))
+        reply = await workflow.execute_activity_method(
+            WebActivities.fetch_pages, fetch, task_queue=WEB_QUEUE, summary=address[:200], **UNHURRIED
+        )
+        (page,) = reply.pages
+        if page.status not in AT_HAND:
+            return PageRead(problem=f"{address} could not be read: {page.note}")
+        if problem := self._forbidden(page.page):
+            return PageRead(problem=f"{address} leads elsewhere: {problem}")
+        self._seen.add(address)
+        request = ReadPagesRequest(corpus=self._scope.corpus, query=query, cycle=self._scope.cycle, fetched=reply.pages)
+        read = await self._read(request, address)
+        shown = await self._show(read.wordless, query) if read.wordless else ()
+        left_out = "" if read.sources or shown else "; ".join(one.note for one in read.left_out)
+        return PageRead(sources=tuple(one.source for one in (*read.sources, *shown)), problem=left_out)
+
+    def _forbidden(self, address: str) -> str:
+        return forbidden(address, self._scope.domains, self._scope.excluded_domains)
+
+    async def _show(self, addresses: tuple[str, ...], query: str) -> tuple[WebSource, ...]:
+        """Have a browser show pages that say nothing without one; return those of them that were read then."""
         request = FetchRequest(run=self._scope.run, addresses=addresses)
         try:
             reply = await workflow.execute_activity_method(
@@ -115,12 +153,12 @@ class Web:
             if not isinstance(error.cause, TimeoutError) or error.cause.type != TimeoutType.SCHEDULE_TO_START:
                 raise
             # Nobody serves the queue, or not now: these pages stay what they were without a browser.
-            return 0
+            return ()
         shown = tuple(page for page in reply.pages if page.status == "fetched")
         again = ReadPagesRequest(
             corpus=self._scope.corpus, query=query, cycle=self._scope.cycle, fetched=shown, shown=True
         )
-        return len((await self._read(again, query)).sources) if shown else 0
+        return (await self._read(again, query)).sources if shown else ()
 
     async def _read(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:
         await self._steered.ready()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tenure.algorithms.addresses import InvalidAddress, host, within
 from tenure.contracts.result import Link, Result, SourceEntry
 from tenure.contracts.web import FetchedPage
 
@@ -12,6 +13,23 @@ _GONE = (404, 410)
 def is_web(uri: str) -> bool:
     """Whether a source is a page of the web, and no file."""
     return uri.startswith(("http://", "https://"))
+
+
+def forbidden(address: str, domains: tuple[str, ...], excluded: tuple[str, ...]) -> str:
+    """Say why a page is none of those that may be read; empty where it is one.
+
+    Args:
+        address: of the page.
+        domains: the domains it has to be of; none for any.
+        excluded: the domains it must not be of.
+    """
+    try:
+        name = host(address)
+    except InvalidAddress as error:
+        return str(error)
+    if (domains and not within(name, domains)) or within(name, excluded):
+        return f"pages of {name} may not be read by this run"
+    return ""
 
 
 def confirmed(result: Result, pages: Sequence[FetchedPage], archive: str) -> Result:

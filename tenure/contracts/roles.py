@@ -25,6 +25,8 @@ RoleName = Literal[
     "claim_checker",
     "claim_rewriter",
     "contradiction_finder",
+    "fact_extractor",
+    "document_comparer",
     "self_evaluator",
     "report_reflector",
     "title_writer",

@@ -78,6 +78,8 @@ class Limits(Contract):
     """Conditions on every passage that the run reads, besides what a search asks for itself."""
     web: WebScope | None = None
     """What of the web it may read; None for nothing."""
+    mcp: tuple[str, ...] = ()
+    """Servers of the Model Context Protocol whose tools it may call, by their names in the settings of the worker."""
     rerank: Rerank = Rerank()
     """The second stage of every search that asks for none of its own."""
     rerank_listwise: bool = False

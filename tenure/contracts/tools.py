@@ -8,8 +8,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from tenure.contracts.base import Contract
-from tenure.contracts.evidence import PassageRef
+from tenure.contracts.base import Contract, SourceId
+from tenure.contracts.evidence import Claim, PassageRef
 
 ToolName = Literal[
     "vector_search",
@@ -33,6 +33,15 @@ ToolName = Literal[
 FactKind = Literal["any", "figures", "dates", "names", "definitions"]
 """What kind of statement a fact is: any; one with a quantity; with a date; that names somebody or something; or that
 says what something is."""
+
+Relation = Literal["same", "different", "only_first", "only_second"]
+"""What two documents say on a point: the same; something else; or only one of them says anything."""
+
+MOST_MCP_TOOLS = 40
+"""Tools of servers that are offered."""
+
+MOST_DOCUMENTS = 50
+"""Documents that a term is looked up in."""
 
 LONGEST_OBSERVATION = 4_000
 """Characters of what the next thought reads of a tool."""
@@ -258,7 +267,7 @@ CATALOGUE: Final[tuple[ToolInfo, ...]] = (
         name="web_search",
         description="Searches the web, reads the best pages that were not read yet, and finds passages in them.",
         arguments=WebSearchArguments,
-        bounds="pages as `--web-pages` says; engines, domains and dates as the run's permission says; each query once",
+        bounds="pages as `--pages` says; engines, domains and dates as the run's permission says; each query once",
         needs="web",
     ),
     ToolInfo(
@@ -270,9 +279,9 @@ CATALOGUE: Final[tuple[ToolInfo, ...]] = (
     ),
     ToolInfo(
         name="calculate",
-        description="Calculates exactly: + - * / // % ^, brackets, units with conversion (`5 mi to km`), percentages "
-        "and dates; sum, mean, median, min, max, count, round, floor, ceil, abs, sqrt, root, exp, log, ln, factorial, "
-        "gcd, lcm, percent, change, days, date. Take the numbers from passages.",
+        description="Calculates exactly: + - * / // ^, brackets, units with conversion (`5 mi to km`), percentages "
+        "(`10%` is 0.1) and dates; sum, mean, median, min, max, round, abs, sqrt, log, percent, change, days, years "
+        "and other functions. Take the numbers from passages.",
         arguments=CalculateArguments,
         bounds="an expression of 1,000 characters; numbers of 2,000 digits; what would be larger is refused before it "
         "is calculated",
@@ -282,8 +291,8 @@ CATALOGUE: Final[tuple[ToolInfo, ...]] = (
         description="Runs a Python program over results of SELECT statements, for what neither `sql` nor `calculate` "
         "can: correlations, trends, groups.",
         arguments=RunPythonArguments,
-        bounds="the sandbox, without network; `--program-seconds` and `--program-memory`; 180 kB of tables; 12,000 "
-        "characters of output",
+        bounds="the sandbox, without network; `TENURE_PROGRAM_SECONDS` and `TENURE_PROGRAM_MEMORY_MIB`; 180 kB of "
+        "tables; 12,000 characters of output",
         needs="sandbox",
     ),
     ToolInfo(
@@ -361,3 +370,136 @@ class Shown(Contract):
 
     text: str = ""
     """A paragraph for each: its number, its title, and its sentences on what was looked for."""
+
+
+class LookupRequest(Contract):
+    """Where does a term stand?"""
+
+    term: str = Field(min_length=1)
+    """The term."""
+    sources: tuple[SourceId, ...] = Field(max_length=MOST_DOCUMENTS)
+    """The sources that are looked through, the most important first."""
+    most: int = Field(default=12, ge=1, le=50)
+    """Sentences wanted."""
+
+
+class FoundTerm(Contract):
+    """A sentence that holds a term."""
+
+    passage: PassageRef
+    """The passage that it stands in."""
+    sentence: str
+    """The sentence, to the letter."""
+
+
+class LookupReply(Contract):
+    """Where a term stands."""
+
+    found: tuple[FoundTerm, ...] = ()
+    """Sentences that hold it; those that say what it is come first, the others by source and place."""
+    count: int = 0
+    """How many sentences hold it in all."""
+
+
+class CalculateRequest(Contract):
+    """An expression to be calculated, and its result to be kept as a source."""
+
+    expression: str
+    """The expression."""
+    shows: str = ""
+    """What the result is."""
+    question: str
+    """The question that it belongs to; the relevance of the result is measured on it."""
+    corpus: str
+    """The corpus that the result goes with."""
+
+
+class CalculateReply(Contract):
+    """What came of calculating."""
+
+    text: str = ""
+    """The expression and its result."""
+    passages: tuple[PassageRef, ...] = ()
+    """The passage of the result."""
+    problem: str = ""
+    """Why there is no result; empty where there is one."""
+
+
+class CiteRequest(Contract):
+    """A claim that passages may speak of."""
+
+    claim: str
+    """The claim."""
+    passages: tuple[PassageRef, ...]
+    """The passages, best first."""
+
+
+class ComparedPoint(Contract):
+    """A point in which two documents were compared."""
+
+    relation: Relation
+    """What they have to do with each other in it."""
+    about: str = ""
+    """What it is about."""
+    first: Claim | None = None
+    """What the first document says; None where it says nothing."""
+    second: Claim | None = None
+    """What the second says."""
+
+
+class Comparison(Contract):
+    """Two documents side by side."""
+
+    points: tuple[ComparedPoint, ...] = ()
+    """The points, the most telling first."""
+
+
+class McpTool(Contract):
+    """A tool of a server of the Model Context Protocol, as it describes itself."""
+
+    server: str
+    """Name of the server."""
+    name: str
+    """Name of the tool."""
+    description: str = ""
+    """What it does, in its server's words."""
+    parameters: dict[str, JsonValue] = {}
+    """JSON schema of its arguments; empty where that is too long to be shown."""
+
+
+class McpToolsRequest(Contract):
+    """Which tools do servers offer?"""
+
+    servers: tuple[str, ...]
+    """Names of the servers."""
+
+
+class McpToolsReply(Contract):
+    """What servers offer."""
+
+    tools: tuple[McpTool, ...] = ()
+    """Tools that may be called, at most `MOST_MCP_TOOLS`."""
+    problems: tuple[str, ...] = ()
+    """Why servers did not say."""
+
+
+class McpCallRequest(Contract):
+    """A call of a server's tool, whose answer is kept as a source."""
+
+    call: McpArguments
+    """The call."""
+    question: str
+    """The question that it belongs to; the relevance of the answer is measured on it."""
+    corpus: str
+    """The corpus that the answer goes with."""
+
+
+class McpCallReply(Contract):
+    """What came of calling a server's tool."""
+
+    passages: tuple[PassageRef, ...] = ()
+    """The first passages of its answer."""
+    orders: bool = False
+    """Whether the answer holds text that gives orders to programs which read it."""
+    problem: str = ""
+    """Why there is no answer; empty where there is one."""

@@ -26,6 +26,7 @@ from tenure.contracts.memory import ConsolidationProgress, ConsolidationRequest,
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.tools import LookupReply, LookupRequest
 from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebScope
 from tenure.knowledge import catalogue, conversations, findings, graph, readings, statements
 from tenure.knowledge.background import BackgroundModel
@@ -38,6 +39,7 @@ from tenure.knowledge.forking import fork
 from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
 from tenure.knowledge.intake import Intake
+from tenure.knowledge.lookup import lookup
 from tenure.knowledge.maintenance import maintain
 from tenure.knowledge.memory import Memories, forget_sources
 from tenure.knowledge.meter import Meter
@@ -46,6 +48,7 @@ from tenure.knowledge.readers import Readers
 from tenure.knowledge.recall import NEAR, recall
 from tenure.knowledge.related import related
 from tenure.knowledge.reranking import SecondStage
+from tenure.knowledge.results import Results
 from tenure.knowledge.search import search
 from tenure.knowledge.store import Store
 from tenure.knowledge.structured import Structured
@@ -54,6 +57,7 @@ from tenure.models.embedding import EmbeddingModel, TokenReading
 from tenure.models.reranking import RerankModel
 from tenure.roles.base import Message
 from tenure.roles.relation_extractor import RelationExtractorOutput
+from tenure.sources.document import Document
 from tenure.sources.sql_engine import Limits
 
 PAGE_READERS = 2
@@ -108,8 +112,9 @@ class KnowledgeBase:
         self._second = SecondStage(embedding, rerank)
         self._policy = memory or MemoryPolicy()
         self.memories = Memories(self._store, embedding, self.encode, self._policy)
+        self._results = Results(self._store, embedding, self._cache, self.encode, chunk_tokens)
         self._structured = Structured(
-            self._store, embedding, self._cache, self.encode, chunk_tokens, sql or Limits(), databases or {}
+            self._store, embedding, self._cache, self.encode, self._results, sql or Limits(), databases or {}
         )
 
     def ingest(
@@ -237,6 +242,21 @@ class KnowledgeBase:
             UnknownDatabase: a database is not in the settings.
         """
         return self._structured.keep_computation(request)
+
+    def keep_result(self, corpus: str, uri: str, document: Document, about: str) -> tuple[PassageRef, ...]:
+        """Keep what a tool has brought as a source beside a corpus; return its first passages.
+
+        Args:
+            corpus: the corpus that it goes with.
+            uri: what tells it from other results.
+            document: what was brought.
+            about: what its relevance is measured on.
+        """
+        return self._results.keep(corpus, uri, document, about)
+
+    def lookup(self, request: LookupRequest) -> LookupReply:
+        """Find a term to the letter in some sources."""
+        return lookup(self._store, self._model.dimensions, request)
 
     def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         """Return the passages behind references, in their order, with their relevance.

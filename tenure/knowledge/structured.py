@@ -20,19 +20,18 @@ from tenure.contracts.tables import (
     TablesRequest,
     database_corpus,
 )
-from tenure.knowledge import calibration, catalogue
-from tenure.knowledge.batches import Batch
+from tenure.knowledge import catalogue
 from tenure.knowledge.calibration import unrelated_similarity
 from tenure.knowledge.catalogue import CorpusRecord
 from tenure.knowledge.chunk_vectors import ChunkVectors
 from tenure.knowledge.errors import DatabaseFailed, UnknownDatabase
-from tenure.knowledge.schema import chunk_id, digest, source_id
+from tenure.knowledge.results import Results
+from tenure.knowledge.schema import digest
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import EmbeddingCache
 from tenure.models.embedding import EmbeddingModel
 from tenure.sources.document import Document
 from tenure.sources.program_text import HOW, program_document
-from tenure.sources.reading import RECIPE, ReadChunk, ReadFile, Recipe, cut
 from tenure.sources.sql_engine import Limits, SqlProblem
 from tenure.sources.sql_process import describe, select
 from tenure.sources.table_text import as_csv, description, result_document, shown
@@ -50,8 +49,6 @@ _ALL = 12
 _VALUE = 40
 _SAMPLE = 20
 """Rows of a database's table that are kept with its description."""
-_PASSAGES = 6
-"""Passages of a result or a description that become evidence."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +76,14 @@ class Structured:
         model: EmbeddingModel,
         cache: EmbeddingCache,
         encode: Encoder,
-        chunk_tokens: int,
+        results: Results,
         limits: Limits,
         addresses: Mapping[str, str],
     ) -> None:
         """Read the tables of `store`'s corpora and the databases at `addresses`, by name."""
-        self._store, self._model, self._cache, self._encode = store, model, cache, encode
+        self._store, self._model, self._encode = store, model, encode
+        self._results = results
         self._vectors = ChunkVectors(store, model, cache)
-        self._recipe = Recipe(chunk_tokens, model.max_tokens, model.count_tokens)
-        self._recipe_name = f"{RECIPE}/{chunk_tokens}/{model.name}"
         self._limits, self._addresses = limits, addresses
 
     def tables(self, request: TablesRequest) -> TablesReply:
@@ -201,56 +197,16 @@ class Structured:
     def _kept(
         self, document: Document, origins: Sequence[Opened], mark: str, about: str, end: int | None = None
     ) -> tuple[PassageRef, ...]:
-        """Store a result as a source of the corpus that its first table stands in.
-
-        Args:
-            document: the result.
-            origins: where its tables stand.
-            mark: what tells it from other results of the same tables.
-            about: what its relevance is measured on.
-            end: where what can be quoted ends; None for the end of the document.
-        """
-        corpus, uri = origins[0].corpus, f"{origins[0].address}#{mark}"
-        kept_in = catalogue.results_corpus(corpus)
-        chunks = [chunk for chunk in self._store_document(kept_in, uri, document) if end is None or chunk.start < end]
-        return self._references(kept_in, uri, chunks, about, self._unrelated(corpus))
+        """Store a result beside the corpus that its first table stands in, told from others of its tables by a mark."""
+        return self._results.keep(origins[0].corpus, f"{origins[0].address}#{mark}", document, about, end)
 
     def _keep_description(self, opened: Opened, tables: Sequence[Table]) -> None:
         """Describe a database in a corpus of its own, where its tables are found by what they hold."""
         document = description(f"Tables of {opened.database.name}", tables)
-        self._store_document(opened.corpus, opened.address, document)
+        self._results.write(opened.corpus, opened.address, document)
         unrelated = unrelated_similarity(self._store, opened.corpus, self._vectors, self._encode)
         record = CorpusRecord(opened.corpus, self._model.name, self._model.dimensions, unrelated, "", catalogue.now())
         catalogue.save_corpus(self._store, record)
-
-    def _store_document(self, corpus: str, uri: str, document: Document) -> tuple[ReadChunk, ...]:
-        """Store a document as a source, and return its first chunks."""
-        chunks = cut(document, self._recipe)
-        batch = Batch(self._store, self._model, corpus, self._recipe_name, self._cache)
-        batch.add(ReadFile(uri, digest(document.text), 0, 0, document, chunks), known=True)
-        self._cache.embed([chunk.embedded for chunk in chunks])
-        batch.write()
-        return chunks[:_PASSAGES]
-
-    def _references(
-        self, corpus: str, uri: str, chunks: Sequence[ReadChunk], about: str, unrelated: float
-    ) -> tuple[PassageRef, ...]:
-        source = source_id(corpus, uri)
-        similar = self._encode([chunk.embedded for chunk in chunks]) @ self._encode([about])[0]
-        return tuple(
-            PassageRef(
-                chunk=chunk_id(source, chunk.start, chunk.end, chunk.text),
-                source=source,
-                score=1 / (60 + rank),
-                relevance=calibration.relevance(float(near), unrelated),
-            )
-            for rank, (chunk, near) in enumerate(zip(chunks, similar, strict=True), 1)
-        )
-
-    def _unrelated(self, corpus: str) -> float:
-        """Return μ of a corpus; 0 for one that is not there yet."""
-        known = catalogue.corpora(self._store).get(corpus)
-        return known.unrelated if known else 0.0
 
 
 def _nearest(question: str, found: Sequence[Opened]) -> list[Opened]:

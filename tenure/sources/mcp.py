@@ -120,16 +120,22 @@ class McpServers:
         found = _TOOLS.validate_python(await self._asked(server, {"do": "tools"}))
         return tuple(tool for tool in found if _allowed(tool.name, known.tools))
 
-    async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> Answer:
+    async def call(self, server: str, tool: str, arguments: Mapping[str, object], *, check: bool = False) -> Answer:
         """Return what a tool answers.
 
+        Args:
+            server: name of the server.
+            tool: name of the tool.
+            arguments: what it is called with.
+            check: whether they are held against its schema before it is called.
+
         Raises:
-            McpError: it may not be called, did not answer, or failed.
+            McpError: it may not be called, does not take the arguments, did not answer, or failed.
         """
         if not _allowed(tool, self._known(server).tools):
             raise NotAllowed(f"{variable('mcp_servers')} does not allow the tool {tool!r} of {server}")
         return _ANSWER.validate_python(
-            await self._asked(server, {"do": "call", "tool": tool, "arguments": dict(arguments)})
+            await self._asked(server, {"do": "call", "tool": tool, "arguments": dict(arguments), "check": check})
         )
 
     async def resources(self, server: str) -> tuple[Link, ...]:

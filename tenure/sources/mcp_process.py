@@ -7,6 +7,7 @@ together whatever a server sends; the server itself has no limit but its time.
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,9 +17,13 @@ from typing import Any, Final
 
 import httpx2
 import mcp_types as types
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, best_match
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from tenure.sources.isolation import confine
 
@@ -72,12 +77,32 @@ async def answered(question: dict[str, Any]) -> Any:
             case "tools":
                 return await _tools(client)
             case "call":
+                if question["check"]:
+                    _check(await _tools(client), question["tool"], question["arguments"])
                 return _said(await client.call_tool(question["tool"], question["arguments"]))
             case "resources":
                 return await _resources(client)
             case _:
                 read = await client.read_resource(question["address"])
                 return [_content(part) for part in read.contents]
+
+
+def _check(tools: Sequence[dict[str, Any]], name: str, arguments: dict[str, Any]) -> None:
+    """Hold arguments against the schema of a tool; nothing that it refers to elsewhere is fetched.
+
+    Raises:
+        _ToolProblem: there is no such tool, or it does not take them.
+    """
+    schema = next((tool["parameters"] for tool in tools if tool["name"] == name), None)
+    if schema is None:
+        raise _ToolProblem(f"there is no tool {name!r}")
+    try:
+        Draft202012Validator.check_schema(schema)
+        wrong = best_match(Draft202012Validator(schema, registry=Registry()).iter_errors(arguments))
+    except (SchemaError, Unresolvable, re.error) as error:
+        raise _ToolProblem(f"the schema of {name!r} cannot be read ({type(error).__name__})") from error
+    if wrong:
+        raise _ToolProblem(f"{wrong.json_path}: {wrong.message}")
 
 
 async def _tools(client: Client) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.web_links import archived, confirmed
+from tenure.algorithms.web_links import archived, confirmed, forbidden
 from tenure.contracts.base import RunId
 from tenure.contracts.result import Link, Result, SourceEntry
 from tenure.contracts.run import Usage
@@ -46,3 +46,17 @@ def test_an_archive_is_named_with_the_day_of_reading() -> None:
     )
     assert archived("", PAGE, "2026-02-03") == ""
     assert confirmed(RESULT, [], "https://archive.example/{address}").sources[1].archived == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("https://a.example.org/x", ""),
+        ("https://b.example.org/x", "pages of b.example.org may not be read by this run"),
+        ("https://example.net/x", "pages of example.net may not be read by this run"),
+        ("ftp://a.example.org/x", "the address cannot be used: 'ftp' in front of its colon is not http or https"),
+    ],
+)
+def test_pages_outside_the_domains_of_a_run_are_forbidden(address: str, problem: str) -> None:
+    """A page has to be of a domain that may be read and of none that may not."""
+    assert forbidden(address, ("example.org",), ("b.example.org",)) == problem

@@ -25,6 +25,8 @@ from tenure.roles import (
     contradiction_finder,
     decider,
     decomposer,
+    document_comparer,
+    fact_extractor,
     hypothetical_document,
     outliner,
     planner,
@@ -321,6 +323,14 @@ CASES: dict[str, Case] = {
                     answerer.Said(question="Who sells it?", answer=""),
                 ),
             ),
+        ),
+        Case(
+            fact_extractor.ROLE,
+            fact_extractor.FactExtractorInput(question="How long does the dough rise?", kind="figures"),
+        ),
+        Case(
+            document_comparer.ROLE,
+            document_comparer.DocumentComparerInput(criteria="What is bread made from?", border=2),
         ),
         Case(claim_checker.ROLE, claim_checker.ClaimCheckerInput(question=QUESTION, claims=DRAFT.claims)),
         Case(

@@ -19,6 +19,7 @@ TOOLS = [
     {"name": "search", "description": "Search pages.", "inputSchema": QUERY},
     {"name": "told", "description": "Say what the environment holds.", "inputSchema": {"type": "object"}},
     {"name": "broken", "description": "Fail.", "inputSchema": {"type": "object"}},
+    {"name": "astray", "description": "", "inputSchema": {"type": "object", "$ref": "http://127.0.0.1:9/schema"}},
     {"name": "forbidden", "description": "Never to be called.", "inputSchema": {"type": "object"}},
 ]
 RESOURCES = [{"uri": "docs://manual", "name": "manual"}, {"uri": "secret://key", "name": "key"}]

@@ -82,6 +82,30 @@ async def test_only_allowed_resources_are_offered_and_read() -> None:
         await asking.read("own", "secret://key")
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("search", {}, "'query' is a required property"),
+        ("search", {"query": "rye", "limit": "three"}, "'three' is not of type 'integer'"),
+        ("astray", {}, "the schema of 'astray' cannot be read"),
+        ("absent", {}, "there is no tool 'absent'"),
+    ],
+)
+async def test_arguments_are_held_against_the_schema(tool: str, arguments: dict[str, object], problem: str) -> None:
+    """What a tool does not take is refused before the tool is called, and no schema makes anything be fetched."""
+    asking = servers(by_hand("crash", tools=["*"]))
+
+    with pytest.raises(ToolFailed, match=problem):
+        await asking.call("own", tool, arguments, check=True)
+
+
+async def test_arguments_that_fit_reach_the_tool() -> None:
+    """A call that was checked is the same call."""
+    answer = await servers(by_hand()).call("own", "search", {"query": "rye"}, check=True)
+
+    assert json.loads(answer.texts[0])["asked"] == {"query": "rye"}
+
+
 async def test_a_server_is_told_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of this process it knows a path and a home, and else what the settings give it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret123")

@@ -29,7 +29,7 @@ class Servers(McpServers):
         self.listed += 1
         return (self._tool,)
 
-    async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> Answer:
+    async def call(self, server: str, tool: str, arguments: Mapping[str, object], *, check: bool = False) -> Answer:
         self.called.append(arguments)
         if isinstance(self._answer, Exception):
             raise self._answer
