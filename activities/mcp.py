@@ -67,7 +67,9 @@ class McpActivities:
             passages = await asyncio.to_thread(
                 self._knowledge.keep_result, request.corpus, uri, document, request.question
             )
-        return McpCallReply(passages=passages, orders="instructions" in judge(title, document.text).flaws)
+        # Text of others is evidence as far as it is near the question, like what a search has found.
+        ranked = (one.model_copy(update={"dense_rank": rank}) for rank, one in enumerate(passages, 1))
+        return McpCallReply(passages=tuple(ranked), orders="instructions" in judge(title, document.text).flaws)
 
 
 def _shown(server: str, tool: Tool) -> McpTool:

@@ -19,7 +19,7 @@ from workflows.patience import ONCE, OUTAGE, PATIENCE, SILENCE
 from workflows.purse import Purse, Till, unlimited
 from workflows.queues import EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 from workflows.steering import Steered
-from workflows.web import PageRead, Web
+from workflows.web import UNSERVED, PageRead, Web
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
@@ -481,8 +481,9 @@ async def _asked_server(method: "Callable[[Any, I], Awaitable[O]]", request: I, 
         method,
         request,
         task_queue=WEB_QUEUE,
+        # Who has no worker that asks servers goes on without them.
+        schedule_to_start_timeout=UNSERVED,
         start_to_close_timeout=timedelta(hours=1),
-        schedule_to_close_timeout=timedelta(hours=2),
         heartbeat_timeout=SILENCE,
         retry_policy=retries,
         summary=method.__name__,

@@ -115,7 +115,7 @@ async def run_python(toolbox: Toolbox, arguments: RunPythonArguments) -> Observa
         written = AnalystOutput(shows=arguments.wanted, inputs=arguments.inputs, code=arguments.code)
         found, problem = await tables.run(toolbox.run, written)
         if problem:
-            return Observation(problem=f"the program brought nothing: {problem}"[:LONGEST_OBSERVATION])
+            return Observation(problem=f"the program brought nothing: {problem}")
         return await toolbox.told(found, arguments.wanted, COMPUTED)
     await tables.look()
     tables.wanted = arguments.wanted

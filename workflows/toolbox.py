@@ -5,13 +5,15 @@ it, and who shows it passages as evidence shows them in the same order.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, TypeVar
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.calls import Calls
 from workflows.computing import BRIEFLY, Tables
+from workflows.failures import cause
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.observing import fitted
@@ -21,6 +23,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.spiral import SubagentRequest
     from tenure.contracts.tables import ColumnInfo, TableInfo
     from tenure.contracts.tools import LONGEST_OBSERVATION, McpTool, NumberedPassage, Observation, ShowRequest
+
+T = TypeVar("T")
 
 Need = Literal["", "web", "tables", "sandbox", "mcp"]
 
@@ -53,17 +57,18 @@ class Toolbox:
         return RunId(workflow.info().workflow_id)
 
     async def open(self) -> None:
-        """Look what the run has."""
+        """Look what the run has; what cannot be looked at is not there."""
         if self.task.limits.web:
             self._has.add("web")
-        self.tables = await self.asking(self.task.step.query).look()
+        self.tables = await _there(self.asking(self.task.step.query).look()) or ()
         if self.tables:
             self._has.add("tables")
-            box = await self.calls.look_at_sandbox(BRIEFLY)
+            box = await _there(self.calls.look_at_sandbox(BRIEFLY))
             if box and box.usable:
                 self._has.add("sandbox")
-        self.servers = (await self.calls.mcp_tools()).tools
-        if self.servers:
+        offered = await _there(self.calls.mcp_tools())
+        if offered and offered.tools:
+            self.servers = offered.tools
             self._has.add("mcp")
 
     def has(self, need: Need) -> bool:
@@ -150,6 +155,17 @@ class Toolbox:
             passages=tuple(passages),
             reliability=max(0.0, min(1.0, best)) if reliability is None else reliability,
         )
+
+
+async def _there(looking: Awaitable[T]) -> T | None:
+    """Return what looking at something finds, None where it fails; a cancellation goes through."""
+    try:
+        return await looking
+    except ActivityError as error:
+        if is_cancelled_exception(error):
+            raise
+        workflow.logger.warning("a tool is left out: %s", cause(error))
+        return None
 
 
 def observed(

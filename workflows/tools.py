@@ -17,6 +17,7 @@ from workflows.failures import cause
 from workflows.toolbox import Toolbox, UnknownPassage
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.question import shorten
     from tenure.contracts.tools import (
         CATALOGUE,
         Arguments,
@@ -24,6 +25,9 @@ with workflow.unsafe.imports_passed_through():
         ToolInfo,
         ToolName,
     )
+
+LONGEST_PROBLEM = 1_000
+"""Characters of what is told of a failure."""
 
 Use = Callable[[Toolbox, Any], Awaitable[Observation]]
 
@@ -69,7 +73,7 @@ async def use(toolbox: Toolbox, name: ToolName, arguments: Arguments) -> Observa
             raise
         return Observation(problem=f"{name} failed: {cause(error)}")
     toolbox.take(observation.passages)
-    return observation
+    return observation.model_copy(update={"problem": shorten(observation.problem, LONGEST_PROBLEM)})
 
 
 _USES: Final[Mapping[ToolName, Use]] = {

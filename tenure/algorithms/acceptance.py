@@ -30,3 +30,8 @@ def linked(passage: PassageRef) -> bool:
     is known by the first one.
     """
     return passage.graph_rank is not None and passage.graph_rank <= LINKED
+
+
+def computed(passage: PassageRef) -> bool:
+    """Tell whether no search has found a passage: it was computed for the task, and need not resemble its words."""
+    return passage.dense_rank is None and passage.sparse_rank is None and passage.graph_rank is None

@@ -44,7 +44,7 @@ def judge(
         vectors: unit vectors of n candidates, shape (n, d).
         relevance: normalised relevance of each to each of m topics, shape (n, m).
         wanted: position of the topic each was looked for.
-        vouched: whether links lead to it, so that it needs no likeness to a topic.
+        vouched: whether links lead to it, or it was computed for the task, so that it needs no likeness to a topic.
         known: unit vectors of what the run accepted before, shape (k, d); k may be 0.
         min_relevance: τ_r.
         min_novelty: τ_n.

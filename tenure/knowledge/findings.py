@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tenure.algorithms.acceptance import linked
+from tenure.algorithms.acceptance import computed, linked
 from tenure.algorithms.judging import Judged, clusters, judge
 from tenure.algorithms.passages import Encoder, Vectors
 from tenure.contracts.evidence import PassageRef
@@ -40,7 +40,7 @@ def analyze(store: Store, chunks: ChunkVectors, encode: Encoder, request: Analys
     headings = [aim.topic.heading for aim in request.aims]
     wanted = [_position(headings, candidate.topic) for candidate in candidates]
     known = _known(store, vectors.shape[1], request)
-    vouched = [linked(candidate.passage) for candidate in candidates]
+    vouched = [linked(candidate.passage) or computed(candidate.passage) for candidate in candidates]
     judged = judge(vectors, relevance, wanted, vouched, known, request.min_relevance, request.min_novelty)
     findings = [
         Finding(

@@ -64,5 +64,5 @@ def _lines(text: str, term: str) -> Iterator[tuple[int, str]]:
 
 
 def _found(place: _Place, source: SourceId, rank: int) -> FoundTerm:
-    passage = PassageRef(chunk=place.chunk, source=source, score=1 / (60 + rank), relevance=0.0)
+    passage = PassageRef(chunk=place.chunk, source=source, score=1 / (60 + rank), relevance=0.0, sparse_rank=rank)
     return FoundTerm(passage=passage, sentence=place.sentence)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.acceptance import BESIDE, LINKED, evidence
+from tenure.algorithms.acceptance import BESIDE, LINKED, computed, evidence
 from tests.passages import reference
 
 STRONG, WEAK, NOISE = reference(0.5, "a"), reference(0.4 * (1 + BESIDE) / 2, "b"), reference(0.01, "c")
@@ -31,3 +31,9 @@ def test_links_vouch_for_what_they_lead_to(rank: int | None, kept: bool) -> None
 
     assert (linked in evidence([best, linked], 0.3)) is kept
     assert evidence([linked], 0.3) == ()
+
+
+@pytest.mark.parametrize("leg", ["dense_rank", "sparse_rank", "graph_rank"])
+def test_what_no_search_has_found_was_computed(leg: str) -> None:
+    """A passage with a rank in any leg of a search is none of a computation."""
+    assert computed(NOISE) and not computed(NOISE.model_copy(update={leg: 1}))

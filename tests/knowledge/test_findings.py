@@ -13,6 +13,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import UnknownCorpus
 from tenure.knowledge.schema import FINDINGS, FINDINGS_SCHEMA
 from tenure.knowledge.store import Store
+from tenure.sources.tool_text import calculation_document
 from tests.knowledge.conftest import Ingest
 
 RUN = RunId("run-1")
@@ -189,3 +190,12 @@ def test_what_is_about_the_question_and_no_topic_is_offered(
 
     assert [{passage.chunk for passage in group} for group in analysis.latent] == [honey]
     assert analysis.accepted == ()
+
+
+def test_what_was_computed_for_a_task_needs_no_likeness(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A result that a tool was asked for is accepted whatever its words; a passage that a search found is not."""
+    document = calculation_document("Sum", "1 + 1 = 2")
+    (result,) = knowledge.keep_result("c", "calculation: 1 + 1", document, "q")
+    analysis = knowledge.analyze(request(candidate(result), candidate(found["stone"])))
+
+    assert chunks(analysis.accepted) == {result.chunk}
