@@ -86,7 +86,7 @@ def _table() -> str:
 def _tool(tool: ToolInfo) -> str:
     """Set the arguments of one tool."""
     rows = "\n".join(_row(name, field) for name, field in tool.arguments.model_fields.items())
-    title = f"### Calling `{tool.name}`"
+    title = f"### Arguments of the {tool.name.replace('_', ' ')} tool"
     return f"{title}\n\n| argument | meaning | values | default |\n|---|---|---|---|\n{rows}\n"
 
 

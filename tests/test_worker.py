@@ -62,6 +62,7 @@ def test_every_queue_serves_its_activities() -> None:
                 "table_file",
                 "keep_computation",
                 *("show_passages", "calculate", "lookup_term", "cite_claim"),
+                *("remember", "recollect", "list_memories", "forget", "consolidate_memories"),
             ),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
             *("related", "unread", "refresh_relations"),
