@@ -154,7 +154,7 @@ def activity_methods(
         ],
         EMBED_QUEUE: [
             *(reading.ingest, reading.embed, reading.read_pages, reading.fork, reading.search, reading.analyze),
-            *(reading.group, reading.recall, reading.corpora),
+            *(reading.group, reading.recall, reading.inherit, reading.corpora),
             *(tables.tables, tables.query, tables.table_file, tables.keep_computation),
             *(graph.related, graph.unread, graph.refresh_relations),
             *(tools.show_passages, tools.calculate, tools.lookup_term, tools.cite_claim),

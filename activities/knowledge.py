@@ -18,6 +18,7 @@ from tenure.contracts.corpus import (
 )
 from tenure.contracts.evidence import SearchReply, SearchRequest
 from tenure.contracts.fork import Forked, ForkRequest
+from tenure.contracts.learning import Inherited, InheritRequest
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
 from tenure.contracts.spiral import Analysis, AnalysisRequest
 from tenure.contracts.web import ReadPagesReply, ReadPagesRequest
@@ -83,6 +84,12 @@ class KnowledgeActivities:
         """Look up what earlier research has accepted."""
         with translated(), Beat():
             return self._knowledge.recall(request)
+
+    @activity.defn
+    def inherit(self, request: InheritRequest) -> Inherited:
+        """Look up what earlier runs on related questions leave to a run."""
+        with translated(), Beat():
+            return self._knowledge.inherit(request)
 
     @activity.defn
     def corpora(self, request: CorpusRequest) -> CorpusReply:

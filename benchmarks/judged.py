@@ -5,7 +5,7 @@ searched for another's as well. A passage's identity there is its title and text
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,13 +56,13 @@ def collection(path: Path) -> Collection:
     if (path / "corpus.jsonl").is_file():
         return _beir(path)
     try:
-        rows = list(_rows(path))
-        return _multi_hop(path.stem, rows)
+        return _multi_hop(path.stem, list(rows(path)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnknownFormat(f"{path} is neither a BEIR folder nor a HotpotQA or MuSiQue file: {error!r}") from error
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file, one a line."""
     with path.open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
 
@@ -74,31 +74,35 @@ def _beir(folder: Path) -> Collection:
             query, document, grade = line.split("\t")
             if float(grade) > 0:
                 grades.setdefault(query, {})[document] = float(grade)
-    questions = (Question(row["text"], grades.get(str(row["_id"]), {})) for row in _rows(folder / "queries.jsonl"))
+    questions = (Question(row["text"], grades.get(str(row["_id"]), {})) for row in rows(folder / "queries.jsonl"))
     return Collection(
         name=folder.name,
         documents={
-            str(row["_id"]): Document(row.get("title") or "", row["text"]) for row in _rows(folder / "corpus.jsonl")
+            str(row["_id"]): Document(row.get("title") or "", row["text"]) for row in rows(folder / "corpus.jsonl")
         },
         questions=tuple(question for question in questions if question.grades),
     )
 
 
-def _multi_hop(name: str, rows: list[dict[str, Any]]) -> Collection:
+def _multi_hop(name: str, asked: list[dict[str, Any]]) -> Collection:
     documents: dict[str, Document] = {}
     questions = []
-    for row in rows:
+    for row in asked:
         supporting = {title for title, _ in row.get("supporting_facts", ())}
         grades = {}
         for paragraph in row["paragraphs"]:
             document = Document(paragraph["title"], _text(paragraph))
-            key = f"{document.title}\n{document.text}"
-            documents[key] = document
+            documents[key(paragraph)] = document
             if paragraph.get("is_supporting", document.title in supporting):
-                grades[key] = 1.0
+                grades[key(paragraph)] = 1.0
         questions.append(Question(row["question"], grades))
     return Collection(name, documents, tuple(questions))
 
 
-def _text(paragraph: dict[str, Any]) -> str:
+def key(paragraph: Mapping[str, Any]) -> str:
+    """Return what tells a paragraph of a multi-hop file from the others."""
+    return f"{paragraph['title']}\n{_text(paragraph)}"
+
+
+def _text(paragraph: Mapping[str, Any]) -> str:
     return str(paragraph["text"]) if "text" in paragraph else "".join(paragraph["sentences"]).strip()

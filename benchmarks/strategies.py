@@ -4,6 +4,11 @@ Reads question files in the formats of HotpotQA and MuSiQue, as `benchmarks.retr
 look for each question with each strategy, offline, by the twins alone. Evidence is what a question's supporting
 documents hold: recall counts those among the first ten documents and among all that were found, and `full` the
 questions of which all are among them. Even questions are for choosing, odd ones for reporting.
+
+Three rows choose a strategy for each question: `suggested` by its words alone, as a run without memory does; `bandit`
+with the records of the questions before it, which tell how much each strategy brought that one search did not;
+`misled` so as well, after records that praise the strategies which find least. The latter two are means over orders of
+chance.
 """
 
 import argparse
@@ -11,7 +16,7 @@ import asyncio
 import json
 import statistics
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -22,19 +27,26 @@ from benchmarks.judged import Collection, Question, UnknownFormat, collection
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
 from benchmarks.stage import stage
 from benchmarks.stand_in import TaskStandInWorkflow
+from tenure.algorithms.bandit import MOST
 from tenure.algorithms.effort import EFFORTS
 from tenure.algorithms.effort import strategy as suggested
+from tenure.algorithms.experience import ARMS, way, went
+from tenure.algorithms.query_type import classify
 from tenure.contracts.base import RunId
+from tenure.contracts.learning import Experience
+from tenure.contracts.memory import StrategyRecord
 from tenure.contracts.retrieval import Strategy
-from tenure.contracts.run import Limits
+from tenure.contracts.run import Limits, QueryType
 from tenure.contracts.spiral import Step, SubagentRequest, SubagentResult
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
 from workflows.queues import TENURE_QUEUE
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-SUGGESTED = "suggested"
-"""The row of what the words of each question suggest."""
+_ORDERS = 20
+"""Seeds of the bandit."""
+_PRAISED: tuple[Strategy, ...] = ("contrastive", "direct")
+_BLAMED: tuple[Strategy, ...] = ("multi_hop", "hierarchical", "iterative")
 EFFORT = EFFORTS["complex"]
 """How many hops a task has."""
 _AT_ONCE = 4
@@ -123,25 +135,68 @@ async def tried(client: Client, knowledge: KnowledgeBase, one: Collection, corpu
     return await asyncio.gather(*(send(question) for question in one.questions))
 
 
-async def measure(one: Collection, strategies: Sequence[Strategy], bench: Bench) -> dict[str, list[Tried]]:
-    """Return what each strategy brings for each question of a collection, and what the suggested ones would."""
+async def measure(one: Collection, strategies: Sequence[Strategy], bench: Bench) -> dict[Strategy, list[Tried]]:
+    """Return what each strategy brings for each question of a collection."""
     bench.ingest(one.name, [one])
     knowledge = bench.knowledge(one.name)
     async with stage(knowledge, [TaskStandInWorkflow]) as client:
-        found: dict[str, list[Tried]] = {
-            name: await tried(client, knowledge, one, one.name, name) for name in strategies
-        }
-    picks = [by_suggestion(question) for question in one.questions]
-    if set(picks) <= found.keys():
-        found[SUGGESTED] = [found[pick][number] for number, pick in enumerate(picks)]
-    return found
+        return {name: await tried(client, knowledge, one, one.name, name) for name in strategies}
 
 
-def rows(one: Collection, found: dict[str, list[Tried]]) -> Iterator[Row]:
-    """Yield the figures of each strategy."""
+class Learner:
+    """Chooses a strategy for each question of a collection by what those before it have taught."""
+
+    def __init__(self, found: Mapping[Strategy, Sequence[Tried]], seed: int, records: Iterable[StrategyRecord]) -> None:
+        """Begin with records."""
+        self._found, self._seed = found, seed
+        self._records = {(record.query_type, record.strategy): record for record in records}
+
+    def chosen(self, number: int, question: Question) -> Tried:
+        """Return what the chosen strategy has brought for a question, and learn from it."""
+        kind = classify(question.text).primary
+        experience = Experience(records=tuple(self._records.values()))
+        choice = way(_step(question), EFFORT.hops, None, experience, str(self._seed), number)
+        brought = self._found[choice.strategy][number]
+        new = set(brought.documents) - set(self._found["direct"][number].documents)
+        blank = StrategyRecord(query_type=kind, strategy=choice.strategy, episodes=0, score=0.0)
+        record = self._records.get((kind, choice.strategy), blank)
+        self._records[kind, choice.strategy] = record.model_copy(
+            update={"episodes": record.episodes + 1, "score": record.score + went(len(new), brought.searches)}
+        )
+        return brought
+
+
+def misleading() -> Iterator[StrategyRecord]:
+    """Yield records that praise what finds least, as strongly as records can."""
+    kinds: tuple[QueryType, ...] = get_args(QueryType)
+    for kind in kinds:
+        for strategy in (*_PRAISED, *_BLAMED):
+            score = float(MOST if strategy in _PRAISED else 0)
+            yield StrategyRecord(query_type=kind, strategy=strategy, episodes=MOST, score=score)
+
+
+def choosing(one: Collection, found: Mapping[Strategy, Sequence[Tried]]) -> Iterator[Row]:
+    """Yield the figures of each way to choose among the strategies."""
+    yield _row(one, "suggested", [[found[by_suggestion(q)][n] for n, q in enumerate(one.questions)]])
+    for name, records in (("bandit", ()), ("misled", tuple(misleading()))):
+        learners = [Learner(found, seed, records) for seed in range(_ORDERS)]
+        yield _row(one, name, [[each.chosen(n, q) for n, q in enumerate(one.questions)] for each in learners])
+
+
+def _row(one: Collection, name: str, orders: Sequence[Sequence[Tried]]) -> Row:
+    halves = {
+        half: figures([tried for order in orders for tried in order[part]], one.questions[part] * len(orders))
+        for half, part in HALVES.items()
+    }
+    return Row(one.name, name, halves)
+
+
+def rows(one: Collection, found: Mapping[Strategy, Sequence[Tried]]) -> Iterator[Row]:
+    """Yield the figures of each strategy, and of the ways to choose among them."""
     for name, results in found.items():
-        halves = {half: figures(results[part], one.questions[part]) for half, part in HALVES.items()}
-        yield Row(one.name, name, halves)
+        yield _row(one, name, [results])
+    if set(ARMS) <= found.keys():
+        yield from choosing(one, found)
 
 
 def main() -> None:

@@ -123,6 +123,11 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         choices=["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory"],
         help="how every task searches (default: by its query)",
     )
+    start.add_argument(
+        "--memory",
+        action=argparse.BooleanOptionalAction,
+        help="learn from earlier runs, and leave to later ones what was learned (default: as TENURE_MEMORY says)",
+    )
     start.add_argument("--max-sections", type=_between(1, 12), metavar="N", help="sections of the report at the most")
     start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
     start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")

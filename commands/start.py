@@ -111,6 +111,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
             files=given_files(arguments.files),
             tests=tests,
             limits=_limits(arguments, settings, web),
+            memory=settings.memory if arguments.memory is None else arguments.memory,
         )
     except ValidationError as error:
         first = error.errors()[0]

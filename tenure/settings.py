@@ -223,6 +223,8 @@ class Settings(BaseSettings):
     """Searches of one cycle; empty for what the question's complexity suggests."""
     strategy: Strategy | None = None
     """How every task of a research searches; empty for what its query suggests."""
+    memory: bool = True
+    """Whether a run learns from earlier ones of its owner, and leaves what it has learned to later ones."""
     min_novelty: float = Field(default=0.1, ge=0, le=1)
     """Novelty below which a passage says nothing that the run does not have."""
     max_attempts: int = Field(default=5, ge=1, le=20)

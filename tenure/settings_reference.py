@@ -37,7 +37,13 @@ GROUPS: Final = {
     "Memories": (
         "Memories of earlier runs age, join and go as these settings say. The worker reads them when it starts.",
         (
-            *("consolidation_hours", "memory_half_life_days", "memory_short_term_hours", "memory_waiting_days"),
+            *(
+                "memory",
+                "consolidation_hours",
+                "memory_half_life_days",
+                "memory_short_term_hours",
+                "memory_waiting_days",
+            ),
             *("memory_same", "memory_forget_below", "memory_most"),
         ),
     ),

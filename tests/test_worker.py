@@ -57,6 +57,7 @@ def test_every_queue_serves_its_activities() -> None:
                 "analyze",
                 "embed",
                 "corpora",
+                "inherit",
                 "tables",
                 "query",
                 "table_file",

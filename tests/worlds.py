@@ -33,6 +33,7 @@ from tenure.contracts.corpus import (
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.graph import RelationsKept
+from tenure.contracts.learning import Inherited, InheritRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.memory import Recollecting, Recollection, RememberReply, RememberRequest
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
@@ -115,6 +116,8 @@ class MemoryKnowledge:
     """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
     memories: KnownMemories = field(default_factory=KnownMemories)
     """What was learnt in earlier runs."""
+    inherited: Inherited = field(default_factory=Inherited)
+    """What related runs have left."""
 
     def _passages(self) -> list[Passage]:
         found: list[Passage] = []
@@ -187,6 +190,10 @@ class MemoryKnowledge:
     def recall(self, request: RecallRequest) -> Recalled:
         """Remember what the test says."""
         return Recalled(known=self.ours, passages=self.remembered, queries=self.helpful)
+
+    def inherit(self, request: InheritRequest) -> Inherited:
+        """Leave what the test says."""
+        return self.inherited
 
     def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
         spoken = [self.turns.get((turn.run, role, number)) for number in range(turn.first, turn.number)]

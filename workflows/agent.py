@@ -19,6 +19,7 @@ from workflows.embed import embed_beside
 from workflows.failures import cause
 from workflows.leading import Led
 from workflows.notify import Telling
+from workflows.remembering import Remembering
 from workflows.standing import compared
 from workflows.steering import send
 from workflows.stopwatch import Stopwatch
@@ -39,6 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.corpus import IngestReport, SkippedFile
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.fork import CycleEnd, ForkedResearch, ForkedRun, ForkRequest, Origin
+    from tenure.contracts.learning import Experience
     from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
     from tenure.contracts.result import Result, ResultStatus
     from tenure.contracts.run import (
@@ -97,6 +99,7 @@ class AgentWorkflow(Led):
         self.wishes = list(origin.end.feedback) if origin else []
         self.heard_at = [self.started.isoformat(timespec="seconds")] * len(self.wishes)
         self.telling = Telling(request.notices, request.question)
+        self.remembering = Remembering(self, self.calls, request)
 
     @workflow.run
     async def run(self, request: RunRequest | ForkedRun) -> Result:
@@ -110,6 +113,8 @@ class AgentWorkflow(Led):
             self.draft = self._completed(await self._drafted(self.main))
             self._show(phase="assemble", last="checking every quote")
             result = await self.calls.confirm_links(await self.calls.assemble(self.draft))
+            if not self.discarded:
+                result = await self.remembering.keep(result, self.draft)
             if self.request.standing:
                 result = await compared(result)
         except BaseException as error:
@@ -393,6 +398,7 @@ class AgentWorkflow(Led):
         return asked.get(self.request.mode, routed.mode)
 
     async def _research(self, state: SpiralState | None = None) -> ReportDraft:
+        experience = await self.remembering.recall() if state is None else Experience()
         request = ResearchRequest(
             run=self.progress_now.id,
             question=self.request.question,
@@ -403,6 +409,7 @@ class AgentWorkflow(Led):
             query_type=self.query_type,
             evidence=self.evidence,
             results=self.results,
+            experience=experience,
             feedback=tuple(self.wishes),
             stance=self.stance,
         )
@@ -469,7 +476,13 @@ class AgentWorkflow(Led):
                 "degraded": (*self.calls.degraded, *draft.degraded),
                 "skipped": tuple(self.skipped),
                 "web_corpus": self.request.limits.web.corpus if self.request.limits.web else "",
-                "notes": (*self.notes, *self._untranslated(usage), *_embedded(usage.embedded_share), *draft.notes),
+                "notes": (
+                    *self.notes,
+                    *self.remembering.notes,
+                    *self._untranslated(usage),
+                    *_embedded(usage.embedded_share),
+                    *draft.notes,
+                ),
                 "feedback": self._feedback(draft.feedback),
             }
         )

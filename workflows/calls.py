@@ -45,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence import Claim, PassageRef, SearchRequest
     from tenure.contracts.fork import Forked, ForkRequest
     from tenure.contracts.graph import RelatedReply, RelatedRequest
+    from tenure.contracts.learning import Inherited, InheritRequest
     from tenure.contracts.memory import Recollecting, Recollection, RememberReply, RememberRequest
     from tenure.contracts.rerank import Rerank
     from tenure.contracts.research import ReportDraft
@@ -321,6 +322,11 @@ class Calls:
         """Have passages told in short."""
         await self._steered.ready()
         return await _looked_up(ToolActivities.show_passages, request, summary)
+
+    async def inherit(self, request: InheritRequest, *, summary: str) -> Inherited:
+        """Look up what earlier runs on related questions leave."""
+        await self._steered.ready()
+        return await _looked_up(KnowledgeActivities.inherit, request, summary)
 
     async def remember(self, request: RememberRequest, *, summary: str) -> RememberReply:
         """Keep impressions."""

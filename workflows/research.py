@@ -24,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms import manuscript
     from tenure.algorithms.budget import named
     from tenure.algorithms.effort import effort
+    from tenure.algorithms.experience import lessened
     from tenure.algorithms.outline_edits import dropped_in_words, edited
     from tenure.algorithms.question import heading
     from tenure.algorithms.research_state import realigned
@@ -281,9 +282,12 @@ class ResearchWorkflow(Steered):
             corpora=self.request.corpora,
             databases=self.request.databases,
             limits=self.request.limits,
-            effort=effort(self.request.complexity, self.request.limits),
+            effort=lessened(
+                effort(self.request.complexity, self.request.limits), self.request.limits, self.request.experience
+            ),
             outline=tuple(self.topics),
             evidence=self.request.evidence,
+            experience=self.request.experience,
             feedback=tuple(self.wishes),
             stance=self.stance,
             outlined=self.outlined,
@@ -517,6 +521,8 @@ class ResearchWorkflow(Steered):
             sections=manuscript.beside(abstract, sections),
             synthesis=manuscript.apart(synthesis, abstract, sections),
             information_gain=self.gathered.gains,
+            practised=self.gathered.practised,
+            queries=self.gathered.queries,
             coverage_by_cycle={aim.topic.heading: aim.course for aim in self.gathered.aims if aim.course},
             further_considerations=self.considerations,
             contradictions=self.contradictions,

@@ -23,7 +23,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms import research_state
     from tenure.algorithms.budget import named
-    from tenure.algorithms.effort import strategy
+    from tenure.algorithms.experience import Sent, found_most, practised, taken_over, way
     from tenure.algorithms.gain import trend
     from tenure.algorithms.outline_edits import dropped_in_words, edited
     from tenure.algorithms.plan import ASSUMED, Admitted, admitted, deadlocked, ready, settled, why_replan
@@ -74,6 +74,7 @@ class SpiralWorkflow(Steered):
         self.calls = Calls(self, request.limits, by_signal(self, request.run))
         self.calls.go_on(self.state.usage, self.state.left, self.state.draws)
         self.talks = {role: Talk(turn) for role, turn in self.state.turns.items()}
+        self.sent: list[Sent] = []
         self.ended = ""
         self.failure = ""
 
@@ -182,9 +183,15 @@ class SpiralWorkflow(Steered):
         await self._decide()
 
     def _at_hand(self) -> list[Candidate]:
-        """Return what was found for the question as a whole; judging finds the topic each belongs to."""
+        """Return what was found for the question as a whole, and what earlier runs have accepted on it.
+
+        Judging finds the topic each belongs to.
+        """
         topic, question = self.state.aims[0].topic.heading, self.request.question
-        return [Candidate(topic=topic, query=question, passage=passage) for passage in self.request.evidence]
+        remembered, executed = taken_over(self.request.experience, topic)
+        self.state = research_state.asked(self.state, executed)
+        found = [Candidate(topic=topic, query=question, passage=passage) for passage in self.request.evidence]
+        return [*found, *remembered]
 
     async def _plan(self) -> Admitted:
         """Let the planner criticise and propose; return what of it is carried out."""
@@ -209,6 +216,7 @@ class SpiralWorkflow(Steered):
                 reasoning=state.reasoning,
                 key_factors=state.key_factors,
                 feedback=research_state.heard_since(self.wishes, state.planned),
+                advice=self.request.experience.advice,
                 scarce=self.stance.scarce,
             ),
             state.fresh,
@@ -304,7 +312,7 @@ class SpiralWorkflow(Steered):
         finally:
             self.children.pop(child_id, None)
         self.calls.degraded.extend(result.degraded)
-        self._found(step, result)
+        self._found(request, result)
         if not result.candidates:
             lost = {"status": "failed", "note": f"nothing was found ({request.strategy})"}
             return step.model_copy(update=lost), result
@@ -312,11 +320,14 @@ class SpiralWorkflow(Steered):
 
     def _task_request(self, step: Step) -> SubagentRequest:
         hypothetical = {aim.topic.heading: aim.hypothetical for aim in self.state.aims}
+        request, number = self.request, len(self.state.executed)
+        how = way(step, request.effort.hops, request.limits.strategy, request.experience, request.run, number)
         return SubagentRequest(
             run=self.request.run,
             question=self.request.question,
             step=step,
-            strategy=strategy(step, self.request.effort.hops, self.request.limits.strategy),
+            strategy=how.strategy,
+            why=how.why,
             hypothetical=hypothetical.get(step.topic, ""),
             hops=max(LEAST_HOPS, self.request.effort.hops),
             corpora=self.request.corpora,
@@ -329,11 +340,13 @@ class SpiralWorkflow(Steered):
         executed = Executed(query=query, topic=topic, cycle=self.state.cycle)
         self.state = research_state.asked(self.state, [executed])
 
-    def _found(self, step: Step, result: SubagentResult) -> None:
-        """Note what a task's queries have found."""
+    def _found(self, request: SubagentRequest, result: SubagentResult) -> None:
+        """Note what a task's queries have found, and how it searched."""
         for query in result.queries:
-            self._ask(query, step.topic)
+            self._ask(query, request.step.topic)
         self.state = research_state.counted(self.state, result)
+        if not request.step.reads:
+            self.sent.append(Sent(request.step.query, request.strategy, result.queries))
 
     async def _analyze(self, candidates: Sequence[Candidate]) -> None:
         state = self.state
@@ -351,6 +364,8 @@ class SpiralWorkflow(Steered):
             summary=f"cycle {state.cycle}: {len(candidates)} passages" if state.cycle else "what is at hand",
         )
         self.state = research_state.learned(state, analysis)
+        self.state = self.state.model_copy(update={"practised": practised(state.practised, self.sent, analysis)})
+        self.sent = []
         if analysis.latent and self.state.cycle and not self.finishing:
             await self._offer(analysis.latent)
         await self._tell(research_state.in_words(self.state))
@@ -514,6 +529,8 @@ class SpiralWorkflow(Steered):
             aims=state.aims,
             synthesis=state.synthesis,
             gains=state.gains,
+            practised=state.practised,
+            queries=found_most(state.executed),
             decisions=state.decisions,
             notes=(*state.notes, *research_state.left_open(state)),
             taken=state.taken,

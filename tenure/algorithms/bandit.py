@@ -8,8 +8,10 @@ types of questions draws what is known for one type towards it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from random import Random
-from typing import NamedTuple
+from hashlib import sha256
+from math import sqrt
+from statistics import NormalDist
+from typing import Final, NamedTuple
 
 from tenure.contracts.memory import StrategyRecord
 from tenure.contracts.retrieval import Strategy
@@ -28,6 +30,8 @@ LEAD = 0.05
 EXPLORED = 0.1
 """Share of the choices in which strategies that are not well known may be taken as well."""
 
+_NORMAL: Final = NormalDist()
+
 
 class Belief(NamedTuple):
     """How likely success is, as a beta distribution."""
@@ -41,6 +45,11 @@ class Belief(NamedTuple):
     def mean(self) -> float:
         """Return the expected share of success."""
         return self.won / (self.won + self.lost)
+
+    def at(self, chance: float) -> float:
+        """Return the success that is exceeded with 1 − chance, by the normal distribution of the same two moments."""
+        variance = self.mean * (1 - self.mean) / (self.won + self.lost + 1)
+        return self.mean + sqrt(variance) * _NORMAL.inv_cdf(chance)
 
 
 class Choice(NamedTuple):
@@ -99,23 +108,20 @@ def choose(
         strategies: those that may be taken.
         seed: the same seed draws the same.
     """
-    random = Random(seed)
     if not any(record.query_type == kind for record in records):
         return Choice(suggested, "")
     known = {record.strategy: record.episodes for record in records if record.query_type == kind}
-    exploring = random.random() < EXPLORED
+    exploring = _chance(f"{seed}/exploring") < EXPLORED
     eligible = sorted({one for one in strategies if exploring or known.get(one, 0) >= LEAST} | {suggested})
     believed = beliefs(kind, records, eligible)
-    draws = {one: random.betavariate(believed[one].won, believed[one].lost) for one in eligible}
+    draws = {one: believed[one].at(_chance(f"{seed}/{one}")) for one in eligible}
     best = max(eligible, key=lambda one: draws[one])
     if best == suggested or draws[best] <= draws[suggested] + LEAD:
         return Choice(suggested, "")
     return Choice(best, _why(best, suggested, known, believed))
 
 
-def _why(
-    best: Strategy, suggested: Strategy, known: Mapping[Strategy, int], believed: Mapping[Strategy, Belief]
-) -> str:
+def _why(best: Strategy, suggested: Strategy, known: Mapping[str, int], believed: Mapping[Strategy, Belief]) -> str:
     """Say why a strategy is taken in place of the suggested one."""
     trials = known.get(best, 0)
     if trials < LEAST:
@@ -124,3 +130,8 @@ def _why(
         f"{best} went well in {believed[best].mean:.0%} of what is remembered, "
         f"{suggested}, which was suggested, in {believed[suggested].mean:.0%}"
     )
+
+
+def _chance(seed: str) -> float:
+    """Return a number between 0 and 1, both excluded, that only the seed decides: a replayed workflow draws the same."""
+    return (int.from_bytes(sha256(seed.encode()).digest()[:6], "big") + 0.5) / 2**48

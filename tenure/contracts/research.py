@@ -9,6 +9,7 @@ from tenure.contracts.budget import Resource
 from tenure.contracts.coding import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Disagreement, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.learning import Experience, Practised
 from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run import (
     Complexity,
@@ -79,6 +80,8 @@ class ResearchRequest(Contract):
     """D: passages for the question as a whole, best first."""
     results: tuple[PassageRef, ...] = ()
     """What queries over tables brought; every section knows it, since no search finds it."""
+    experience: Experience = Experience()
+    """What earlier runs have left to it."""
     feedback: tuple[Feedback, ...] = ()
     """What people said before the research began."""
     stance: Stance = Stance()
@@ -184,6 +187,10 @@ class ReportDraft(Contract):
     """Situation, Complication, Resolution."""
     information_gain: tuple[float, ...] = ()
     """Information gain of every cycle of research."""
+    practised: tuple[Practised, ...] = ()
+    """How the strategies of its searches did."""
+    queries: tuple[str, ...] = ()
+    """Queries that found something, the one that found most first."""
     coverage_by_cycle: dict[str, tuple[float, ...]] = {}
     """Coverage of each topic before the first cycle and after every one."""
     further_considerations: tuple[str, ...] = ()

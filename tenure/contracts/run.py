@@ -167,6 +167,8 @@ class RunRequest(Contract):
     """Whether it is asked again and again, and a report tells what it brings over the one before."""
     notices: Notices | None = None
     """That people outside are told when it waits and when it ends; None for not telling them."""
+    memory: bool = False
+    """Whether it learns from earlier runs, and leaves what it has learned to later ones."""
 
 
 class Stance(Contract):

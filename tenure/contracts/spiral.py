@@ -8,6 +8,7 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.budget import Amounts
 from tenure.contracts.calls import Turn
 from tenure.contracts.evidence import PassageRef, SynthesisDraft
+from tenure.contracts.learning import Experience, Practised
 from tenure.contracts.research import Topic
 from tenure.contracts.retrieval import Ending, Retrieved, Strategy
 from tenure.contracts.run import Degraded, Feedback, Limits, Stance, Usage
@@ -197,6 +198,8 @@ class SubagentRequest(Contract):
     """The task."""
     strategy: Strategy
     """How to search."""
+    why: str = ""
+    """Why so, where experience has chosen it."""
     hypothetical: str = ""
     """The imagined passage of the task's topic."""
     hops: int = 1
@@ -290,6 +293,8 @@ class SpiralState(Contract):
     """Number of the outline that a person has set and that holds; 0 where the planner may change it."""
     decisions: tuple[str, ...] = ()
     """Why it went on or ended, in order."""
+    practised: tuple[Practised, ...] = ()
+    """How the strategies of its tasks did."""
     notes: tuple[str, ...] = ()
     """What a reader should know about how it went."""
     usage: Usage = Usage()
@@ -321,6 +326,8 @@ class SpiralRequest(Contract):
     """The first outline."""
     evidence: tuple[PassageRef, ...]
     """Passages found for the question as a whole, best first."""
+    experience: Experience = Experience()
+    """What earlier runs have left to it."""
     feedback: tuple[Feedback, ...] = ()
     """What people said so far."""
     stance: Stance = Stance()
@@ -340,6 +347,10 @@ class SpiralResult(Contract):
     """Situation, Complication, Resolution."""
     gains: tuple[float, ...] = ()
     """Information gain of every cycle."""
+    practised: tuple[Practised, ...] = ()
+    """How the strategies of its tasks did."""
+    queries: tuple[str, ...] = ()
+    """Queries that found something, the one that found most first."""
     decisions: tuple[str, ...] = ()
     """Why it went on or ended, in order."""
     notes: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from tenure.contracts.base import Contract
 from tenure.contracts.coding import Attempt
+from tenure.contracts.learning import Inheritance, Related
 from tenure.contracts.research import Critique
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.run import Complexity, Handled, SectionPhase, TaskMode
@@ -88,6 +89,8 @@ class TracedTask(Contract):
     """Heading of the topic it serves."""
     strategy: Strategy
     """How it searched."""
+    why: str = ""
+    """Why so, where experience has chosen it."""
     expected: str = ""
     """What it should bring."""
     reading: bool = False
@@ -238,6 +241,21 @@ class TracedProgram(Contract):
     """Why it failed; empty where it did not, or has not been run yet."""
 
 
+class TracedMemory(Contract):
+    """What a run was reminded of, and what it left."""
+
+    related: tuple[Related, ...] = ()
+    """Earlier runs on related questions."""
+    passages: tuple[Inheritance, ...] = ()
+    """Passages they had accepted, and that it began with."""
+    queries: tuple[str, ...] = ()
+    """Queries of theirs that counted as made."""
+    advice: tuple[str, ...] = ()
+    """What they had learned about going on."""
+    kept: tuple[str, ...] = ()
+    """What it left to later runs."""
+
+
 class Trace(Contract):
     """The story of a run, as far as its histories tell it."""
 
@@ -263,6 +281,8 @@ class Trace(Contract):
     """Programs that were to compute from tables, in order."""
     outline: tuple[str, ...] = ()
     """The first outline."""
+    memory: TracedMemory | None = None
+    """What earlier runs had to do with it; None where nothing was remembered or kept."""
     at_hand: tuple[Finding, ...] = ()
     """What the search for the whole question had found, before the first cycle."""
     cycles: tuple[TracedCycle, ...] = ()

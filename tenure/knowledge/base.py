@@ -21,6 +21,7 @@ from tenure.contracts.corpus import (
 from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.fork import Forked, ForkRequest
 from tenure.contracts.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
+from tenure.contracts.learning import Inherited, InheritRequest
 from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 from tenure.contracts.memory import ConsolidationProgress, ConsolidationRequest, ConsolidationStepReport, MemoryPolicy
 from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
@@ -38,6 +39,7 @@ from tenure.knowledge.embedding import Embedding
 from tenure.knowledge.forking import fork
 from tenure.knowledge.grouping import group
 from tenure.knowledge.ingest import Ingestion, never
+from tenure.knowledge.inheriting import inherit
 from tenure.knowledge.intake import Intake
 from tenure.knowledge.lookup import lookup
 from tenure.knowledge.maintenance import maintain
@@ -292,6 +294,15 @@ class KnowledgeBase:
         )
         near = search(self._store, self._model, self._chunks, self.encode, self._second, nearest).passages
         return recall(self._store, near, request)
+
+    def inherit(self, request: InheritRequest) -> Inherited:
+        """Return what earlier runs on related questions leave to a run.
+
+        Raises:
+            InvalidFilter: a filter cannot be applied.
+            UnknownCorpus: a corpus was never ingested.
+        """
+        return inherit(self._store, self._chunks, self.encode, request)
 
     def related(self, request: RelatedRequest) -> RelatedReply:
         """Return what an entity is related to, with the sentences that prove it.

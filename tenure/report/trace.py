@@ -15,6 +15,8 @@ from tenure.algorithms import programs
 from tenure.contracts.base import Contract
 from tenure.contracts.coding import Attempt
 from tenure.contracts.evidence import SynthesisDraft
+from tenure.contracts.learning import Experience
+from tenure.contracts.memory import RememberRequest
 from tenure.contracts.research import Critique, ProgressUpdate, SectionRequest, SectionResult
 from tenure.contracts.result import Result
 from tenure.contracts.run import Complexity, Feedback, Handled, RunRequest, TaskMode
@@ -37,6 +39,7 @@ from tenure.contracts.trace import (
     Trace,
     TracedCycle,
     TracedDecision,
+    TracedMemory,
     TracedPlan,
     TracedProgram,
     TracedQuery,
@@ -153,6 +156,7 @@ def story(histories: Sequence[History]) -> Trace:
         effort=asked.effort if asked else None,
         programs=tuple(_programs(run.happenings)),
         outline=tuple(topic.heading for topic in asked.outline) if asked else (),
+        memory=_memory(run.happenings, asked),
         at_hand=_at_hand(spiral.happenings) if spiral else (),
         cycles=tuple(_cycles(spiral.happenings, gathered.gains)) if spiral else (),
         resolution=gathered.synthesis.resolution.text,
@@ -221,6 +225,21 @@ def _programs(happenings: Sequence[Happening]) -> Iterator[TracedProgram]:
             artifacts=tuple(made.name for made in outcome.artifacts) if outcome else (),
             problem=failures[0].error if failures else told,
         )
+
+
+def _memory(happenings: Sequence[Happening], asked: SpiralRequest | None) -> TracedMemory | None:
+    """Return what the run was reminded of and what it left; None where that is nothing."""
+    left = asked.experience if asked else Experience()
+    keeping = _last(happenings, "remember")
+    kept = RememberRequest.model_validate(keeping.given).impressions if keeping else ()
+    found = TracedMemory(
+        related=left.related,
+        passages=left.passages,
+        queries=left.queries,
+        advice=left.advice,
+        kept=tuple(impression.text for impression in kept),
+    )
+    return None if found == TracedMemory() else found
 
 
 def _at_hand(happenings: Sequence[Happening]) -> tuple[Finding, ...]:
@@ -336,6 +355,7 @@ def _task(child: Happening, judged: Analysis | None) -> TracedTask:
     return TracedTask(
         topic=request.step.topic,
         strategy=request.strategy,
+        why=request.why,
         expected=request.step.expected,
         reading=request.step.reads is not None,
         status="failed" if lost else "completed" if child.over else "in_progress",

@@ -7,6 +7,7 @@ from tenure.contracts.spiral import PlannedAction, Reflection
 from tenure.contracts.trace import (
     Trace,
     TracedCycle,
+    TracedMemory,
     TracedPlan,
     TracedProgram,
     TracedQuery,
@@ -34,12 +35,14 @@ def as_markdown(trace: Trace) -> str:
     parts = [
         _opening(trace),
         _titled("Computed from tables", _programs(trace.programs)),
+        _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
         *(_cycle(cycle) for cycle in trace.cycles),
         _titled("Resolution of the synthesis", [escape(trace.resolution)] if trace.resolution else []),
         *_generations(trace),
         _titled("Attempts", attempt_lines(told(trace.attempts))),
         _titled("What people said", _people(trace)),
         _titled("How it went on and ended", _bullets(trace.decisions)),
+        _titled("Left to later runs", _bullets(trace.memory.kept) if trace.memory else []),
         _titled("Pages of the web", _bullets(_page(page) for page in trace.web.pages) if trace.web else []),
         _titled("Notes of the run", _bullets(trace.notes)),
     ]
@@ -67,6 +70,18 @@ def _opening(trace: Trace) -> str:
     if trace.at_hand:
         lines.append(f"At hand from the search for the whole question: {_counted(len(trace.at_hand), 'passage')}.")
     return "\n\n".join(lines)
+
+
+def _remembered(memory: TracedMemory) -> Iterator[str]:
+    """Yield what a run was reminded of, run by run."""
+    for earlier in memory.related:
+        passages = sum(one.run == earlier.run for one in memory.passages)
+        yield (
+            f"`{earlier.run}`, asked “{escape(earlier.question)}” (relevance {earlier.relevance:.2f}): "
+            f"{_counted(passages, 'passage')} taken over."
+        )
+    yield from _listed("Queries that count as made", memory.queries)
+    yield from _listed("Advice", memory.advice)
 
 
 def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:
@@ -139,7 +154,8 @@ def _action(action: PlannedAction) -> str:
 def _task(task: TracedTask) -> Iterator[str]:
     first, *more = task.queries
     how = "reading on in one source" if task.reading else HOW[task.strategy]
-    aside = f" ({how})" if how else ""
+    told = "; ".join(filter(None, (how, escape(task.why))))
+    aside = f" ({told})" if told else ""
     state = {"in_progress": "under way", "failed": f"failed, {escape(task.note)}"}.get(task.status, _figures(first))
     yield f"- “{escape(first.query)}” for “{escape(task.topic)}”{aside}: {state}"
     yield from (f"  - then “{escape(query.query)}”: {_figures(query)}" for query in more)

@@ -53,6 +53,16 @@ def test_manual_by_name_is_made_in_the_run() -> None:
     assert [one.corpus for one in made.ingest] == ["manual"]
 
 
+def test_memory_is_on_unless_somebody_says_otherwise() -> None:
+    """A run learns from earlier ones; an option comes before the setting."""
+    forgetful = Settings(memory=False, _env_file=None)
+
+    assert request("Why?").memory
+    assert not request("Why?", "--no-memory").memory
+    assert not request("Why?", settings=forgetful).memory
+    assert request("Why?", "--memory", settings=forgetful).memory
+
+
 def test_path_that_does_not_exist_is_a_usage_error(tmp_path: Path) -> None:
     """A path is looked for before anything starts."""
     with pytest.raises(UsageError, match="nowhere does not exist"):

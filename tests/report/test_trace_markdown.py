@@ -1,7 +1,10 @@
 """How a trace reads."""
 
-from tenure.contracts.base import ChunkId, SourceId
+from datetime import UTC, datetime
+
+from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence import PassageRef
+from tenure.contracts.learning import Inheritance, Related
 from tenure.contracts.research import Critique
 from tenure.contracts.run import Handled
 from tenure.contracts.spiral import Effort, Finding, PlannedAction, Reflection
@@ -9,6 +12,7 @@ from tenure.contracts.trace import (
     Trace,
     TracedCycle,
     TracedDecision,
+    TracedMemory,
     TracedPlan,
     TracedQuery,
     TracedReflection,
@@ -171,3 +175,27 @@ def test_a_run_without_research_has_no_empty_parts() -> None:
     short = as_markdown(Trace(id="r", question="Why?", started="t0", status="running"))
 
     assert short == "# Trace of r\n\nWhy?\n\nStatus running, begun t0.\n"
+
+
+def test_memory_stands_before_the_cycles_and_what_is_left_after_them() -> None:
+    """Earlier runs are told with what was taken over of each, and a task with why experience chose its strategy."""
+    earlier = Related(run=RunId("old"), question="Why <then>?", at=datetime(2026, 1, 1, tzinfo=UTC), relevance=0.813)
+    memory = TracedMemory(
+        related=(earlier,),
+        passages=(Inheritance(passage=FINDING.passage, query="why", run=RunId("old")),),
+        queries=("why then",),
+        advice=("ask for causes",),
+        kept=("It went well.",),
+    )
+    task = TracedTask(topic="Causes", strategy="iterative", why="it went well", queries=(TracedQuery(query="why"),))
+    cycle = TracedCycle(number=1, plans=(TracedPlan(at="t1", tasks=(task,)),))
+    text = as_markdown(
+        Trace(id="r", question="Why?", started="t0", status="done", memory=memory, cycles=(cycle,), notes=("End.",))
+    )
+
+    parts = [text.index(f"## {heading}") for heading in ("Remembered", "Cycle 1", "Left to later runs", "Notes")]
+    assert parts == sorted(parts)
+    assert "`old`, asked “Why \\<then>?” (relevance 0.81): 1 passage taken over." in text
+    assert "**Queries that count as made**\n\n- why then" in text
+    assert "**Advice**\n\n- ask for causes" in text
+    assert "(in several wordings; it went well)" in text

@@ -1,0 +1,123 @@
+"""Inheriting: what related runs leave, on a real knowledge base."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tenure.contracts.base import RunId
+from tenure.contracts.evidence import PassageRef, SearchRequest
+from tenure.contracts.filters import Filter
+from tenure.contracts.learning import Inherited, InheritRequest, Related
+from tenure.contracts.research import Topic
+from tenure.contracts.spiral import Aim, AnalysisRequest, Candidate
+from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.errors import UnknownCorpus
+from tests.knowledge.conftest import Ingest
+
+QUESTION = "What do bees dance on the comb for?"
+TEXTS = {
+    "dance.md": "# Karl Frisch\n\nBees dance on the comb for nectar, as Karl Frisch found at Lake Wolfgang.\n",
+    "lake.md": "# Lake Wolfgang\n\nWater of great depth, with steamers since 1873.\n",
+    "oven.md": "# Ovens\n\nThe oven bakes loaves in forty minutes.\n",
+}
+LATER = datetime.now(UTC) + timedelta(days=1)
+
+
+@pytest.fixture
+def found(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> dict[str, PassageRef]:
+    """The passage of each document of a small corpus, by the document's name."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    ingest(folder)
+    refs = knowledge.search(SearchRequest(query="bees oven lake", corpora=("c",), k=50)).passages
+    uris = [passage.uri for passage in knowledge.passages(refs)]
+    return {Path(uri).stem: ref for uri, ref in zip(uris, refs, strict=True)}
+
+
+def accept(knowledge: KnowledgeBase, run: str, *passages: PassageRef) -> None:
+    """Let a run accept passages."""
+    aim = Aim(topic=Topic(heading="Bees", question="bees dance comb nectar lake water oven loaves minutes"))
+    knowledge.analyze(
+        AnalysisRequest(
+            run=RunId(run),
+            cycle=1,
+            question=QUESTION,
+            corpora=("c",),
+            aims=(aim,),
+            candidates=tuple(Candidate(topic="Bees", query=f"asked by {run}", passage=one) for one in passages),
+            min_relevance=0.0,
+            min_novelty=0.0,
+        )
+    )
+
+
+def left(knowledge: KnowledgeBase, *runs: str, at: datetime = LATER, filters: tuple[Filter, ...] = ()) -> Inherited:
+    """Return what runs leave that ended at a time."""
+    related = tuple(Related(run=RunId(run), question=QUESTION, at=at, relevance=1.0) for run in runs)
+    return knowledge.inherit(
+        InheritRequest(runs=related, question=QUESTION, corpora=("c",), filters=filters, min_relevance=0.3)
+    )
+
+
+Names = Callable[[Inherited], list[str]]
+
+
+@pytest.fixture
+def names(found: dict[str, PassageRef]) -> Names:
+    """Return what tells the names of inherited documents."""
+    known = {ref.chunk: name for name, ref in found.items()}
+    return lambda inherited: [known[one.passage.chunk] for one in inherited.passages]
+
+
+def test_what_resembles_the_question_or_is_linked_to_that_is_left(
+    knowledge: KnowledgeBase, found: dict[str, PassageRef], names: Names
+) -> None:
+    """A passage about the question comes along, one its names lead to as well, and one of another subject does not."""
+    accept(knowledge, "one", *found.values())
+    inherited = left(knowledge, "one")
+
+    assert names(inherited) == ["dance", "lake"]
+    assert [one.passage.graph_rank for one in inherited.passages] == [None, 1]
+    assert {(one.query, one.run) for one in inherited.passages} == {("asked by one", "one")}
+
+
+def test_links_alone_are_no_evidence(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """Where nothing that was accepted resembles the question, nothing is left."""
+    accept(knowledge, "one", found["lake"], found["oven"])
+
+    assert left(knowledge, "one").passages == ()
+
+
+def test_the_nearer_run_counts(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A passage that two runs have accepted is left by the one whose question is nearer."""
+    accept(knowledge, "one", found["dance"])
+    accept(knowledge, "two", found["dance"])
+
+    assert [one.run for one in left(knowledge, "two", "one").passages] == ["two"]
+
+
+def test_filters_hold_for_what_is_left(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """What a run may not read it does not inherit."""
+    accept(knowledge, "one", *found.values())
+
+    assert left(knowledge, "one", filters=(Filter(field="suffix", equals=".pdf"),)).passages == ()
+
+
+def test_a_run_is_unchanged_while_nothing_new_is_in_its_corpora(
+    knowledge: KnowledgeBase, found: dict[str, PassageRef]
+) -> None:
+    """Queries of a run that ended before a document came would find more today; so may those of one that read less."""
+    accept(knowledge, "one", found["dance"])
+
+    assert left(knowledge, "one", "nothing").unchanged == ("one",)
+    assert left(knowledge, "one", at=LATER - timedelta(days=9)).unchanged == ()
+
+
+def test_an_unknown_corpus_is_told(knowledge: KnowledgeBase) -> None:
+    """There is nothing to inherit where no corpus is."""
+    with pytest.raises(UnknownCorpus):
+        left(knowledge, "one")
