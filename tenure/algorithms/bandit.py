@@ -133,5 +133,5 @@ def _why(best: Strategy, suggested: Strategy, known: Mapping[str, int], believed
 
 
 def _chance(seed: str) -> float:
-    """Return a number between 0 and 1, both excluded, that only the seed decides: a replayed workflow draws the same."""
+    """Return a number between 0 and 1, both excluded, that the seed alone decides, in a replay as well."""
     return (int.from_bytes(sha256(seed.encode()).digest()[:6], "big") + 0.5) / 2**48
