@@ -67,6 +67,8 @@ def test_every_queue_serves_its_activities() -> None:
             ),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
             *("related", "unread", "refresh_relations"),
+            *("remember", "recollect", "forget", "list_memories", "consolidate_memories"),
+            "show_passages",
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
