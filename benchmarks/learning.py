@@ -45,6 +45,9 @@ _PRAISED, _BLAMED = ("contrastive", "direct"), ("multi_hop", "hierarchical", "it
 _OFTEN = 12
 """Episodes that praise or blame a strategy, for each type of question."""
 
+_AT_A_TIME = 200
+"""Impressions of one request."""
+
 
 class Pair(NamedTuple):
     """Two related questions."""
@@ -146,9 +149,10 @@ class World:
             valence=1.0,
             details=Episode(question=question, score=1.0, strategy="direct", queries=(question,)),
         )
-        self._knowledge.memories.remember(
-            RememberRequest(impressions=(claimed, *told), owner=owner, now=datetime.now(UTC))
-        )
+        impressions = (claimed, *told)
+        for at in range(0, len(impressions), _AT_A_TIME):
+            part = impressions[at : at + _AT_A_TIME]
+            self._knowledge.memories.remember(RememberRequest(impressions=part, owner=owner, now=datetime.now(UTC)))
 
 
 def _episode(kind: QueryType, strategy: str, number: int) -> Impression:
