@@ -84,12 +84,30 @@ async def read_page(toolbox: Toolbox, arguments: ReadPageArguments) -> Observati
     """Read a page, and search it."""
     task = toolbox.task
     assert task.limits.web  # it is offered only then
+    if not await _known(toolbox, arguments.address):
+        return Observation(
+            problem=f"{arguments.address} stands neither in the question nor in a document that was seen, and its "
+            "domain was not named by a person: search the web instead"
+        )
     read = await toolbox.calls.read_page(arguments.address, arguments.query)
     if read.problem:
         return Observation(problem=read.problem)
     corpora = (task.limits.web.corpus,)
     # A page that was read before is found among those of the run.
     return await _searched(toolbox, arguments.query, PAGE_PASSAGES, "adaptive", corpora=corpora, sources=read.sources)
+
+
+async def _known(toolbox: Toolbox, address: str) -> bool:
+    """Tell whether a person has allowed an address by its domain, or it stands somewhere as it is written.
+
+    A text that gives orders could else have a model carry what it knows to a server in an address that it makes up.
+    """
+    task = toolbox.task
+    if (task.limits.web and task.limits.web.domains) or address in f"{task.question} {task.step.query}":
+        return True
+    sources = tuple(dict.fromkeys(one.source for one in toolbox.found.values()))[:MOST_DOCUMENTS]
+    request = LookupRequest(term=address, sources=sources, most=1)
+    return bool((await toolbox.calls.lookup(request, summary=address)).found)
 
 
 async def calculate(toolbox: Toolbox, arguments: CalculateArguments) -> Observation:

@@ -274,7 +274,8 @@ CATALOGUE: Final[tuple[ToolInfo, ...]] = (
         name="read_page",
         description="Reads one page of the web whose address is known, and finds passages in it.",
         arguments=ReadPageArguments,
-        bounds="domains as the run's permission says; size, time and `robots.txt` as the settings of fetching say",
+        bounds="addresses that stand in the question or in a document that was seen, and those of domains that "
+        "`--domain` names; size, time and `robots.txt` as the settings of fetching say",
         needs="web",
     ),
     ToolInfo(

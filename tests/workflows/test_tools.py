@@ -17,7 +17,7 @@ from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.graph import Proof, Related, RelatedReply, RelatedRequest
 from tenure.contracts.run import Limits
 from tenure.contracts.spiral import Step, SubagentRequest
-from tenure.contracts.tables import QueryReply, QueryRequest
+from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.contracts.tools import CATALOGUE, LONGEST_OBSERVATION, ToolName
 from tenure.contracts.web import WebScope
 from tenure.knowledge.errors import InvalidSearch
@@ -65,7 +65,7 @@ async def used(client: Client, *uses: Use, **limits: Any) -> Used:
 
 @dataclass
 class Linked(MemoryKnowledge):
-    """A knowledge base that knows one relation, and refuses one query."""
+    """A knowledge base that knows one relation, and refuses one query and every question about tables."""
 
     asked: list[RelatedRequest] = field(default_factory=list)
 
@@ -73,6 +73,9 @@ class Linked(MemoryKnowledge):
         if request.query == "refused":
             raise InvalidSearch("this query is refused")
         return super().search(request)
+
+    def tables(self, request: TablesRequest) -> TablesReply:
+        raise InvalidSearch("there is no such database")
 
     def related(self, request: RelatedRequest) -> RelatedReply:
         self.asked.append(request)
@@ -109,7 +112,7 @@ def test_the_table_has_every_tool() -> None:
 
 
 async def test_searches_bring_numbered_passages(serving: Serving) -> None:
-    """Passages keep the number they got first, and a run without more has only the tools that need nothing."""
+    """Passages keep the number they got first; a run whose tables cannot be looked at goes on without them."""
     knowledge = Linked(dict(KITCHEN))
     async with serving(None, knowledge) as stage:
         found = await used(
@@ -242,6 +245,27 @@ async def test_the_web_is_read_as_far_as_it_may_be(serving: Serving) -> None:
     assert forbidden.problem == "pages of elsewhere.example may not be read by this run"
 
 
+async def test_an_address_cannot_be_made_up(serving: Serving) -> None:
+    """Where no domain was named, only addresses of the question and of documents that were seen are read."""
+    outside = Outside()
+    known = Source(uri="links.md", title="Links", text=f"More on bread is at {BREAD} in the bakery.")
+    knowledge = MemoryKnowledge({"links": known}, pages=PAGES)
+    async with serving(None, knowledge, web=[outside.search_web, outside.fetch_pages]) as stage:
+        found = await used(
+            stage.client,
+            ("read_page", {"address": BREAD, "query": QUESTION}),
+            ("hybrid_search", {"query": "bread in the bakery"}),
+            ("read_page", {"address": f"{BREAD}?told=secret", "query": QUESTION}),
+            ("read_page", {"address": BREAD, "query": QUESTION}),
+            web=WebScope(run=RunId("r")),
+        )
+
+    unseen, _, longer, seen = found.observations
+    assert unseen.problem.startswith(f"{BREAD} stands neither in the question nor in a document")
+    assert "search the web instead" in longer.problem
+    assert "forty minutes" in seen.text and [one.addresses for one in outside.fetched] == [(BREAD,)]
+
+
 async def test_passages_are_read_by_roles(serving: Serving) -> None:
     """A document is asked, two are compared, a summary and facts are made, and their words are numbered."""
     async with serving(None, Filtering(dict(TWO))) as stage:
@@ -355,7 +379,7 @@ async def test_a_cancellation_is_no_observation(serving: Serving) -> None:
         await handles[0].cancel()
         raise ApplicationError("not now", type=KNOWLEDGE_REFUSED)
 
-    scope = WebScope(run=RunId("r"))
+    scope = WebScope(run=RunId("r"), domains=("bakery.example",))
     async with serving(None, knowledge, web=[cancelling]) as stage:
         name = f"tools-{uuid.uuid4().hex[:8]}"
         async with Worker(stage.client, task_queue=name, workflows=[UsingTools], workflow_runner=runner()):
