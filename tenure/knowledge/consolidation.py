@@ -98,7 +98,7 @@ class Consolidation:
         self._step, self._now = request.step, kept.seconds(request.now)
         self._report, self._cancelled = report, cancelled
         self._table = memories_table(model.dimensions)
-        self._looked_at = self._changed = self._total = 0
+        self._looked_at = self._changed = self._noted = self._total = 0
 
     def run(self) -> ConsolidationStepReport:
         """Do the step.
@@ -117,6 +117,8 @@ class Consolidation:
                 "forget": self._forget,
             }
             steps[self._step]()
+            if self._changed or self._noted:  # rows that were written anew have left the indexes
+                self._store.refresh_indexes(self._table)
         seconds = time.monotonic() - started
         return ConsolidationStepReport(
             step=self._step, looked_at=self._looked_at, changed=self._changed, seconds=seconds
@@ -214,6 +216,7 @@ class Consolidation:
         kept_in = self._merge([[there[id] for id in group] for group in groups.of_several()])
         self._dispute({(kept_in.get(a, a), kept_in.get(b, b)) for a, b in apart}, there)
         kept.fill(self._store, self._table, [{"id": id, "compared": True} for id in block])
+        self._noted += len(block)
 
     def _memories(self, ids: Sequence[str]) -> dict[str, Memory]:
         rows = self._store.rows_in(self._table, kept.COLUMNS, "id", ids).to_pylist()

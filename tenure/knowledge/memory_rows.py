@@ -29,6 +29,9 @@ COLUMNS = (
 _DETAILS: TypeAdapter[Details] = TypeAdapter(Details)
 _NOT_AN_EPISODE = {"query_type": "", "strategy": "", "score": 0.0, "searches": 0}
 
+_COMMITS = 32
+"""Commits of uses after which their small files are joined: reading many takes longer than counting a use."""
+
 Row = Mapping[str, Any]
 
 
@@ -118,6 +121,8 @@ def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, Row], occas
         if id not in known or known[id]["occasion"] != occasion
     ]
     store.merge(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
+    if store.table(MEMORY_USES).version % _COMMITS == 0:
+        store.compact(MEMORY_USES)
 
 
 def join_uses(store: Store, one: Memory, others: Sequence[str]) -> None:
