@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -222,7 +223,9 @@ def _progress_changes(old: Progress | None, now: Progress) -> Iterator[str]:
         yield from _topic_changes(old, now)
     for handled in now.feedback[len(old.feedback) if old else 0 :]:
         yield f"feedback received: {one_line(handled.text, 100)}"
-    if now.waiting and (old is None or old.waiting != now.waiting):
+    if now.waiting and (old is None or old.waiting != now.waiting or _headings(old) != _headings(now)):
+        if now.waiting.kind == "plan":
+            yield f"outline: {' · '.join(_headings(now))}"
         yield _waiting_line(now.waiting)
     if now.last and (old is None or old.last != now.last):
         yield one_line(now.last, 160)
@@ -231,8 +234,12 @@ def _progress_changes(old: Progress | None, now: Progress) -> Iterator[str]:
 def _waiting_line(question: Question) -> str:
     """Say in one line what a run asks, and what happens unless somebody answers."""
     how = "`approve` it" if question.kind == "plan" else "`answer` it"
-    assumed = one_line(question.assumed, 160)
-    return f"{one_line(question.text, 300)} ({how}; assumed at {question.until} unless somebody does: {assumed})"
+    until, assumed = f"{datetime.fromisoformat(question.until):%Y-%m-%d %H:%M} UTC", one_line(question.assumed, 160)
+    return f"{one_line(question.text, 300)} ({how}; assumed at {until} unless somebody does: {assumed})"
+
+
+def _headings(progress: Progress) -> list[str]:
+    return [one_line(topic.topic, 60) for topic in progress.topics]
 
 
 def _step(progress: Progress) -> tuple[str, str, int, int]:

@@ -1,5 +1,6 @@
 """A conversation with the server: connecting, what the server must know, what its refusals mean."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -32,6 +33,9 @@ QUERY_TIMEOUT = timedelta(seconds=10)
 NO_ANSWER = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.CANCELLED)
 """Statuses of a query that found no worker in time."""
 
+_IS_OVER = re.compile("already completed|aborted by closing workflow")
+"""What the server says of a run that has ended, or that ends just now."""
+
 
 async def open_session(place: Place) -> Client:
     """Connect to the server of a place.
@@ -60,7 +64,7 @@ def explained(run_id: str) -> Iterator[None]:
 
 def refusal(error: RPCError, run_id: str) -> CommandError:
     """Say what an error of the server means for a person."""
-    if error.status == RPCStatusCode.NOT_FOUND and "already completed" in error.message:
+    if error.status == RPCStatusCode.NOT_FOUND and _IS_OVER.search(error.message):
         return CommandError(f"run {run_id} is finished: `python client.py report {run_id}` shows what it found")
     if error.status == RPCStatusCode.NOT_FOUND and "amespace" in error.message:
         return Unreachable(f"{one_line(error.message, 150)}: check TEMPORAL_NAMESPACE")

@@ -17,6 +17,7 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
+from temporalio.exceptions import FailureError
 from temporalio.service import RPCError
 
 from commands.errors import CommandError, UsageError
@@ -133,7 +134,8 @@ async def _told(handle: WorkflowHandle[Any, Any], steering: Steering) -> str:
             handle.execute_update("steer", steering, result_type=Acknowledged), QUERY_TIMEOUT.total_seconds()
         )
     except WorkflowUpdateFailedError as error:
-        raise CommandError(f"run {handle.id} refuses: {one_line(str(error.cause), 300)}") from error
+        why = error.cause.message if isinstance(error.cause, FailureError) else str(error.cause)
+        raise CommandError(f"run {handle.id} refuses: {one_line(why, 300)}") from error
     except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
         return await _left(handle, steering)
     except RPCError as error:

@@ -67,13 +67,20 @@ class Telling:
         """Tell what concerns a question; nothing where nobody wants to be told."""
         self._wanted, self._question = wanted, question
         self._status = ""
+        self._told: tuple[Occasion, str] | None = None
         self._begun: list[asyncio.Task[Any]] = []
 
-    def see(self, status: str) -> None:
-        """Take note of a status; one that is new and worth it is told."""
-        before, self._status = self._status, status
+    def see(self, status: str, about: str = "") -> None:
+        """Take note of a status; one that is new and worth it is told.
+
+        Args:
+            status: how the workflow stands.
+            about: what it waits for, which is told once, also where somebody holds the workflow in between.
+        """
+        self._status = status
         occasion = _OCCASIONS.get(status)
-        if self._wanted and occasion and status != before:
+        if self._wanted and occasion and (occasion, about) != self._told:
+            self._told = occasion, about
             self._begun.append(asyncio.create_task(self._tell(self._wanted, occasion)))
 
     async def all_begun(self) -> None:

@@ -45,14 +45,15 @@ class Pairing(NamedTuple):
 def difference(a: Result, b: Result) -> Difference:
     """Return what differs between two result documents."""
     pairing = paired(statements(a), statements(b))
+    moved_up, moved_down = paired(pairing.only_a, summed_up(b)), paired(pairing.only_b, summed_up(a))
     versions = [_changed(one, other) for one, other in pairing.pairs]
     changed = tuple(one for one in versions if one.words or one.support or one.evidence)
     ours, theirs = _sources(a), _sources(b)
     return Difference(
-        a=_side(a, pairing.only_a, ours, theirs, b.contradictions),
-        b=_side(b, pairing.only_b, theirs, ours, a.contradictions),
+        a=_side(a, moved_up.only_a, ours, theirs, b.contradictions),
+        b=_side(b, moved_down.only_a, theirs, ours, a.contradictions),
         changed=changed,
-        same=len(versions) - len(changed),
+        same=len(versions) - len(changed) + len(moved_up.pairs) + len(moved_down.pairs),
         common_sources=tuple(source for uri, source in ours.items() if uri in theirs),
         conclusions=tuple(_conclusions(a, b)),
         figures=tuple(_figures(a, b)),
@@ -62,6 +63,15 @@ def difference(a: Result, b: Result) -> Difference:
 
 def statements(result: Result) -> tuple[Statement, ...]:
     """Return what the sections of a report say, each sentence once, with what it rests on."""
+    return _stated(result, [(section.topic, section.claims) for section in result.sections])
+
+
+def summed_up(result: Result) -> tuple[Statement, ...]:
+    """Return the same of the abstract: what it says is no finding that the sections lack."""
+    return _stated(result, [("Abstract", result.abstract_claims)])
+
+
+def _stated(result: Result, parts: Iterable[tuple[str, Iterable[ResultClaim]]]) -> tuple[Statement, ...]:
     by_number = {source.n: source for source in result.sources}
 
     def quote(citation: ResultCitation) -> Quote:
@@ -69,10 +79,10 @@ def statements(result: Result) -> tuple[Statement, ...]:
         return Quote(uri=source.uri, title=source.title, text=citation.quote)
 
     said: dict[str, Statement] = {}
-    for section in result.sections:
-        for claim in section.claims:
+    for topic, claims in parts:
+        for claim in claims:
             quotes = tuple(quote(citation) for citation in claim.citations)
-            stated = Statement(topic=section.topic, text=claim.text, status=claim.status, quotes=quotes)
+            stated = Statement(topic=topic, text=claim.text, status=claim.status, quotes=quotes)
             said.setdefault(fingerprint(claim.text), stated)
     return tuple(said.values())
 

@@ -263,8 +263,11 @@ def test_what_a_run_waits_for_is_shown_once() -> None:
     )
     waiting = WRITING.model_copy(update={"status": "waiting", "waiting": question})
     asked = Snapshot(waiting.model_copy(update={"waiting": question.model_copy(update={"kind": "clarification"})}))
-    line = "Is this right? (`approve` it; assumed at 2026-01-01T00:00:00 unless somebody does: it is)"
+    line = "Is this right? (`approve` it; assumed at 2026-01-01 00:00 UTC unless somebody does: it is)"
+
+    outlined = waiting.model_copy(update={"topics": (TopicProgress(topic="Causes"), TopicProgress(topic="Effects"))})
 
     assert line in list(changes(Snapshot(), Snapshot(waiting)))
     assert line not in list(changes(Snapshot(waiting), Snapshot(waiting)))
+    assert ["outline: Causes · Effects", line] == list(changes(Snapshot(waiting), Snapshot(outlined)))[-2:]
     assert "Is this right? (`answer` it" in drawn(asked, 200)

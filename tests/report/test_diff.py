@@ -38,6 +38,16 @@ def test_findings_are_gone_new_or_the_same() -> None:
     assert f"## Findings of {found.b.id} alone" in text and "From: “The Moon pulls the water towards it.”" in text
 
 
+def test_a_sentence_that_has_moved_to_the_abstract_is_the_same() -> None:
+    """It is no finding of one report alone when the other has it above its sections."""
+    moved = assemble(
+        report(abstract=paragraph(FALLS), sections=(SectionDraft(topic="The sea", draft=paragraph(RISES)),)), SOURCES
+    )
+    found = difference(written(RISES, FALLS), moved)
+
+    assert (found.a.findings, found.b.findings, found.same) == ((), (), 2)
+
+
 def test_versions_of_a_finding_are_compared() -> None:
     """A sentence in other words on the same quote, another status, or other sources is one finding that changed."""
     reworded = RISES.model_copy(update={"text": "Two times a day, the sea rises and stays high."})

@@ -14,6 +14,7 @@ from tenure.models.chat import RequestRejected
 from tenure.notices import Notifier
 from tests.conftest import Serving, Stage
 from tests.test_notices import Receiver
+from tests.workflows.test_agent import until
 from tests.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, story
 
 REQUEST = RunRequest(
@@ -102,12 +103,15 @@ async def test_nobody_is_told_who_did_not_ask(serving: Serving) -> None:
 
 
 async def test_a_run_that_waits_for_a_person_is_told(serving: Serving) -> None:
-    """A plan to be approved is worth a notice of its own, before that of the end."""
-    limits = REQUEST.limits.model_copy(update={"approve_plan": True, "answer_seconds": 0.2})
+    """A plan to be approved is worth one notice before that of the end, also where the run is held meanwhile."""
+    limits = REQUEST.limits.model_copy(update={"approve_plan": True})
     with Receiver() as receiver:
         chat = ScriptedChat(story())
         async with serving(chat, MemoryKnowledge(KITCHEN), notifier=Notifier(receiver.url)) as stage:
             run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
+            await until(run, lambda progress: progress.waiting)
+            for word in ("pause", "resume", "approve"):
+                await run.execute_update("steer", {"verb": word})
             await run.result()
             begun = await told(stage, run)
 
