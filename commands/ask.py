@@ -21,6 +21,7 @@ from commands.origin import decoded, request_of
 from commands.place import Place, announce, ensure
 from commands.session import ASK_WORKFLOW, explained, open_session
 from commands.start import dearest_price
+from commands.tenancy import turn_of
 from commands.terminal import print_json, print_markdown, say, stderr_console
 from commands.texts import within_bytes
 from tenure.contracts.ask import Answer, AskRequest, Thread
@@ -54,6 +55,7 @@ async def _ask(arguments: Namespace, place: Place) -> int:
     name = _thread_id(arguments.id)
     try:
         with explained(name):
+            about = await client.get_workflow_handle(arguments.id).describe()
             handle: WorkflowHandle[object, Answer] = await client.start_workflow(
                 ASK_WORKFLOW,
                 request,
@@ -61,6 +63,7 @@ async def _ask(arguments: Namespace, place: Place) -> int:
                 task_queue=TENURE_QUEUE,
                 result_type=Answer,
                 static_summary=within_bytes(request.question),
+                priority=turn_of(about),
             )
     except WorkflowAlreadyStartedError as error:
         raise CommandError(

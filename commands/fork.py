@@ -3,8 +3,6 @@
 import asyncio
 from argparse import Namespace
 
-from temporalio.common import Priority
-
 from commands.deliver import check_delivery
 from commands.errors import UsageError
 from commands.names import check_run, fork_id
@@ -12,6 +10,7 @@ from commands.origin import origin_of
 from commands.place import Place, announce, ensure
 from commands.session import explained, open_session, register_search_attributes
 from commands.start import begin, dearest_price, see
+from commands.tenancy import turn, turn_after, turn_of
 from tenure.contracts.fork import ForkedRun, Origin
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tenure.settings import Settings
@@ -30,6 +29,7 @@ def fork(arguments: Namespace, settings: Settings) -> int:
     check_delivery(arguments)
     if arguments.feedback and len(arguments.feedback.strip()) > LONGEST:
         raise UsageError(f"--feedback has at most {LONGEST:,} characters")
+    turn(arguments)
     place = ensure(settings)
     announce(place)
     return asyncio.run(_fork(arguments, place, chosen))
@@ -41,9 +41,10 @@ async def _fork(arguments: Namespace, place: Place, chosen: str) -> int:
     await register_search_attributes(client, place)
     with explained(arguments.origin):
         request, origin = await origin_of(client, arguments.origin, arguments.cycle)
+        whose = turn_after(arguments, turn_of(await client.get_workflow_handle(arguments.origin).describe()))
     bounded = _bounded(request, arguments, place.settings)
     forked = ForkedRun(**dict(bounded), origin=_told(origin, arguments.feedback))
-    handle = await begin(client, forked, chosen, Priority.default)
+    handle = await begin(client, forked, chosen, whose)
     return await see(arguments, place, client, handle)
 
 

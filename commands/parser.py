@@ -13,6 +13,21 @@ exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 
 or a program with failing tests; 4 cannot reach what is needed; 130 interrupted (a run goes on)
 """
 
+STATUSES = (
+    "running",
+    "waiting",
+    "paused",
+    "done",
+    "finished_early",
+    "cancelled",
+    "no_evidence",
+    "failing_tests",
+    "unsupported",
+    "failed",
+    "terminated",
+)
+"""How a run may stand, as `list` shows it; the last one is an end that only the server knows of."""
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; each command names its handler as `module:function`."""
@@ -104,10 +119,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         metavar="CONDITION",
         help="read only such passages, as in published>=2020 or suffix=.md,.rst; may be repeated",
     )
-    start.add_argument("--owner", type=_text, metavar="NAME", help="whose it is; owners take turns where many wait")
-    start.add_argument(
-        "--priority", type=_between(1, 5), metavar="N", help="1 goes first where many wait, 5 last (default: 3)"
-    )
+    _add_turn(start, "3")
     start.add_argument(
         "--effort",
         choices=["simple", "moderate", "complex"],
@@ -136,9 +148,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     start.add_argument(
         "--approve-plan", action="store_true", default=None, help="wait until a person approves the outline"
     )
-    start.add_argument(
-        "--interactive", action="store_true", default=None, help="wait for answers to what the research asks"
-    )
+    start.add_argument("--interactive", action="store_true", default=None, help="wait for answers to what it asks")
     start.add_argument(
         "--wait",
         dest="answer_seconds",
@@ -186,6 +196,17 @@ def _add_schedule(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--to", dest="end", type=_moment, metavar="TIME", help="with backfill: up to when (default: now)"
     )
     _add_asking(schedule)
+
+
+def _add_turn(command: argparse.ArgumentParser, default: str) -> None:
+    """Add whose a run is, and when its steps get their turn."""
+    command.add_argument("--owner", type=_text, metavar="NAME", help="whose it is; owners take turns where many wait")
+    command.add_argument(
+        "--priority",
+        type=_between(1, 5),
+        metavar="N",
+        help=f"1 goes first where many wait, 5 last (default: {default})",
+    )
 
 
 def _add_database(command: argparse.ArgumentParser) -> None:
@@ -260,6 +281,10 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_output(report)
     runs = _add(commands, "list", "commands.runs:list_runs", "list the latest runs")
     runs.add_argument("--limit", type=_between(1, 1000), default=20, metavar="N", help="runs to show (default: 20)")
+    runs.add_argument("--owner", type=_text, metavar="NAME", help="show only the runs of this owner")
+    runs.add_argument(
+        "--status", choices=STATUSES, metavar="STATUS", help=f"show only such runs: {', '.join(STATUSES)}"
+    )
 
 
 def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -279,6 +304,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     fork.add_argument("--id", type=_text, metavar="ID", help="name of the new run (default: made from the old one)")
     fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     fork.add_argument("--max-cycles", type=_between(1, 100), metavar="N", help="cycles at the most, old ones included")
+    _add_turn(fork, "as the old run")
     _add_model_budget(fork)
     _add_output(fork)
     diff = _add(commands, "diff", "commands.diff:diff", "show what differs between the reports of two runs")

@@ -15,7 +15,14 @@ from commands.errors import CommandError
 from commands.follow import follow
 from commands.names import check_run
 from commands.place import Place, locate
-from commands.session import AGENT_WORKFLOW, BATCH_WORKFLOW, QUERY_TIMEOUT, explained, open_session
+from commands.session import (
+    AGENT_WORKFLOW,
+    BATCH_WORKFLOW,
+    QUERY_TIMEOUT,
+    explained,
+    open_session,
+    register_search_attributes,
+)
 from commands.terminal import print_json, print_table, say, stderr_console
 from commands.texts import one_line
 from tenure.contracts.research import RunState
@@ -23,7 +30,7 @@ from tenure.contracts.result import Result
 from tenure.report.program import attempt_lines, told
 from tenure.report.prose import visible
 from tenure.settings import Settings
-from workflows.search_attributes import MODE, PHASE, STATUS
+from workflows.search_attributes import MODE, OWNER, PHASE, STATUS
 
 _ENDED_BADLY = {
     WorkflowExecutionStatus.FAILED: "failed",
@@ -32,6 +39,9 @@ _ENDED_BADLY = {
     WorkflowExecutionStatus.CANCELED: "cancelled",
 }
 """Ends that a workflow cannot write into its own search attributes."""
+
+_BY_THE_SERVER = {"failed": "Failed", "terminated": "Terminated", "cancelled": "Canceled"}
+"""The same ends, as the query language of the server calls them."""
 
 
 def watch(arguments: Namespace, settings: Settings) -> int:
@@ -122,18 +132,49 @@ async def _state(arguments: Namespace, place: Place) -> int:
 async def _list(arguments: Namespace, place: Place) -> int:
     """Print the latest runs."""
     client = await open_session(place)
+    if arguments.owner:
+        await register_search_attributes(client, place)  # an older stack may not know it yet
     with explained("list"):
         rows = [
             await _row(execution)
-            async for execution in client.list_workflows(f"WorkflowType = '{AGENT_WORKFLOW}'", limit=arguments.limit)
+            async for execution in client.list_workflows(_wanted(arguments), limit=arguments.limit)
         ]
     if arguments.json:
         print_json([row | {"url": place.url(row["id"])} for row in rows])
     elif rows:
         print_table(_table(rows))
     else:
-        say('there are no runs yet: `python client.py start "QUESTION"` starts one')
+        say(_none(arguments))
     return 0
+
+
+def _none(arguments: Namespace) -> str:
+    """Say that there is nothing to list."""
+    if arguments.owner or arguments.status:
+        return "there are no such runs: `python client.py list` shows those of everybody, however they stand"
+    return 'there are no runs yet: `python client.py start "QUESTION"` starts one'
+
+
+def _wanted(arguments: Namespace) -> str:
+    """Return the query for the runs that are asked for."""
+    conditions = [f"WorkflowType = '{AGENT_WORKFLOW}'"]
+    if arguments.owner:
+        conditions.append(f"{OWNER.name} = {_quoted(arguments.owner)}")
+    if arguments.status:
+        conditions.append(f"({_stands(arguments.status)})")
+    return " AND ".join(conditions)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a literal of the query language."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _stands(status: str) -> str:
+    """Return the condition for a status as it is listed: an end by the server outweighs what the run said of itself."""
+    own = f"({STATUS.name} = '{status}' AND ExecutionStatus IN ('Running', 'Completed'))"
+    return f"{own} OR ExecutionStatus = '{_BY_THE_SERVER[status]}'" if status in _BY_THE_SERVER else own
 
 
 async def _row(execution: WorkflowExecution) -> dict[str, str]:
@@ -144,6 +185,7 @@ async def _row(execution: WorkflowExecution) -> dict[str, str]:
         "status": status or _attribute(execution, STATUS) or "running",
         "phase": _attribute(execution, PHASE),
         "mode": _attribute(execution, MODE),
+        "owner": _attribute(execution, OWNER),
         "started": execution.start_time.isoformat(timespec="seconds"),
         "question": str(await execution.memo_value("question", "", type_hint=str)),
     }
@@ -155,11 +197,12 @@ def _attribute(execution: WorkflowExecution, key: SearchAttributeKey[str]) -> st
 
 
 def _table(rows: list[dict[str, str]]) -> Table:
-    """Set runs as a table."""
+    """Set runs as a table; owners are shown where there are any."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    for heading in ("id", "status", "phase", "mode", "started"):
+    headings = ["id", "status", "phase", "mode", *(["owner"] if any(row["owner"] for row in rows) else []), "started"]
+    for heading in headings:
         table.add_column(heading, no_wrap=True)
     table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)
     for row in rows:
-        table.add_row(*(one_line(row[key], 200) for key in ("id", "status", "phase", "mode", "started", "question")))
+        table.add_row(*(one_line(row[key], 200) for key in (*headings, "question")))
     return table

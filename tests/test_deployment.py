@@ -22,6 +22,7 @@ from temporalio.worker import Worker
 
 from deploy.health import unserved
 from tenure.settings import Settings
+from tenure.stack.server import command
 from workflows import queues, search_attributes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -126,6 +127,23 @@ def test_the_knowledge_base_outlives_the_workers() -> None:
     """The home of every worker is the named volume."""
     for worker in WORKERS.values():
         assert f"knowledge:{worker['environment']['TENURE_HOME']}" in worker["volumes"]
+
+
+def test_the_server_is_given_settings_that_it_knows() -> None:
+    """The dynamic configuration has the form that the server reads, and owners take turns as on the local stack."""
+    given = yaml.safe_load((ROOT / "deploy" / "temporal" / "dynamic-config.yaml").read_text(encoding="utf-8"))
+    entry = {"type": "object", "required": ["value"], "properties": {"value": {}, "constraints": {"type": "object"}}}
+    entries = {"type": "array", "minItems": 1, "items": {**entry, "additionalProperties": False}}
+    schema = {"type": "object", "additionalProperties": entries}
+    local = command(Settings(_env_file=None), Path("temporal"))
+    shared = {local[at + 1].partition("=")[0] for at, part in enumerate(local) if part == "--dynamic-config-value"}
+    mount = SERVICES["temporal"]["volumes"][0].split(":")
+
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(given)] == []
+    assert set(given) == shared
+    assert given["matching.enableFairness"] == [{"value": True}]
+    assert (ROOT / mount[0]).name == "dynamic-config.yaml"
+    assert SERVICES["temporal"]["environment"]["DYNAMIC_CONFIG_FILE_PATH"] == mount[1]
 
 
 def test_secrets_are_not_in_the_repository() -> None:

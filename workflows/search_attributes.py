@@ -1,4 +1,4 @@
-"""Search attributes of a run: what `list` and the web UI filter by. No text of a person goes here."""
+"""Search attributes of a run: what `list` and the web UI filter by. No question and no answer goes here."""
 
 from temporalio.common import SearchAttributeKey
 
@@ -11,5 +11,8 @@ PHASE = SearchAttributeKey.for_keyword("TenurePhase")
 STATUS = SearchAttributeKey.for_keyword("TenureStatus")
 """How the run stands."""
 
-ALL = (MODE, PHASE, STATUS)
+OWNER = SearchAttributeKey.for_keyword("TenureOwner")
+"""Whose run it is; a run of nobody in particular has none."""
+
+ALL = (MODE, PHASE, STATUS, OWNER)
 """Every attribute a namespace needs."""

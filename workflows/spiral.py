@@ -167,7 +167,7 @@ class SpiralWorkflow(Steered):
 
     async def _remember(self) -> None:
         """Leave what this cycle has learned in the history of the run, where a fork finds it."""
-        end = CycleEnd(state=self._learned(), feedback=tuple(self.wishes))
+        end = CycleEnd(state=self._learned(), feedback=tuple(self.wishes), outline=self.stance.outline)
         await workflow.get_external_workflow_handle(self.request.run).signal("cycle_ended", end)
 
     async def _cycle(self) -> None:

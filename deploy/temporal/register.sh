@@ -22,6 +22,6 @@ if ! temporal operator namespace describe --namespace "$namespace" >/dev/null 2>
 fi
 
 # One at a time: of several names in one call, the command line registers the first and says nothing.
-for name in TenureMode TenurePhase TenureStatus; do
+for name in TenureMode TenurePhase TenureStatus TenureOwner; do
     patiently temporal operator search-attribute create --namespace "$namespace" --name "$name" --type Keyword
 done

@@ -5,6 +5,7 @@ from tenure.contracts.evidence import PassageRef
 from tenure.contracts.research import ResearchRequest
 from tenure.contracts.run import Feedback, RunRequest
 from tenure.contracts.spiral import SpiralState
+from tenure.contracts.steering import Outline
 
 
 class CycleEnd(Contract):
@@ -14,6 +15,8 @@ class CycleEnd(Contract):
     """The research state."""
     feedback: tuple[Feedback, ...] = ()
     """What people had said by then."""
+    outline: Outline | None = None
+    """The outline that a person had set by then, which may hold from the next cycle on only."""
 
 
 class Origin(Contract):

@@ -24,7 +24,7 @@ from tenure.stack import processes
 from tenure.stack.errors import PortTaken, StackError
 from tenure.stack.record import ProcessRecord
 
-SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus")
+SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
 """Keyword attributes registered at the start; the same as in `workflows/search_attributes.py`."""
 
 START_SECONDS = 60.0

@@ -25,6 +25,27 @@ def test_a_fork_is_a_run_of_its_own(running: CommandLine) -> None:
     assert running("report", "forked-1", "--json").stdout == before
 
 
+def test_a_fork_has_the_owner_of_its_origin(running: CommandLine) -> None:
+    """Owner and priority go over to the fork, unless it is told others; runs are listed by owner and status."""
+    assert (
+        running("start", "go through cycles", "--id", "forked-5", "--owner", "o'neil", "--priority", "2").returncode
+        == 0
+    )
+    assert running("fork", "forked-5", "--cycle", "1", "--id", "fork-5").returncode == 0
+    assert running("fork", "forked-5", "--cycle", "1", "--id", "fork-6", "--owner", "bob").returncode == 0
+    owned = running("list", "--owner", "o'neil", "--json")
+    table, bobs = running("list", "--owner", "o'neil", "--status", "done"), running("list", "--owner", "bob", "--json")
+    none = running("list", "--owner", "o'neil", "--status", "waiting")
+
+    assert [(row["id"], row["owner"]) for row in json.loads(owned.stdout)] == [
+        ("fork-5", "o'neil"),
+        ("forked-5", "o'neil"),
+    ]
+    assert "owner" in table.stdout and "fork-6" not in table.stdout
+    assert [row["id"] for row in json.loads(bobs.stdout)] == ["fork-6"]
+    assert "there are no such runs" in none.stderr
+
+
 def test_a_cycle_that_is_not_there_is_named(running: CommandLine) -> None:
     """What a run has not gone through, another workflow, an unknown run and a used id are mistakes in one line."""
     assert running("start", "go through cycles", "--id", "forked-2").returncode == 0

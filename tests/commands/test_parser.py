@@ -4,10 +4,12 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from commands.parser import build_parser
+from commands.parser import STATUSES, build_parser
+from tenure.contracts.run import Status
 
 COMMANDS = {
     "start": ["Why?"],
@@ -35,6 +37,11 @@ COMMANDS = {
 }
 
 
+def test_runs_are_listed_by_every_status_there_is() -> None:
+    """What a run may say of itself can be asked for, and an end that only the server knows of."""
+    assert {*get_args(Status), "terminated"} == set(STATUSES)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_a_handler(command: str) -> None:
     """Each command is accepted, with --json, and names a function that exists."""
@@ -51,6 +58,8 @@ def test_every_command_has_a_handler(command: str) -> None:
         [],
         ["start", "  "],
         ["start", "Why?", "--mode", "poetry"],
+        ["start", "Why?", "--deadline", "99999999d"],
+        ["list", "--status", "asleep"],
         ["start", "Why?", "--format", "odt"],
         ["start", "Why?", "--citations", "footnote"],
         ["start", "Why?", "--max-sections", "0"],

@@ -12,12 +12,13 @@ from commands.errors import UsageError
 from commands.parser import build_parser
 from commands.place import Place
 from commands.standing import planned
-from commands.tenancy import turn
+from commands.tenancy import turn, turn_after
 from tenure.contracts.batch import BatchItem, BatchRequest
 from tenure.contracts.run import Limits, RunRequest
 from tenure.settings import Settings
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge
+from workflows.search_attributes import OWNER
 
 ASKED = ["start", "Why?", "--owner", "ann", "--priority", "2"]
 
@@ -26,6 +27,16 @@ def test_owner_and_priority_are_the_servers() -> None:
     """An owner is a fairness key; what is not said is left to the server."""
     assert turn(build_parser().parse_args(ASKED)) == Priority(priority_key=2, fairness_key="ann")
     assert turn(build_parser().parse_args(["start", "Why?"])) == Priority()
+
+
+def test_a_later_run_has_the_turn_of_the_one_before() -> None:
+    """What a fork is told counts, and what it is not told stays as it was."""
+    before = Priority(priority_key=2, fairness_key="ann")
+    told = build_parser().parse_args(["fork", "r", "--cycle", "1", "--owner", "bob"])
+
+    assert turn_after(told, before) == Priority(priority_key=2, fairness_key="bob")
+    assert turn_after(build_parser().parse_args(["fork", "r", "--cycle", "1"]), before) == before
+    assert turn_after(told, Priority()) == Priority(fairness_key="bob")
 
 
 def test_a_name_that_the_server_does_not_take_is_refused() -> None:
@@ -59,5 +70,7 @@ async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> N
         for run in (name, f"{name}-1", f"{name}-1/research"):
             history = await stage.client.get_workflow_handle(run).fetch_history()
             found.append(history.events[0].workflow_execution_started_event_attributes.priority)
+        described = await stage.client.get_workflow_handle(f"{name}-1").describe()
 
     assert [(one.priority_key, one.fairness_key) for one in found] == [(2, "ann")] * 3
+    assert described.typed_search_attributes[OWNER] == "ann"

@@ -13,7 +13,8 @@ from tenure.contracts.fork import ForkedRun, Origin
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tests.conftest import Serving, Stage, slow_form
-from tests.worlds import ENOUGH, FINISH, KITCHEN, Reticent, ScriptedChat, in_turn, plans, says, search, story
+from tests.workflows.test_agent import until
+from tests.worlds import ENOUGH, FINISH, KITCHEN, Held, Reticent, ScriptedChat, in_turn, plans, says, search, story
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -79,6 +80,32 @@ async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(s
     assert [word.text for word in result.feedback] == ["Mind the oven."]
     assert any(f"goes on from cycle 2 of {run.id}" in note for note in result.notes)
     assert {key: said for key, said in knowledge.turns.items() if key[0] == run.id} == kept
+
+
+async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
+    """An outline set during the last cycle taken over holds in the fork, which may be given another one."""
+    held = Held(MORE)
+    chat = script()
+    chat.lines["decider"] = held
+    limits = REQUEST.limits.model_copy(update={"max_cycles": 2})
+    async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
+        run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
+        await held.reached.wait()
+        await run.signal("outline", ["Bread => Loaves", "Rye"])
+        await until(run, lambda progress: progress.last != "")
+        held.released.set()
+        await asyncio.wait_for(run.result(), PATIENCE)
+        request, origin = await origin_of(stage.client, run.id, 1)
+        chat.lines["planner"] = again = Held(FINISH)
+        forks = [await stage.start(ForkedRun(**dict(request), origin=origin)) for _ in range(2)]
+        for fork in forks:
+            await until(fork, lambda progress: [topic.topic for topic in progress.topics] == ["Loaves", "Rye"])
+        await forks[1].signal("outline", ["Cheese"])
+        again.released.set()
+        results = [await asyncio.wait_for(fork.result(), PATIENCE) for fork in forks]
+
+    assert [aim.topic.heading for aim in origin.end.state.aims] == ["Bread", "Cheese"]
+    assert [[section.topic for section in result.sections] for result in results] == [["Loaves", "Rye"], ["Cheese"]]
 
 
 @slow_form
