@@ -163,6 +163,7 @@ def activity_methods(
         ],
         MODEL_QUEUE: [
             roles.router,
+            roles.clarifier,
             roles.decomposer,
             roles.question_rewriter,
             roles.sql_writer,

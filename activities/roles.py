@@ -29,6 +29,7 @@ from tenure.roles import (
     answerer,
     claim_checker,
     claim_rewriter,
+    clarifier,
     code_reflector,
     coder,
     contradiction_finder,
@@ -84,6 +85,11 @@ class RoleActivities:
     async def decomposer(self, call: RoleCall[decomposer.DecomposerInput]) -> RoleReply[decomposer.DecomposerOutput]:
         """Find the questions inside the question."""
         return await self._decide(decomposer.ROLE, call)
+
+    @activity.defn
+    async def clarifier(self, call: RoleCall[clarifier.ClarifierInput]) -> RoleReply[clarifier.ClarifierOutput]:
+        """Find out what a person has to be asked before the research begins."""
+        return await self._decide(clarifier.ROLE, call)
 
     @activity.defn
     async def question_rewriter(

@@ -247,15 +247,15 @@ class Settings(BaseSettings):
     """Answers of the model that a run may take, re-asks included."""
     max_searches: int | None = Field(default=None, ge=1)
     """Searches that a run may make."""
-    max_seconds: float | None = Field(default=None, gt=0)
+    max_seconds: float | None = Field(default=None, gt=0, le=315_360_000)
     """Seconds that a run may work, pauses and waiting for people not counted, before it writes up what there is."""
     grace_seconds: float = Field(default=60.0, ge=0)
     """Seconds that calls under way and the writing up may take beyond that, before the offline twins take over."""
     approve_plan: bool = False
     """Whether a run waits for a person's approval of its outline before the research begins."""
     interactive: bool = False
-    """Whether a run waits for a person's answers to what its research asks."""
-    answer_seconds: float = Field(default=86_400.0, gt=0)
+    """Whether a run waits for a person's answers to what it asks: of the question, and in its research."""
+    answer_seconds: float = Field(default=86_400.0, gt=0, le=315_360_000)
     """Seconds for which a person is waited for before a run goes on with what it has said it assumes."""
     long_history: int = Field(default=4_000, ge=1)
     """Events of a workflow after which research goes on in a new history (continue-as-new)."""

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.timeout(180)
 ROOT = Path(__file__).resolve().parents[1]
 ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing", "coding"}
 ELSEWHERE = {
+    "clarifier",
     "sql_writer",
     "analyst",
     "answerer",
@@ -47,7 +48,7 @@ ELSEWHERE = {
     "synthesis_reflector",
     "decider",
 }
-"""Roles that this question has no work for: tables, programs, orders and relations by the model, later cycles."""
+"""Roles that this question has no work for: questions back, tables, programs, orders and relations, later cycles."""
 QUESTION = "How do lighthouses guide ships?"
 
 MARKDOWN = """\

@@ -155,7 +155,7 @@ def test_single_roles_are_set_by_variable_or_as_json(monkeypatch: pytest.MonkeyP
     ("name", "value", "line"),
     [
         ("TENURE_UI_PORT", "0", "TENURE_UI_PORT is not valid: input should be greater than or equal to 1"),
-        ("TENURE_ROLES__POET__MODEL", "m", "TENURE_ROLES__POET is not valid: input should be 'router', 'decomposer',"),
+        ("TENURE_ROLES__POET__MODEL", "m", "TENURE_ROLES__POET is not valid: input should be 'router', 'clarifier',"),
         (
             "TENURE_ROLES__ROUTER__TEMPERATURE",
             "3",

@@ -439,6 +439,7 @@ def story(**lines: Line) -> dict[str, Line]:
     return {
         "router": says(route),
         "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
+        "clarifier": says({"question": "", "assumption": ""}),
         "question_rewriter": says({"question": "What is made of rye?"}),
         "sql_writer": says({"queries": [], "computation": ""}),
         "analyst": says({"shows": "", "inputs": [], "code": ""}),

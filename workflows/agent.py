@@ -6,7 +6,6 @@ live status page.
 """
 
 import asyncio
-import math
 from typing import Any
 
 from temporalio import workflow
@@ -14,6 +13,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows import search_attributes
 from workflows.calls import MODEL_BUDGETS, Calls
+from workflows.clarifying import clarified
 from workflows.computing import Tables
 from workflows.embed import embed_beside
 from workflows.failures import cause
@@ -31,13 +31,14 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.ledger import merged
     from tenure.algorithms.programs import best, slimmed
     from tenure.algorithms.query_type import settled
+    from tenure.algorithms.run_notes import embedded, ingested
     from tenure.algorithms.status_page import status_page
     from tenure.algorithms.steering import Situation, relieved, together, within
     from tenure.algorithms.transitions import AgentState, next_node
     from tenure.contracts.base import RunId
     from tenure.contracts.budget import Draw, Grant, Resource
     from tenure.contracts.coding import Attempt, CodingRequest, StoredArtifact
-    from tenure.contracts.corpus import IngestReport, SkippedFile
+    from tenure.contracts.corpus import SkippedFile
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.fork import CycleEnd, ForkedResearch, ForkedRun, ForkRequest, Origin
     from tenure.contracts.learning import Experience
@@ -76,6 +77,8 @@ class AgentWorkflow(Led):
         """Start from the request, a fork also from what an earlier run has left."""
         super().__init__()
         self.origin = origin = request.origin if isinstance(request, ForkedRun) else None
+        if origin:
+            self.stand(outline=origin.end.outline)
         self.cycles = 0
         self.request = request = _named(request, origin)
         self.account = Account(limits=request.limits)
@@ -98,6 +101,7 @@ class AgentWorkflow(Led):
         self.skipped: list[SkippedFile] = []
         self.wishes = list(origin.end.feedback) if origin else []
         self.heard_at = [self.started.isoformat(timespec="seconds")] * len(self.wishes)
+        self.explanations: tuple[Handled, ...] = ()
         self.telling = Telling(request.notices, request.question)
         self.remembering = Remembering(self, self.calls, request)
 
@@ -245,6 +249,13 @@ class AgentWorkflow(Led):
         for child in list(self.children.values()):
             await send(child, "feedback", feedback)
 
+    async def explained(self, answer: Feedback) -> None:
+        """Keep what a person says of the question, which is read with it."""
+        at = workflow.now().isoformat(timespec="seconds")
+        told = Handled(text=answer.text, topic=None, at=at, outcome="The question was read with it.")
+        self.explanations = (*self.explanations, told)
+        self._show(feedback=self._feedback(()), last=f"heard: {answer.text}")
+
     async def _answer(self) -> ReportDraft:
         """Go through the nodes of document 000: retrieve, route, then the path of the mode."""
         if self.origin is not None:
@@ -253,12 +264,15 @@ class AgentWorkflow(Led):
         self.notes += [f"Only passages were read whose {condition}." for condition in self.request.limits.filters]
         self._show(phase="retrieve")
         if self.corpora:
+            await self.calls.open_web()
             await self._retrieve()
         found = f"{len(self.evidence)} passages found on the question"
         self._show(phase="route", last=found if self.corpora else "there are no documents to read")
         mode = await self._route()
         self._show(mode=mode)
         coding = next_node("route", AgentState(mode=mode), 0) == "generate_code"
+        if self.request.limits.interactive and not coding:
+            await self._clarify()
         if self.tables.wanted and not coding:
             await self._compute()
         if not (coding or self.evidence):
@@ -291,7 +305,6 @@ class AgentWorkflow(Led):
 
     async def _retrieve(self) -> None:
         """Find what the corpora and databases say on the question as a whole (D)."""
-        await self.calls.open_web()
         self.results = await self.tables.queried()
         found = await self.calls.search(
             SearchRequest(
@@ -306,6 +319,19 @@ class AgentWorkflow(Led):
         if self.calls.usage.embedded_share < 1:
             await embed_beside(self.corpora)
         self.evidence = tuple({passage.chunk: passage for passage in (*self.results, *found)}.values())
+
+    async def _clarify(self) -> None:
+        """Let a person say what the question leaves open, and look again where it is meant otherwise."""
+        meant = await clarified(self, self.calls, self.request.question, self.evidence)
+        if meant == self.request.question:
+            return
+        self.request = self.request.model_copy(update={"question": meant})
+        self.tables = Tables(self.calls, self.request, lambda: self.finishing)
+        self.remembering = Remembering(self, self.calls, self.request)
+        self._show(phase="retrieve", question=meant, last=f"the question is read as: {meant}")
+        if self.corpora:
+            await self._retrieve()
+        self._show(phase="route")
 
     async def _compute(self) -> None:
         """Have computed what the tables hold and SQL cannot bring."""
@@ -386,7 +412,7 @@ class AgentWorkflow(Led):
             self._show(phase="ingest", last=f"reading {', '.join(wanted.paths)}")
             report = await self.calls.ingest(wanted)
             self.skipped.extend(report.skipped)
-            self.notes.append(_ingested(report))
+            self.notes.append(ingested(report))
 
     async def _route(self) -> TaskMode:
         routed = await self.calls.role(
@@ -480,7 +506,7 @@ class AgentWorkflow(Led):
                     *self.notes,
                     *self.remembering.notes,
                     *self._untranslated(usage),
-                    *_embedded(usage.embedded_share),
+                    *embedded(usage.embedded_share),
                     *draft.notes,
                 ),
                 "feedback": self._feedback(draft.feedback),
@@ -498,16 +524,11 @@ class AgentWorkflow(Led):
     def _feedback(self, handled: tuple[Handled, ...]) -> tuple[Handled, ...]:
         """Return all feedback with its time, and its outcome where the research told one."""
         outcomes = {(h.text, h.topic): h.outcome for h in handled}
-        return tuple(
-            Handled(
-                text=wish.text,
-                topic=wish.topic,
-                at=at,
-                outcome=outcomes.get(
-                    (wish.text, wish.topic), "It came too late to change the report." if self.draft else "received"
-                ),
-            )
-            for wish, at in zip(self.wishes, self.heard_at, strict=True)
+        other = "It came too late to change the report." if self.draft else "received"
+        wishes = zip(self.wishes, self.heard_at, strict=True)
+        return self.explanations + tuple(
+            Handled(text=w.text, topic=w.topic, at=at, outcome=outcomes.get((w.text, w.topic), other))
+            for w, at in wishes
         )
 
     def _fail(self, error: BaseException) -> None:
@@ -540,7 +561,7 @@ class AgentWorkflow(Led):
             }
         )
         self._index(now)
-        self.telling.see(self.progress_now.status)
+        self.telling.see(self.progress_now.status, self.question.model_dump_json() if self.question else "")
         workflow.set_current_details(status_page(self.progress_now))
 
     def _index(self, before: Progress) -> None:
@@ -555,36 +576,22 @@ class AgentWorkflow(Led):
             )
             if old != value or before.last == ""
         ]
+        if before.last == "" and (owner := workflow.info().priority.fairness_key):
+            changed.append(search_attributes.OWNER.value_set(owner))
         if changed:
             workflow.upsert_search_attributes(changed)
 
 
 def _named(request: RunRequest, origin: Origin | None) -> RunRequest:
     """Return the request of this run: it has pages of the web under its id, and as a fork a cycle to go."""
-    limits = request.limits
+    limits, question = request.limits, request.question
     if origin:
         limits = going_on(origin.research.complexity, limits, origin.end.state.cycle)
+        question = origin.research.question  # as a person has made it clear
     if limits.web:
         scope = limits.web.model_copy(update={"run": RunId(workflow.info().workflow_id)})
         limits = limits.model_copy(update={"web": scope})
-    return request.model_copy(update={"limits": limits})
-
-
-def _ingested(report: IngestReport) -> str:
-    told = f"Corpus “{report.corpus}”: {report.files} files"
-    if report.added or report.changed or report.removed:
-        told += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
-    return f"{told}, {report.skipped_total} not readable." if report.skipped_total else f"{told}."
-
-
-def _embedded(share: float) -> tuple[str, ...]:
-    """Say what a corpus that was not embedded yet meant for the searches."""
-    if share >= 1:
-        return ()
-    return (
-        f"Only {math.floor(100 * share)} % of the passages had vectors when a search began; what words found got its "
-        "vectors at once, and what only vectors would have found may be missing.",
-    )
+    return request.model_copy(update={"limits": limits, "question": question})
 
 
 def _sentence(text: str) -> str:

@@ -62,7 +62,7 @@ class BatchWorkflow:
         return report
 
     @workflow.signal(description="Ask nothing more, and stop what is being answered.")
-    async def cancel(self) -> None:
+    async def cancel(self, *beside: Any) -> None:
         """Stop; the runs under way deliver what is written."""
         self.cancelled = True
         for child in list(self.children.values()):

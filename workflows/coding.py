@@ -8,6 +8,7 @@ used up all end in the best program there is, together with the tests it fails.
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
@@ -94,7 +95,7 @@ class CodingWorkflow(Steered):
         return self._draft()
 
     @workflow.signal(description="Stop at once and deliver the best program there is.")
-    async def cancel(self) -> None:
+    async def cancel(self, *beside: Any) -> None:
         """Stop at once: what is being written or tested is given up, what was tested is delivered."""
         self.cancelled = True
         self.stand(paused=False, finishing=True)

@@ -6,6 +6,7 @@ it, can be held and let go on, and takes up what is left wherever another one wa
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from temporalio import workflow
 from temporalio.common import Priority
@@ -46,14 +47,14 @@ class EmbedWorkflow:
                     raise
 
     @workflow.signal(description="Hold the embedding; what is made stays.")
-    def pause(self) -> None:
+    def pause(self, *beside: Any) -> None:
         """Hold the embedding."""
         self._paused = self._held = True
         if self._work is not None:
             self._work.cancel()
 
     @workflow.signal(description="Let a held embedding go on.")
-    def resume(self) -> None:
+    def resume(self, *beside: Any) -> None:
         """Let it go on."""
         self._paused = False
 

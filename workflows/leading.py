@@ -19,7 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.outline_edits import following
     from tenure.algorithms.research_state import told
     from tenure.algorithms.steering import Situation, answered, effect, feedback_of, read, refusal
-    from tenure.contracts.run import Status
+    from tenure.contracts.run import Feedback, Status
     from tenure.contracts.steering import Acknowledged, Answer, Budget, Question, Steering, Verb
 
 REFUSED = "Refused"
@@ -54,6 +54,10 @@ class Led(Steered):
         """Let other bounds hold."""
         raise NotImplementedError
 
+    async def explained(self, answer: Feedback) -> None:
+        """Keep what a person says of the question itself, which is read with it."""
+        raise NotImplementedError
+
     def noted(self, line: str) -> None:
         """Write a line into the run's log and show it."""
         raise NotImplementedError
@@ -83,62 +87,69 @@ class Led(Steered):
             raise ApplicationError(why, type=REFUSED)
 
     @workflow.signal(description="Hold the run: nothing new starts until it is resumed.")
-    async def pause(self) -> None:
+    async def pause(self, *beside: Any) -> None:
         """Hold the run."""
         await self._signalled("pause")
 
     @workflow.signal(description="Let a held run go on.")
-    async def resume(self) -> None:
+    async def resume(self, *beside: Any) -> None:
         """Let the run go on."""
         await self._signalled("resume")
 
     @workflow.signal(description="Stop gathering and deliver what there is.")
-    async def finish(self) -> None:
+    async def finish(self, *beside: Any) -> None:
         """Stop gathering and deliver what there is; a held run goes on to do so."""
         await self._signalled("finish")
 
     @workflow.signal(description="Say something to the run: a text, or an object with text and topic.")
-    async def feedback(self, feedback: Any = None) -> None:
+    async def feedback(self, feedback: Any = None, *beside: Any) -> None:
         """Take a person's word, whatever they type."""
         await self._signalled("feedback", feedback)
 
     @workflow.signal(description='Stop at once and deliver what is written; with {"discard": true} nothing.')
-    async def cancel(self, how: Any = None) -> None:
+    async def cancel(self, how: Any = None, *beside: Any) -> None:
         """Stop at once; what is written is delivered, unless it is to be discarded."""
         await self._signalled("cancel", how)
 
     @workflow.signal(description="Set the outline: a list of headings, or of objects with heading, question and was.")
-    async def outline(self, topics: Any = None) -> None:
+    async def outline(self, topics: Any = None, *beside: Any) -> None:
         """Set the outline."""
         await self._signalled("outline", topics)
 
     @workflow.signal(description="Change bounds: an object with max_tokens, max_cost_usd, max_calls, and so on.")
-    async def budget(self, bounds: Any = None) -> None:
+    async def budget(self, bounds: Any = None, *beside: Any) -> None:
         """Change the bounds of the run."""
         await self._signalled("budget", bounds)
 
     @workflow.signal(description="Approve the plan that waits for it.")
-    async def approve(self) -> None:
+    async def approve(self, *beside: Any) -> None:
         """Let the research begin."""
         await self._signalled("approve")
 
     @workflow.signal(description="Answer the question that the run has asked.")
-    async def answer(self, said: Any = None) -> None:
+    async def answer(self, said: Any = None, *beside: Any) -> None:
         """Take the answer to the run's question."""
         await self._signalled("answer", said)
 
     @workflow.signal(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     async def asks(self, question: Question) -> None:
         """Put the question of a part of the run to people; not for people to send."""
+        answer = await self.put(question)
+        await send(workflow.get_external_workflow_handle(question.reporter), "answered", answer)
+
+    async def put(self, question: Question) -> Answer:
+        """Put a question to people and wait for what comes of it."""
         until = workflow.now() + timedelta(seconds=self.situation().limits.answer_seconds)
         self.question = question.model_copy(update={"until": until.isoformat(timespec="seconds")})
         self._reply = None
         self.noted(f"asks: {question.text}")
         self.steered()
-        answer = await self._waited(question)
-        self.question = None
+        try:
+            answer = await self._waited(question)
+        finally:
+            self.question = None  # a run that is cancelled meanwhile asks nothing any more
         self.steered()
-        await send(workflow.get_external_workflow_handle(question.reporter), "answered", answer)
+        return answer
 
     async def _waited(self, question: Question) -> Answer:
         """Wait for a person, remind them once, and say what is assumed when the time is up."""
@@ -151,7 +162,7 @@ class Led(Steered):
         if await watch.reach(lambda: seconds * REMINDED, "half of the time for an answer", over):
             self.noted(f"still waits for a person, and assumes unless somebody answers: {question.assumed}")
             await watch.reach(lambda: seconds, "the time for an answer", over)
-        if self._reply is None:
+        if self._reply is None and not self.finishing:
             self.noted(f"nobody answered “{question.text}”; assumed: {question.assumed}")
         return self._reply or Answer(number=question.number)
 
@@ -203,6 +214,8 @@ class Led(Steered):
         question = self.unanswered
         assert question is not None, "it was found to be there"
         wish = answered(question, steering.text) if steering.text.strip() else None
-        self._reply = Answer(number=question.number, wish=wish.text if wish else "")
-        if wish:
+        self._reply = Answer(number=question.number, wish=wish.text if wish else "", said=steering.text.strip())
+        if wish and question.reporter == workflow.info().workflow_id:
+            await self.explained(wish)
+        elif wish:
             await self.heard(wish)

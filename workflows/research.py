@@ -7,6 +7,7 @@ generation of the report; finishing and cancelling both end in a report of what 
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, is_cancelled_exception
@@ -131,6 +132,7 @@ class ResearchWorkflow(Steered):
             await self._outline()
         else:
             self.topics = [aim.topic for aim in self.state.aims]
+            self.outlined = self.state.outlined
         await self._gather()
         if not self.failure:
             await self._write_up()
@@ -151,7 +153,7 @@ class ResearchWorkflow(Steered):
         await self._add_sections()
 
     @workflow.signal(description="Stop at once and deliver what is written.")
-    async def cancel(self) -> None:
+    async def cancel(self, *beside: Any) -> None:
         """Stop at once: sections in the making are given up, written ones are delivered."""
         self.cancelled = True
         self.stand(paused=False, finishing=True)

@@ -3,7 +3,8 @@
 Every workflow of a run takes the same signals. A pause holds back the next activity, it does not
 stop one that runs; a finish lets what has begun end and starts nothing new. What people say is passed
 on to children as a state, not as a verb: a child that starts late, or hears two words in the wrong
-order, still ends up where the run is.
+order, still ends up where the run is. A signal takes inputs it has no use for (`beside`): one that did not would
+fail the run's next step for ever.
 """
 
 import asyncio
@@ -68,17 +69,17 @@ class Steered:
         await workflow.wait_condition(lambda: not self.paused)
 
     @workflow.signal(description="Hold the run: nothing new starts until it is resumed.")
-    async def pause(self) -> None:
+    async def pause(self, *beside: Any) -> None:
         """Hold the run."""
         await self.take(self.stand(paused=True))
 
     @workflow.signal(description="Let a held run go on.")
-    async def resume(self) -> None:
+    async def resume(self, *beside: Any) -> None:
         """Let the run go on."""
         await self.take(self.stand(paused=False))
 
     @workflow.signal(description="Stop gathering and deliver what there is.")
-    async def finish(self) -> None:
+    async def finish(self, *beside: Any) -> None:
         """Stop gathering and deliver what there is; a held run goes on to do so."""
         await self.take(self.stand(paused=False, finishing=True))
 

@@ -24,6 +24,8 @@ MOST_SAID = 64_000
 """Bytes of everything that people may say to one run: it travels to all its parts."""
 MOST_TOPICS, MOST_HEADING, MOST_QUESTION = 12, 160, 1_000
 """Topics of an outline, and characters of a heading and of its question."""
+MOST_COUNTED, MOST_SECONDS = 10**12, 315_360_000
+"""The highest bound of what is counted or paid, and of time: ten years, since no clock goes on for ever."""
 SHOWN = 80
 """Characters of a person's words that a refusal repeats."""
 
@@ -162,7 +164,7 @@ def _no_feedback(steering: Steering, now: Situation) -> str:
 
 
 def _no_text(text: str, what: str, most: int) -> str:
-    if not text.strip():
+    if not any(char.isprintable() and not char.isspace() for char in text):
         return f"the {what} is empty"
     return f"the {what} has {len(text):,} characters, and {most:,} is the most" if len(text) > most else ""
 
@@ -209,6 +211,8 @@ def _no_budget(steering: Steering, now: Situation) -> str:
     given = {name: value for name, value in wanted if value is not None}
     if not given:
         return "no bound was named"
+    if any(value > MOST_COUNTED for value in given.values()) or (wanted.max_seconds or 0) > MOST_SECONDS:
+        return f"no bound may be above {MOST_COUNTED:,}, and none of time above {MOST_SECONDS:,} seconds"
     if wanted.max_cost_usd is not None and now.limits.dearest is None:
         return "money cannot be limited: the run was started without the prices of its models"
     have = {
@@ -314,6 +318,8 @@ def _of_approval(steering: Steering, now: Situation) -> str:
 
 
 def _of_answer(steering: Steering, now: Situation) -> str:
+    if now.phase == "route":
+        return "The question is read with the answer, and the research begins."
     return "The research plans anew with the answer."
 
 

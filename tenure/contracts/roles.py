@@ -4,6 +4,7 @@ from typing import Final, Literal, get_args
 
 RoleName = Literal[
     "router",
+    "clarifier",
     "decomposer",
     "question_rewriter",
     "sql_writer",

@@ -121,3 +121,5 @@ class Answer(Contract):
     """Which question is answered."""
     wish: str = ""
     """The person's words with the question they answer; empty where nobody answered or nothing is to be added."""
+    said: str = ""
+    """The person's words alone."""

@@ -72,6 +72,7 @@ def test_a_signal_is_read_as_the_word_it_means(verb: Any, given: Any, read_as: S
         ("outline", [4], "0: input should be"),
         ("outline", None, "input should be"),
         ("budget", {"max_tokens": -1}, "max_tokens: input should be greater"),
+        ("budget", {"max_seconds": float("nan")}, "max_seconds: input should be greater"),
         ("cancel", "now", "it has to be a text or an object"),
     ],
 )
@@ -124,11 +125,18 @@ def test_a_cancelled_run_can_only_be_cancelled_again() -> None:
             "10 tokens and 2 model calls are used already",
         ),
         (budget(max_seconds=5.0), now(seconds=9.6), "10 s are used already"),
+        (
+            budget(max_seconds=1e300),
+            now(),
+            "no bound may be above 1,000,000,000,000, and none of time above 315,360,000",
+        ),
+        (budget(max_calls=10**40), now(), "no bound may be above 1,000,000,000,000"),
         (Steering(verb="approve"), now(), "no plan waits for approval"),
         (Steering(verb="approve"), now(question=UNCLEAR), "so `answer` it"),
         (Steering(verb="answer", text="x"), now(), "has not asked anything"),
         (Steering(verb="answer", text="x"), now(question=PLAN), "`approve` it"),
         (Steering(verb="answer"), now(question=UNCLEAR), "the answer is empty"),
+        (says("\x00\ud7ff\n"), now(), "the feedback is empty"),
     ],
 )
 def test_a_word_that_cannot_be_followed_is_refused(steering: Steering, situation: Situation, why: str) -> None:
@@ -151,6 +159,11 @@ def test_a_word_that_cannot_be_followed_is_refused(steering: Steering, situation
         (says("Cheese"), now(stance=Stance(finishing=True)), "“Cheese” will know it where it is still being written."),
         (Steering(verb="pause"), now(), "Nothing new starts until it is resumed; its deadline stands still."),
         (Steering(verb="pause"), now(stance=Stance(paused=True)), "It is held already; nothing changes."),
+        (
+            Steering(verb="answer", text="Rye"),
+            now(question=UNCLEAR, phase="route"),
+            "The question is read with the answer, and the research begins.",
+        ),
         (Steering(verb="resume"), now(), "It was not held; nothing changes."),
         (Steering(verb="resume"), now(stance=Stance(paused=True)), "It goes on."),
         (Steering(verb="finish"), now(), "Nothing new is begun, and what there is gets written up."),

@@ -53,7 +53,7 @@ with workflow.unsafe.imports_passed_through():
 
     import connection
     from workflows.queues import TENURE_QUEUE
-    from workflows.search_attributes import PHASE, STATUS
+    from workflows.search_attributes import OWNER, PHASE, STATUS
 
 STATS = CorpusStats(
     corpus="shelf", sources=2, chunks=7, characters=1234, embedding_model="stand-in", updated_at="2026-01-01T00:00:00Z"
@@ -182,6 +182,8 @@ class StandInAgent:
         if self.status in ("running", "paused"):
             self.status = "no_evidence" if "nothing" in request.question else "done"
         workflow.upsert_search_attributes([PHASE.value_set("done"), STATUS.value_set(self.status)])
+        if owner := workflow.info().priority.fairness_key:
+            workflow.upsert_search_attributes([OWNER.value_set(owner)])
         status = cast(ResultStatus, self.status)
         return Result(
             id=RunId(workflow.info().workflow_id),

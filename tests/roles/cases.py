@@ -20,6 +20,7 @@ from tenure.roles import (
     answerer,
     claim_checker,
     claim_rewriter,
+    clarifier,
     code_reflector,
     coder,
     contradiction_finder,
@@ -186,6 +187,7 @@ CASES: dict[str, Case] = {
     case.role.name: case
     for case in (
         Case(router.ROLE, router.RouterInput(question=QUESTION)),
+        Case(clarifier.ROLE, clarifier.ClarifierInput(question=QUESTION)),
         Case(decomposer.ROLE, decomposer.DecomposerInput(question=QUESTION)),
         Case(
             question_rewriter.ROLE,

@@ -282,6 +282,71 @@ async def test_the_answer_to_a_question_is_planned_with(serving: Serving) -> Non
     assert "Asked of people: Which cheese? A person answered." in result.notes
 
 
+WHICH = {"question": "What does ‘it’ stand for?", "assumption": "bread"}
+
+
+async def test_an_unclear_question_is_asked_back_once(serving: Serving) -> None:
+    """Before the outline is drawn up the run asks what is meant, reads the question so, and looks again for that."""
+    chat, knowledge = ScriptedChat(story(clarifier=says(WHICH))), MemoryKnowledge(KITCHEN)
+    async with serving(chat, knowledge) as stage:
+        run = await stage.start(limited(interactive=True).model_copy(update={"question": "How is it made?"}))
+        asked = await until(run, lambda progress: progress.waiting)
+        drawn_up = chat.count("outliner")
+        affects = await told(run, "answer", text="rye bread")
+        result = await run.result()
+
+    assert asked.waiting
+    assert (asked.status, asked.phase, asked.waiting.kind) == ("waiting", "route", "clarification")
+    assert (asked.waiting.text, asked.waiting.assumed) == (WHICH["question"], "bread")
+    assert (drawn_up, chat.count("clarifier")) == (0, 1)
+    assert affects == "The question is read with the answer, and the research begins."
+    assert [search.query for search in knowledge.searches[:2]] == ["How is it made?", "How is rye bread made?"]
+    assert "How is rye bread made?" in next(prompt for role, prompt in chat.asked if role == "outliner")
+    assert (result.status, result.question) == ("done", "How is rye bread made?")
+    assert [(word.text, word.outcome) for word in result.feedback] == [
+        ("To “What does ‘it’ stand for?” a person answers: rye bread", "The question was read with it.")
+    ]
+
+
+async def test_what_is_assumed_of_a_question_holds_where_nobody_answers(serving: Serving) -> None:
+    """When the time is up the question is read with the assumption, and the report says so."""
+    chat = ScriptedChat(story(clarifier=says(WHICH)))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        asked = limited(interactive=True, answer_seconds=0.2).model_copy(update={"question": "How is it made?"})
+        result = await (await stage.start(asked)).result()
+
+    assert (result.status, result.question, result.feedback) == ("done", "How is bread made?", ())
+    assert "Nobody answered “What does ‘it’ stand for?”; assumed: bread" in result.notes
+
+
+@pytest.mark.parametrize(("verb", "status"), [("finish", "finished_early"), ("cancel", "cancelled")])
+async def test_a_question_back_does_not_hold_a_run_that_is_to_end(serving: Serving, verb: str, status: str) -> None:
+    """Who wants the run to end need not answer first; it asks nothing any more."""
+    async with serving(ScriptedChat(story(clarifier=says(WHICH))), MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(limited(interactive=True))
+        await until(run, lambda progress: progress.waiting)
+        await told(run, verb)
+        result = await run.result()
+        after = await run.query(AgentWorkflow.progress)
+
+    assert (result.status, result.question, after.waiting) == (status, REQUEST.question, None)
+
+
+async def test_a_question_is_asked_back_only_where_somebody_wants_to_be_asked(serving: Serving) -> None:
+    """Neither a run that is not interactive nor one whose outline a person has set asks what is meant."""
+    held = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
+    chat = ScriptedChat(story(clarifier=says(WHICH), router=held))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        runs = [await stage.start(limited(interactive=True)), await stage.start(REQUEST)]
+        await held.reached.wait()
+        await told(runs[0], "outline", outline=topics("Cheese"))
+        held.released.set()
+        results = [await run.result() for run in runs]
+
+    assert [result.status for result in results] == ["done", "done"]
+    assert chat.count("clarifier") == 0
+
+
 async def test_finishing_ends_the_waiting(serving: Serving) -> None:
     """A run that waits for a person and is asked to finish goes on at once."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
@@ -291,6 +356,7 @@ async def test_finishing_ends_the_waiting(serving: Serving) -> None:
         result = await run.result()
 
     assert result.status == "finished_early"
+    assert not any("Nobody answered" in note for note in result.notes)
 
 
 async def test_words_at_the_moment_of_a_new_history_are_heard(serving: Serving) -> None:

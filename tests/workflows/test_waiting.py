@@ -16,7 +16,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.run import RunRequest
 from tests.conftest import Serving, serving_at, slow_form
 from tests.workflows.test_agent import REQUEST, until
-from tests.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, story
+from tests.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, says, story
 from workflows import search_attributes
 from workflows.agent import AgentWorkflow
 
@@ -65,6 +65,28 @@ async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, 
     assert (result.status, result.usage.seconds > DAY.total_seconds()) == ("done", True)
     assert chat.count("outliner") == 1
     assert not [note for note in result.notes if "answered" in note]
+
+
+async def test_a_question_back_waits_for_a_day_and_another_worker(
+    later: Serving, skipping: WorkflowEnvironment
+) -> None:
+    """A run that asks what is meant is still asking after a day without a worker, reminds, and takes the answer."""
+    chat = ScriptedChat(story(clarifier=says({"question": "Which bread?", "assumption": "any bread"})))
+    async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
+        with skipping.auto_time_skipping_disabled():
+            run = await stage.start(asked(interactive=True, answer_seconds=3 * DAY.total_seconds()))
+            await until(run, lambda progress: progress.waiting)
+    await skipping.sleep(DAY)
+    async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
+        await skipping.sleep(DAY)
+        waiting = await until(run, lambda progress: "still waits" in progress.last)
+        await run.signal("answer", "rye bread")
+        result = await run.result()
+
+    assert waiting.status == "waiting" and waiting.last.endswith("unless somebody answers: any bread")
+    assert (result.status, result.question) == ("done", "How are bread and cheese made (rye bread)?")
+    assert result.usage.seconds > 2 * DAY.total_seconds()
+    assert (chat.count("clarifier"), chat.count("router")) == (1, 1)
 
 
 @slow_form

@@ -1,0 +1,177 @@
+"""Each word of people in each phase of a run: followed or refused, twice at once, as garbage, after the end."""
+
+import asyncio
+from itertools import product
+from typing import Any, Final
+
+import pytest
+from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from tenure.contracts.run import Phase
+from tenure.contracts.steering import VERBS, Acknowledged, Budget, OutlineTopic, Steering, Verb
+from tests.conftest import Serving, slow_form
+from tests.workflows.test_agent import REQUEST, until
+from tests.worlds import FINISH, KITCHEN, Held, MemoryKnowledge, ScriptedChat, says, story, text
+from workflows.agent import AgentWorkflow
+
+Handle = WorkflowHandle[Any, Any]
+
+MEGABYTE: Final = "x" * 2**20
+TOPICS: Final = tuple(OutlineTopic(heading=name) for name in ("Bread", "Cheese"))
+WORDS: Final = {verb: Steering(verb=verb) for verb in VERBS} | {
+    "feedback": Steering(verb="feedback", text="More on rye"),
+    "outline": Steering(verb="outline", outline=TOPICS),
+    "budget": Steering(verb="budget", budget=Budget(max_calls=500)),
+    "answer": Steering(verb="answer", text="Rye."),
+}
+HARMLESS: Final[tuple[Verb, ...]] = (
+    *("feedback", "outline", "budget", "approve", "answer"),
+    *("pause", "feedback", "budget", "resume"),
+)
+"""Words that do not end a run; some are said while it is held as well."""
+ENDS: Final = {
+    "finish": (Steering(verb="finish"), "finished_early"),
+    "cancel": (Steering(verb="cancel"), "cancelled"),
+    "discard": (Steering(verb="cancel", discard=True), "cancelled"),
+}
+ROUTE: Final = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
+OUTLINE: Final = {"topics": [{"heading": name, "question": f"How is {name} made?"} for name in ("Bread", "Cheese")]}
+PHASES: Final[dict[Phase, tuple[str, dict[str, Any]]]] = {
+    "route": ("router", ROUTE),
+    "outline": ("outliner", OUTLINE),
+    "research": ("planner", FINISH),
+    "write": ("section_writer", text(("All about it.", 1))),
+    "reflect": ("report_reflector", {"critiques": [], "further_considerations": []}),
+}
+"""In which phase a role is asked, and what it says once it is let go."""
+BRIEFLY: Final[tuple[Phase, ...]] = ("route", "write")
+"""Phases that are looked at every time: before there is an outline, and with children at work."""
+
+GARBAGE: Final[tuple[Any, ...]] = (4, [], "\x00\ud7ff", {"text": None}, [{"was": 4}])
+LARGE: Final[tuple[tuple[Verb, Any], ...]] = (
+    ("feedback", {"text": MEGABYTE}),
+    ("outline", [MEGABYTE]),
+    ("budget", {"max_calls": MEGABYTE}),
+    ("answer", MEGABYTE),
+    ("cancel", {"discard": MEGABYTE}),
+)
+BOUNDS: Final = ({"max_calls": 10**40}, {"max_seconds": 1e300}, {"max_tokens": -1}, {"max_cost_usd": 1e-320})
+ENDING: Final = {"finish", "pause", "resume"}
+"""Words whose signals need no input, so that there is no wrong one; they are said in their turn."""
+
+
+async def told(run: Handle, said: Any) -> bool | None:
+    """Say something to a run, and return whether it follows that, None if it is over; a refusal is one short line."""
+    try:
+        answer = await run.execute_update("steer", said, result_type=Acknowledged)
+    except WorkflowUpdateFailedError as error:
+        why = str(error.cause)
+        assert why.startswith("Refused: ") and "\n" not in why and len(why) < 400, why
+        return False
+    except RPCError as error:
+        assert error.status == RPCStatusCode.NOT_FOUND, error
+        return None
+    assert answer.affects.endswith(".")
+    return True
+
+
+async def twice(run: Handle, *words: Steering) -> list[bool | None]:
+    """Say each of some words twice at once, and return which are followed; both get the same answer."""
+    answers = [await asyncio.gather(told(run, said), told(run, said)) for said in words]
+    assert all(first == second for first, second in answers)
+    return [first for first, _ in answers]
+
+
+async def ended(run: Handle, said: Steering) -> bool:
+    """Say twice at once what ends a run, and return whether it is followed: the second one may find it over."""
+    return True in await asyncio.gather(told(run, said), told(run, said))
+
+
+async def nonsense(run: Handle, *, large: bool) -> None:
+    """Send everything that a person may type by mistake, at once: none of it is a word."""
+    wrong = [(verb, given) for verb, given in product(VERBS, GARBAGE) if verb not in ENDING]
+    wrong = [(verb, given) for verb, given in wrong if given or verb != "cancel"]  # that one is a cancel without more
+    await asyncio.gather(
+        *(run.signal(verb, given) for verb, given in (*wrong, *(LARGE if large else ()))),
+        *(run.signal("budget", given) for given in BOUNDS),
+        run.signal("resume", args=["now", 4]),
+    )
+    for update in ({"verb": "explode"}, {"verb": "budget", "budget": {"max_calls": "many"}}, 4):
+        with pytest.raises(WorkflowUpdateFailedError):
+            await run.execute_update("steer", update)
+    assert not await told(run, Steering(verb="feedback", text="More", topic=MEGABYTE))
+    assert not await told(run, Steering(verb="outline", outline=(OutlineTopic(heading=MEGABYTE),)))
+    assert not await told(run, Steering(verb="answer", text=MEGABYTE))
+
+
+@pytest.mark.parametrize(
+    "phase", [*BRIEFLY, *(pytest.param(phase, marks=slow_form) for phase in PHASES if phase not in BRIEFLY)]
+)
+async def test_each_word_in_each_phase(serving: Serving, phase: Phase) -> None:
+    """A run at work follows what fits, also held and twice at once, refuses the rest, and ends as it is told to."""
+    role, reply = PHASES[phase]
+    held = Held(reply)
+    async with serving(ScriptedChat(story(**{role: held})), MemoryKnowledge(KITCHEN)) as stage:
+        led, *others = [await stage.start(REQUEST) for _ in ("led", *ENDS)]
+        for run in (led, *others):
+            await until(run, lambda progress: progress.phase == phase)
+        open_to = await twice(led, *(WORDS[verb] for verb in HARMLESS))
+        await nonsense(led, large=phase == "write")
+        noted = await led.query(AgentWorkflow.progress)
+        stopped = [await ended(run, said) for run, (said, _) in zip(others, ENDS.values(), strict=True)]
+        finishing = await twice(led, WORDS["finish"], WORDS["outline"], WORDS["feedback"], WORDS["budget"])
+        stopped.append(await ended(led, WORDS["cancel"]))
+        held.released.set()
+        results = [await run.result() for run in others]
+        last = await led.result()
+
+    assert open_to == [True, True, True, False, False, True, True, True, True]
+    assert (noted.status, len(noted.feedback)) == ("running", 1)
+    assert len(noted.refused) > 5 and all(len(line) < 400 for line in noted.refused)
+    assert (stopped, finishing) == ([True] * 4, [True, False, True, True])
+    assert [result.status for result in (*results, last)] == [*(status for _, status in ENDS.values()), "cancelled"]
+    assert results[-1].sections == ()
+
+
+async def test_each_word_is_refused_at_the_end_and_after_it(serving: Serving) -> None:
+    """A report that is being put together takes nothing in any more, and a run that is over is spoken to in vain."""
+    held = Held({"title": "Bread and cheese"})
+    async with serving(ScriptedChat(story(title_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(REQUEST)
+        await until(run, lambda progress: progress.phase == "compose")
+        closed = await twice(run, *WORDS.values())
+        await nonsense(run, large=False)
+        held.released.set()
+        result = await run.result()
+        late = await asyncio.gather(
+            *(run.execute_update("steer", said) for said in WORDS.values()),
+            *(run.signal(verb) for verb in VERBS),
+            return_exceptions=True,
+        )
+
+    assert closed == [False] * len(VERBS)
+    assert (result.status, result.feedback) == ("done", ())
+    assert {error.status for error in late if isinstance(error, RPCError)} == {RPCStatusCode.NOT_FOUND}
+    assert all(isinstance(error, RPCError) for error in late)
+
+
+@pytest.mark.parametrize(
+    ("asks", "right", "wrong"),
+    [({"approve_plan": True}, "approve", "answer"), ({"interactive": True}, "answer", "approve")],
+)
+async def test_what_waits_is_let_go_on_once(serving: Serving, asks: dict[str, bool], right: Verb, wrong: Verb) -> None:
+    """A plan is approved and a question answered, not the other way round; of two at once one is followed."""
+    chat = ScriptedChat(story(clarifier=says({"question": "Which bread?", "assumption": "any"})))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=asks)}))
+        await until(run, lambda progress: progress.waiting)
+        refused = await twice(run, WORDS[wrong])
+        held = await twice(run, WORDS["pause"], WORDS["feedback"], WORDS["budget"])
+        answers = await asyncio.gather(told(run, WORDS[right]), told(run, WORDS[right]))
+        await told(run, WORDS["resume"])
+        result = await run.result()
+
+    assert (refused, held) == ([False], [True, True, True])
+    assert set(answers) == {False, True}
+    assert result.status == "done"
