@@ -155,7 +155,8 @@ class Learner:
         """Return what the chosen strategy has brought for a question, and learn from it."""
         kind = classify(question.text).primary
         experience = Experience(records=tuple(self._records.values()))
-        choice = way(_step(question), EFFORT.hops, None, experience, str(self._seed), number)
+        # Every other task keeps its suggestion: with one seed those of the even questions, with the next the others.
+        choice = way(_step(question), EFFORT.hops, None, experience, str(self._seed), number + self._seed)
         brought = self._found[choice.strategy][number]
         new = set(brought.documents) - set(self._found["direct"][number].documents)
         blank = StrategyRecord(query_type=kind, strategy=choice.strategy, episodes=0, score=0.0)
