@@ -19,6 +19,7 @@ from activities.passages import still_there
 from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_reply
 from tenure.contracts.evidence import Claims, Disagreements, Draft, SynthesisDraft
 from tenure.contracts.graph import RelationsKept
+from tenure.contracts.reasoning import Hop, Reasoning, Thoughts
 from tenure.contracts.research import Assessment
 from tenure.contracts.tools import Comparison
 from tenure.models.chat import OFFLINE, Answer, ChatModel, InFlight
@@ -37,11 +38,13 @@ from tenure.roles import (
     decomposer,
     document_comparer,
     fact_extractor,
+    hop_reasoner,
     hypothetical_document,
     outliner,
     planner,
     query_refiner,
     question_rewriter,
+    reasoner,
     relation_extractor,
     report_reflector,
     reranker,
@@ -55,6 +58,8 @@ from tenure.roles import (
     synthesis_reflector,
     synthesizer,
     test_writer,
+    thought_evaluator,
+    thought_proposer,
     title_writer,
     topic_namer,
 )
@@ -184,6 +189,42 @@ class RoleActivities:
     async def decider(self, call: RoleCall[decider.DeciderInput]) -> RoleReply[decider.DeciderOutput]:
         """Decide whether the research goes on."""
         return await self._decide(decider.ROLE, call)
+
+    @activity.defn
+    async def reasoner(self, call: RoleCall[reasoner.ReasonerInput]) -> RoleReply[Reasoning]:
+        """Reason from the evidence to an answer."""
+        async with _working(reasoner.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(reasoner.ROLE, call, evidence, in_flight)
+            line = await asyncio.to_thread(reasoner.reasoned, call.input, given.output, evidence.passages)
+        return _reply(line, given)
+
+    @activity.defn
+    async def thought_proposer(self, call: RoleCall[thought_proposer.ThoughtProposerInput]) -> RoleReply[Thoughts]:
+        """Propose where a line of thought can begin or go on."""
+        role = thought_proposer.ROLE
+        async with _working(role.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(role, call, evidence, in_flight)
+            breadth = call.input.breadth
+            thoughts = await asyncio.to_thread(thought_proposer.proposed, given.output, breadth, evidence.passages)
+        return _reply(thoughts, given)
+
+    @activity.defn
+    async def thought_evaluator(
+        self, call: RoleCall[thought_evaluator.ThoughtEvaluatorInput]
+    ) -> RoleReply[thought_evaluator.ThoughtEvaluatorOutput]:
+        """Judge which thoughts are worth following."""
+        return await self._decide(thought_evaluator.ROLE, call)
+
+    @activity.defn
+    async def hop_reasoner(self, call: RoleCall[hop_reasoner.HopReasonerInput]) -> RoleReply[Hop]:
+        """Say what the evidence for one hop brings, and where it leads."""
+        async with _working(hop_reasoner.ROLE.name) as in_flight:
+            evidence = await self._evidence(call)
+            given = await self._answer(hop_reasoner.ROLE, call, evidence, in_flight)
+            found = await asyncio.to_thread(hop_reasoner.hopped, given.output, evidence.passages)
+        return _reply(found, given)
 
     @activity.defn
     async def section_writer(self, call: RoleCall[section_writer.SectionWriterInput]) -> RoleReply[Draft]:

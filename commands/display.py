@@ -32,6 +32,7 @@ _PHASES = {
     "generate": "writing the program",
     "test": "testing the program",
     "write": "writing sections",
+    "reason": "reasoning from what was found",
     "reflect": "criticising the report",
     "refine": "repairing the report",
     "compose": "title and abstract",

@@ -140,6 +140,11 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="learn from earlier runs, and leave to later ones what was learned (default: as TENURE_MEMORY says)",
     )
+    start.add_argument(
+        "--reasoning",
+        choices=[*("chain", "tree", "analogical", "causal", "counterfactual", "self_consistency", "multi_hop", "none")],
+        help="how it reasons from what it finds (default: by the question)",
+    )
     start.add_argument("--max-sections", type=_between(1, 12), metavar="N", help="sections of the report at the most")
     start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
     start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")

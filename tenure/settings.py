@@ -27,6 +27,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, Settin
 from tenure.contracts.calls import LONGEST_ANSWER
 from tenure.contracts.corpus import VectorIndex
 from tenure.contracts.memory import MemoryPolicy
+from tenure.contracts.reasoning import ReasoningChoice
 from tenure.contracts.rerank import Recency, Rerank
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.roles import RoleName
@@ -225,6 +226,14 @@ class Settings(BaseSettings):
     """How every task of a research searches; empty for what its query suggests."""
     memory: bool = True
     """Whether a run learns from earlier ones of its owner, and leaves what it has learned to later ones."""
+    reasoning: ReasoningChoice | None = None
+    """How a research reasons from what it has found; empty for what the kind of question suggests."""
+    reasoning_samples: int = Field(default=3, ge=2, le=9)
+    """Lines of thought that vote, where reasoning goes by votes."""
+    thought_breadth: int = Field(default=3, ge=1, le=6)
+    """Thoughts of a tree of thoughts that are proposed and followed at each level."""
+    thought_depth: int = Field(default=2, ge=1, le=4)
+    """Levels of a tree of thoughts."""
     min_novelty: float = Field(default=0.1, ge=0, le=1)
     """Novelty below which a passage says nothing that the run does not have."""
     max_attempts: int = Field(default=5, ge=1, le=20)

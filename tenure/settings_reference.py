@@ -63,6 +63,7 @@ GROUPS: Final = {
         (
             *("effort", "max_cycles", "subagents", "strategy", "max_sections", "max_reflexions", "max_revisions"),
             *("evaluation_bar", "language"),
+            *("reasoning", "reasoning_samples", "thought_breadth", "thought_depth"),
             *("passages_per_section", "max_per_source", "min_relevance", "min_novelty", "parallel_sections"),
             *("rerank", "rerank_listwise"),
             *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),

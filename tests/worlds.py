@@ -423,6 +423,7 @@ GOOD_REPORT: dict[str, Any] = {
     "issues": [],
     "suggestions": [],
 }
+NO_REASONING: dict[str, Any] = {"steps": [], "conclusion": 0, "answer": "", "confidence": 0.0}
 NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
 
@@ -454,6 +455,10 @@ def story(**lines: Line) -> dict[str, Line]:
         "synthesis_reflector": says(GOOD),
         "decider": says(ENOUGH),
         "hypothetical_document": says({"text": "Dough rises and milk curdles."}),
+        "reasoner": says(NO_REASONING),
+        "thought_proposer": says({"thoughts": []}),
+        "thought_evaluator": says({"scores": []}),
+        "hop_reasoner": says({"fact": "", "passages": [], "link": "", "next_question": "", "complete": True}),
         "section_writer": _by_topic,
         "section_reviewer": says(NO_CRITIQUE),
         "section_rewriter": says(text(("The rewritten section says it better.", 1))),

@@ -16,6 +16,7 @@ from workflows.asking import ask
 from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
 from workflows.purse import by_signal
+from workflows.reasoning import Matter, Reasoned, reasoned
 from workflows.reporting import report
 from workflows.steering import Steered, send
 from workflows.verification import verified
@@ -23,6 +24,7 @@ from workflows.verification import verified
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms import manuscript
+    from tenure.algorithms import reasoning as thinking
     from tenure.algorithms.budget import named
     from tenure.algorithms.effort import effort
     from tenure.algorithms.experience import lessened
@@ -82,6 +84,7 @@ class ResearchWorkflow(Steered):
         self.topics: list[Topic] = []
         self.gathered = SpiralResult(aims=())
         self.writing_up = False
+        self.reasoned = Reasoned()
         self.results: dict[str, SectionResult] = {}
         self.revisions = 0
         self.critiques: list[CritiqueRecord] = []
@@ -135,6 +138,7 @@ class ResearchWorkflow(Steered):
             self.outlined = self.state.outlined
         await self._gather()
         if not self.failure:
+            await self._reason()
             await self._write_up()
 
     async def _write_up(self) -> None:
@@ -309,6 +313,21 @@ class ResearchWorkflow(Steered):
         self.calls.degraded.extend(self.gathered.degraded)
         self.writing_up = self.finishing and any(aim.passages for aim in self.gathered.aims)
 
+    async def _reason(self) -> None:
+        """Reason from all that was found, where the question asks for it and there is budget left."""
+        request = self.request
+        complexity = request.limits.effort or request.complexity
+        how = thinking.chosen(request.question, request.query_type, complexity, request.limits.reasoning)
+        evidence = manuscript.together([request.evidence, *(aim.passages for aim in self.gathered.aims)])
+        if how == "none" or not evidence or self.finishing or self.stance.scarce:
+            return
+        await self._tell("reason", how.replace("_", " "))
+        limits = request.limits.in_cycle(WRITING)
+        self.reasoned = await reasoned(
+            Matter(self.calls, request.question, request.corpora, limits, evidence, lambda: self.finishing), how
+        )
+        self.notes += self.reasoned.notes
+
     async def _search(self, query: str) -> tuple[PassageRef, ...]:
         limits = self.request.limits
         return await self.calls.search(
@@ -390,6 +409,7 @@ class ResearchWorkflow(Steered):
             gathered=aim.passages,
             hypothetical=aim.hypothetical,
             results=self.request.results,
+            reasoning=thinking.as_text(self.reasoned.line),
             draft=draft,
             critiques=(*critiques, *(wish for wish in wished if wish.critique not in known)),
             said=manuscript.sentences_beside(topic, self.results) if draft else (),
@@ -505,14 +525,21 @@ class ResearchWorkflow(Steered):
                 ),
                 self.calls.role(
                     RoleActivities.abstract_writer,
-                    AbstractWriterInput(question=self.request.question, sections=sections),
-                    manuscript.shown(self.results, self.request.evidence),
+                    AbstractWriterInput(
+                        question=self.request.question,
+                        sections=sections,
+                        reasoning=thinking.as_text(self.reasoned.line),
+                    ),
+                    manuscript.shown(self.results, self.request.evidence, self.reasoned.passages),
                     summary="abstract",
                     closing=True,
                 ),
             )
             title = named.title
             abstract, synthesis = await self._verified(abstract, synthesis)
+        line = thinking.beside(self.reasoned.line, [abstract, *(section.draft for section in sections)])
+        if self.reasoned.line and not line:
+            self.notes.append("The line of reasoning is not set out, since the sections say the same.")
         await self._tell("compose", "the text is written", ended=True)
         return ReportDraft(
             id=self.request.run,
@@ -521,6 +548,7 @@ class ResearchWorkflow(Steered):
             title=title,
             abstract=abstract,
             sections=manuscript.beside(abstract, sections),
+            reasoning=line,
             synthesis=manuscript.apart(synthesis, abstract, sections),
             information_gain=self.gathered.gains,
             practised=self.gathered.practised,

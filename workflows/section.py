@@ -202,6 +202,7 @@ class SectionWorkflow(Steered):
             topic_question=self.request.topic.question,
             other_topics=self.request.other_topics,
             wishes=tuple(self.taken),
+            reasoning=self.request.reasoning,
         )
 
     async def _tell(self, phase: SectionPhase) -> None:

@@ -93,12 +93,20 @@ def sentences_beside(topic: Topic, results: Results) -> tuple[str, ...]:
     )
 
 
-def shown(results: Results, evidence: Sequence[PassageRef]) -> tuple[PassageRef, ...]:
-    """Return the passages for roles that see the whole report: every cited one, then the question's own."""
+def shown(
+    results: Results, evidence: Sequence[PassageRef], reasoned: Sequence[PassageRef] = ()
+) -> tuple[PassageRef, ...]:
+    """Return the passages for roles that see the whole report: every cited one, then the question's own.
+
+    Args:
+        results: the sections.
+        evidence: passages for the question as a whole.
+        reasoned: passages that the reasoning cites.
+    """
     cited = {c.chunk for r in results.values() for claim in r.draft.claims for c in claim.citations}
     of_sections = [[p for p in result.evidence if p.chunk in cited] for result in results.values()]
-    first = {passage.chunk: passage for passage in (*together(of_sections), *evidence)}
-    return tuple(first.values())[: max(len(cited), SHOWN)]
+    first = {passage.chunk: passage for passage in (*together(of_sections), *reasoned, *evidence)}
+    return tuple(first.values())[: max(len(cited) + len(reasoned), SHOWN)]
 
 
 def together(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:

@@ -35,6 +35,9 @@ StepKind = Literal[
 now, and what would be if it were not; a pattern of one thing, its counterpart in the other, and where they part; a
 thought, or one that speaks for or against; an answer that was voted for; a fact that leads on to the next."""
 
+Leaning = Literal["point", "for", "against"]
+"""What a thought does for what a question is about: nothing by itself, speak for it, or speak against it."""
+
 MOST_STEPS = 12
 """Steps of a line of thought at the most."""
 
@@ -70,7 +73,7 @@ class Reasoning(Contract):
     """How it was reasoned."""
     steps: tuple[ReasoningStep, ...] = Field(default=(), max_length=MOST_STEPS)
     """The steps, in order."""
-    conclusion: Claim | None = None
+    conclusion: ReasoningStep | None = None
     """What follows from them; None where nothing is concluded."""
     answer: str = ""
     """The conclusion in a few words, by which several lines of thought are compared."""

@@ -10,6 +10,7 @@ from tenure.contracts.coding import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Disagreement, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.learning import Experience, Practised
+from tenure.contracts.reasoning import Reasoning
 from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run import (
     Complexity,
@@ -111,6 +112,8 @@ class SectionRequest(Contract):
     """The imagined passage of the topic; empty where nobody has imagined one yet."""
     results: tuple[PassageRef, ...] = ()
     """What queries over tables brought; a new section starts from it."""
+    reasoning: str = ""
+    """The line of thought that was drawn from everything found; empty for none."""
     draft: Draft | None = None
     """The draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()
@@ -183,6 +186,8 @@ class ReportDraft(Contract):
     """Its abstract."""
     sections: tuple[SectionDraft, ...] = ()
     """Its sections."""
+    reasoning: Reasoning | None = None
+    """The line of thought from the evidence to an answer; None where none is set out."""
     synthesis: SynthesisDraft = SynthesisDraft()
     """Situation, Complication, Resolution."""
     information_gain: tuple[float, ...] = ()

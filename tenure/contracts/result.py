@@ -10,6 +10,7 @@ from tenure.contracts.changes import Changes
 from tenure.contracts.coding import Failure, Lesson, Maker, Proof, SourceFile, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import ClaimStatus
+from tenure.contracts.reasoning import Considered, ReasoningStrategy, StepKind
 from tenure.contracts.run import Degraded, Handled, TaskMode, Usage
 from tenure.contracts.web import WebAccount
 
@@ -115,6 +116,42 @@ class Synthesis(Contract):
     """How many of them belong to each."""
 
 
+class ResultStep(Contract):
+    """A step of the reasoning."""
+
+    kind: StepKind
+    """What it is."""
+    claim: ResultClaim
+    """What it says."""
+    follows: tuple[int, ...] = ()
+    """Numbers, from 1, of the steps before it that it rests on."""
+    link: str = ""
+    """What connects it to the step before it, in a few words."""
+
+
+class ResultReasoning(Contract):
+    """The line of thought from the evidence to an answer (document 003, Reasoning Engine)."""
+
+    strategy: ReasoningStrategy
+    """How it was reasoned."""
+    steps: tuple[ResultStep, ...] = ()
+    """The steps, in order."""
+    conclusion: ResultStep | None = None
+    """What follows from them; null where nothing is concluded."""
+    answer: str = ""
+    """The conclusion in a few words, where there are such."""
+    confidence: float = Field(ge=0, le=1)
+    """How sure it is."""
+    considered: tuple[Considered, ...] = ()
+    """Thoughts that were weighed and not followed, or answers that were outvoted."""
+
+    @property
+    def claims(self) -> tuple[ResultClaim, ...]:
+        """Its sentences, the conclusion last."""
+        said = (*self.steps, *([self.conclusion] if self.conclusion else []))
+        return tuple(step.claim for step in said)
+
+
 class Evaluation(Contract):
     """Self-evaluation, each score from 0 to 1 (document 003 §2.3.4)."""
 
@@ -197,6 +234,8 @@ class Result(Contract):
     """The abstract's sentences."""
     sections: tuple[ResultSection, ...] = ()
     """The sections."""
+    reasoning: ResultReasoning | None = None
+    """The line of thought from the evidence to an answer; null where none is set out."""
     synthesis: Synthesis | None = None
     """Executive synthesis; null where the run made none."""
     further_considerations: tuple[str, ...] = ()

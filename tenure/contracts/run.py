@@ -9,6 +9,7 @@ from tenure.contracts.budget import Price, Resource
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.filters import Filter
 from tenure.contracts.notice import Notices
+from tenure.contracts.reasoning import ReasoningChoice
 from tenure.contracts.rerank import Rerank
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.sandbox import GivenFile
@@ -28,6 +29,7 @@ Phase = Literal[
     "route",
     "outline",
     "research",
+    "reason",
     "specify",
     "generate",
     "test",
@@ -94,6 +96,14 @@ class Limits(Contract):
     """Searches of one cycle; None for what the effort suggests."""
     strategy: Strategy | None = None
     """How every task searches; None for what its query suggests."""
+    reasoning: ReasoningChoice | None = None
+    """How it is reasoned from what was found; None for what the kind of question suggests."""
+    reasoning_samples: int = Field(default=3, ge=2, le=9)
+    """Lines of thought that vote where they do."""
+    thought_breadth: int = Field(default=3, ge=1, le=6)
+    """Thoughts of a tree that are proposed and followed at each level."""
+    thought_depth: int = Field(default=2, ge=1, le=4)
+    """Levels of such a tree."""
     min_novelty: float = Field(default=0.1, ge=0, le=1)
     """τ_n: novelty below which a passage says nothing that the run does not have (DESIGN §5)."""
     max_attempts: int = Field(default=5, ge=1, le=20)

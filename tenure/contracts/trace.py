@@ -168,6 +168,15 @@ class TracedCycle(Contract):
     """Calls that failed for good."""
 
 
+class TracedThought(Contract):
+    """A call that thought about what was found."""
+
+    role: str
+    """Who was asked."""
+    said: str
+    """What came of it, in words."""
+
+
 class TracedReview(Contract):
     """A review of a section."""
 
@@ -289,6 +298,8 @@ class Trace(Contract):
     """The cycles of research."""
     resolution: str = ""
     """The synthesis at its end: what follows."""
+    thoughts: tuple[TracedThought, ...] = ()
+    """How it was reasoned from what was found, call by call."""
     sections: tuple[TracedSection, ...] = ()
     """The sections, generation by generation."""
     reflections: tuple[TracedReflection, ...] = ()

@@ -6,10 +6,19 @@ stored text once more, since this is the last moment at which a false one can be
 
 from collections.abc import Mapping
 
+from tenure.algorithms.reasoning import drafts
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import SynthesisDraft
+from tenure.contracts.evidence import Block, Draft, SynthesisDraft
+from tenure.contracts.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.research import ReportDraft, SectionDraft
-from tenure.contracts.result import Result, ResultSection, ResultStatus, Synthesis
+from tenure.contracts.result import (
+    Result,
+    ResultReasoning,
+    ResultSection,
+    ResultStatus,
+    ResultStep,
+    Synthesis,
+)
 from tenure.contracts.web import WebAccount
 from tenure.report.citations import Numbering, SourceRecord
 from tenure.report.marks import NUMERIC, to_markdown
@@ -39,6 +48,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: 
     numbering = Numbering(sources, _context(draft), draft.numbered)
     abstract_claims = numbering.number(draft.abstract, "Abstract")
     sections = tuple(_section(section, numbering) for section in draft.sections if section.draft.claims)
+    reasoning = _reasoning(draft.reasoning, numbering) if draft.reasoning else None
     synthesis = _synthesis(draft.synthesis, numbering)
     contradictions = numbering.contradictions(draft.contradictions)
     entries = numbering.entries()
@@ -52,6 +62,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: 
         abstract=to_markdown(abstract_claims, NUMERIC),
         abstract_claims=abstract_claims,
         sections=sections,
+        reasoning=reasoning,
         synthesis=synthesis,
         information_gain=draft.information_gain,
         coverage_by_cycle=draft.coverage_by_cycle,
@@ -77,14 +88,32 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: 
 def _context(draft: ReportDraft) -> int:
     """Return how many characters on either side of a quote each citation may keep."""
     parts = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
-    drafts = (draft.abstract, *(section.draft for section in draft.sections), *parts)
-    citations = sum(len(claim.citations) for written in drafts for claim in written.claims)
+    thoughts = drafts(draft.reasoning) if draft.reasoning else ()
+    written_parts = (draft.abstract, *(section.draft for section in draft.sections), *thoughts, *parts)
+    citations = sum(len(claim.citations) for written in written_parts for claim in written.claims)
     return min(MOST_CONTEXT, CONTEXT_IN_ALL // (2 * max(1, citations)))
 
 
 def _section(section: SectionDraft, numbering: Numbering) -> ResultSection:
     claims = numbering.number(section.draft, section.topic)
     return ResultSection(topic=section.topic, markdown=to_markdown(claims, NUMERIC), claims=claims)
+
+
+def _reasoning(reasoning: Reasoning, numbering: Numbering) -> ResultReasoning:
+    """Set the line of thought."""
+
+    def step(one: ReasoningStep) -> ResultStep:
+        (claim,) = numbering.number(Draft(blocks=(Block(claims=(one.claim,)),)), "Reasoning")
+        return ResultStep(kind=one.kind, claim=claim, follows=one.follows, link=one.link)
+
+    return ResultReasoning(
+        strategy=reasoning.strategy,
+        steps=tuple(step(one) for one in reasoning.steps),
+        conclusion=step(reasoning.conclusion) if reasoning.conclusion else None,
+        answer=flatten(reasoning.answer),
+        confidence=reasoning.confidence,
+        considered=reasoning.considered,
+    )
 
 
 def _synthesis(synthesis: SynthesisDraft, numbering: Numbering) -> Synthesis | None:

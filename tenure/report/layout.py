@@ -34,10 +34,10 @@ def passages(claims: Sequence[ResultClaim]) -> Iterator[Passage]:
     for kind, block in groupby(_numbered(claims), key=lambda placed: placed[0]):
         of_block = [claim for _, claim in block]
         if kind < 0:
-            yield Passage("bullets", tuple(_run([claim]) for claim in of_block))
+            yield Passage("bullets", tuple(run([claim]) for claim in of_block))
         else:
             runs = groupby(of_block, key=_sources)
-            yield Passage("paragraph", tuple(_run(list(run)) for _, run in runs))
+            yield Passage("paragraph", tuple(run(list(claims)) for _, claims in runs))
 
 
 def parted(synthesis: Synthesis) -> dict[str, tuple[ResultClaim, ...]]:
@@ -62,7 +62,8 @@ def _numbered(claims: Iterable[ResultClaim]) -> Iterator[tuple[int, ResultClaim]
         yield (-number if bullet else number), claim
 
 
-def _run(claims: Sequence[ResultClaim]) -> Run:
+def run(claims: Sequence[ResultClaim]) -> Run:
+    """Return sentences that share the sources of the first one as a run."""
     return Run(tuple(claims), _sources(claims[0]))
 
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from tenure.contracts.result import Contradiction, Result, ResultStatus, Synthesis
 from tenure.contracts.run import Handled
+from tenure.report import reasoning
 from tenure.report.layout import parted
 from tenure.report.limits import evidence_limits, web_limits
 from tenure.report.marks import Marks, Style, marks, to_markdown
@@ -94,6 +95,8 @@ def _body(result: Result, named: Marks) -> Iterator[str]:
         yield f"## Abstract\n\n{to_markdown(result.abstract_claims, named)}"
     for section in result.sections:
         yield f"## {escape(section.topic)}\n\n{to_markdown(section.claims, named)}"
+    if result.reasoning:
+        yield f"## {reasoning.HEADING}\n\n{reasoning.to_text(result.reasoning, named)}"
     if result.synthesis:
         yield from _synthesis(result.synthesis, named)
     if result.artifacts:

@@ -101,6 +101,7 @@ def _parts(result: Result) -> Iterator[tuple[str, list[ResultCitation]]]:
     yield "Abstract", _cited(result.abstract_claims)
     for section in result.sections:
         yield section.topic, _cited(section.claims)
+    yield "Reasoning", _cited(result.reasoning.claims if result.reasoning else ())
     yield "Synthesis", _cited(result.synthesis.claims if result.synthesis else ())
     yield "Where sources disagree", [side for found in result.contradictions for side in (found.a, found.b)]
 

@@ -5,7 +5,7 @@ written counts as not said.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, takewhile
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from tenure.contracts.coding import Attempt
 from tenure.contracts.evidence import SynthesisDraft
 from tenure.contracts.learning import Experience
 from tenure.contracts.memory import RememberRequest
+from tenure.contracts.reasoning import Hop, Reasoning, Thoughts
 from tenure.contracts.research import Critique, ProgressUpdate, SectionRequest, SectionResult
 from tenure.contracts.result import Result
 from tenure.contracts.run import Complexity, Feedback, Handled, RunRequest, TaskMode
@@ -47,6 +48,7 @@ from tenure.contracts.trace import (
     TracedReview,
     TracedSection,
     TracedTask,
+    TracedThought,
     Word,
 )
 
@@ -95,6 +97,14 @@ class _Named(Contract):
 class _Routed(Contract):
     mode: TaskMode = "UNDEFINED"
     complexity: Complexity | None = None
+
+
+class _Judged(Contract):
+    score: float = 0.0
+
+
+class _Scores(Contract):
+    scores: tuple[_Judged, ...] = ()
 
 
 class _Failed(Contract):
@@ -160,6 +170,7 @@ def story(histories: Sequence[History]) -> Trace:
         at_hand=_at_hand(spiral.happenings) if spiral else (),
         cycles=tuple(_cycles(spiral.happenings, gathered.gains)) if spiral else (),
         resolution=gathered.synthesis.resolution.text,
+        thoughts=tuple(_thoughts(research.happenings)) if research else (),
         sections=tuple(_sections(research.happenings, reviews)) if research else (),
         reflections=tuple(_reflections(research.happenings)) if research else (),
         attempts=_attempts(coding.happenings) if coding else (),
@@ -421,6 +432,45 @@ def _section(child: Happening, generation: int, reviews: tuple[TracedReview, ...
             "note": result.note,
         }
     )
+
+
+def _thoughts(happenings: Sequence[Happening]) -> Iterator[TracedThought]:
+    """Yield what came of every call that thought about what was found."""
+    for call in happenings:
+        if call.kind == "call" and call.came and call.name in THINKERS:
+            yield TracedThought(role=call.name, said=THINKERS[call.name](call.came["output"]))
+
+
+def _line(output: Any) -> str:
+    line = Reasoning.model_validate(output)
+    steps = len(line.steps) + bool(line.conclusion)
+    answer = f"; answer “{line.answer}”" if line.answer else ""
+    how = line.strategy.replace("_", " ")
+    return f"{how}: {steps} steps, confidence {line.confidence:.0%}{answer}" if steps else f"{how}: nothing to say"
+
+
+def _hop(output: Any) -> str:
+    hop = Hop.model_validate(output)
+    fact = f"found “{hop.fact.text}”" if hop.fact else "found nothing"
+    return f"{fact}; next “{hop.next_question}”" if hop.next_question and not hop.complete else fact
+
+
+def _proposed(output: Any) -> str:
+    texts = [f"“{one.claim.text}”" for one in Thoughts.model_validate(output).thoughts]
+    return f"proposed {'; '.join(texts)}" if texts else "proposed nothing"
+
+
+def _scored(output: Any) -> str:
+    return "scores " + ", ".join(f"{one.score:.2f}" for one in _Scores.model_validate(output).scores)
+
+
+THINKERS: Mapping[str, Callable[[Any], str]] = {
+    "reasoner": _line,
+    "hop_reasoner": _hop,
+    "thought_proposer": _proposed,
+    "thought_evaluator": _scored,
+}
+"""How the answers of the roles that think about what was found are told."""
 
 
 def _attempts(happenings: Sequence[Happening]) -> tuple[Attempt, ...]:

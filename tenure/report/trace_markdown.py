@@ -38,6 +38,7 @@ def as_markdown(trace: Trace) -> str:
         _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
         *(_cycle(cycle) for cycle in trace.cycles),
         _titled("Resolution of the synthesis", [escape(trace.resolution)] if trace.resolution else []),
+        _titled("Reasoning", _bullets(f"{one.role.replace('_', ' ')}: {one.said}" for one in trace.thoughts)),
         *_generations(trace),
         _titled("Attempts", attempt_lines(told(trace.attempts))),
         _titled("What people said", _people(trace)),

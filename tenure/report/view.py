@@ -17,8 +17,8 @@ from markdown_it.token import Token
 
 from tenure.contracts.budget import Resource
 from tenure.contracts.evidence import ClaimStatus
-from tenure.contracts.result import Result, ResultCitation, ResultClaim, SourceEntry
-from tenure.report import figures, layout
+from tenure.contracts.result import Result, ResultCitation, ResultClaim, ResultReasoning, SourceEntry
+from tenure.report import figures, layout, reasoning
 from tenure.report.layout import parted
 from tenure.report.limits import evidence_limits
 from tenure.report.links import is_web, shown_path, text_fragment
@@ -119,6 +119,30 @@ class Part:
     """The heading."""
     passages: tuple[Passage, ...]
     """The text."""
+
+
+@dataclass(frozen=True)
+class Thought:
+    """A step of the reasoning."""
+
+    label: str
+    """What it is and what it rests on."""
+    run: Run
+    """Its sentence."""
+
+
+@dataclass(frozen=True)
+class LineOfThought:
+    """The reasoning."""
+
+    heading: str
+    opening: str
+    """How it was reasoned."""
+    steps: tuple[Thought, ...]
+    conclusion: Thought | None
+    considered_heading: str
+    considered: tuple[Line, ...]
+    """What was weighed and not followed."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +264,7 @@ class Page:
     chapters: tuple[Chapter, ...]
     abstract: tuple[Passage, ...]
     sections: tuple[Part, ...]
+    reasoning: LineOfThought | None
     synthesis: tuple[Part, ...]
     files: tuple[Remark, ...]
     """Files that a program made for the report."""
@@ -286,6 +311,7 @@ def page(result: Result, base: PurePath | None = None, style: Style = "numeric")
             Part(f"section-{n}", flatten(section.topic), setter.passages(section.claims))
             for n, section in enumerate(result.sections, 1)
         ),
+        reasoning=_reasoning(result.reasoning, setter) if result.reasoning else None,
         synthesis=_synthesis(result, setter),
         files=remarks(f"{FILES_MADE}\n\n{made_files(result)}") if result.artifacts and result.mode != "CODE" else (),
         disagreements=tuple(
@@ -348,6 +374,10 @@ class _Setter:
             Passage(passage.kind, tuple(self._run(run) for run in passage.runs)) for passage in layout.passages(claims)
         )
 
+    def alone(self, claim: ResultClaim) -> Run:
+        """Set a sentence that stands by itself."""
+        return self._run(layout.run([claim]))
+
     def side(self, citation: ResultCitation) -> Side:
         """Set one side of a disagreement."""
         source = self._sources[citation.source]
@@ -396,13 +426,27 @@ def _verdict(claim: ResultClaim) -> str:
 def _summary(result: Result) -> str:
     """Count the sentences by their status."""
     sections = [claim for section in result.sections for claim in section.claims]
+    thoughts = result.reasoning.claims if result.reasoning else ()
     synthesis = result.synthesis.claims if result.synthesis else ()
-    times = Counter(claim.status for claim in (*result.abstract_claims, *sections, *synthesis))
+    times = Counter(claim.status for claim in (*result.abstract_claims, *sections, *thoughts, *synthesis))
     if not times:
         return ""
     counted = ", ".join(f"{number} {STATUS_WORDS[status] or 'supported'}" for status, number in times.most_common())
     total = times.total()
     return f"{total} sentence{'' if total == 1 else 's'}: {counted}. {len(result.sources)} sources."
+
+
+def _reasoning(line: ResultReasoning, setter: _Setter) -> LineOfThought:
+    return LineOfThought(
+        heading=reasoning.HEADING,
+        opening=reasoning.opening(line),
+        steps=tuple(Thought(reasoning.label(step), setter.alone(step.claim)) for step in line.steps),
+        conclusion=Thought(reasoning.label(line.conclusion, concludes=True), setter.alone(line.conclusion.claim))
+        if line.conclusion
+        else None,
+        considered_heading=reasoning.NOT_FOLLOWED,
+        considered=tuple(spans(reasoning.weighed(one)) for one in line.considered),
+    )
 
 
 def _synthesis(result: Result, setter: _Setter) -> tuple[Part, ...]:

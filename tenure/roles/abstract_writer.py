@@ -19,7 +19,8 @@ SYSTEM = f"""You write the abstract of a finished research report: one paragraph
 question directly, gives the findings that carry the answer, and names what stays open. A reader who reads nothing else
 must come away with the right answer.
 
-Say only what the sections say. {CITING_RULE} {EVIDENCE_RULE}"""
+Say only what the sections say, and what text inside <reasoning> concludes from the passages. {CITING_RULE}
+{EVIDENCE_RULE}"""
 
 
 class AbstractWriterInput(RoleInput):
@@ -29,12 +30,15 @@ class AbstractWriterInput(RoleInput):
     """The question."""
     sections: tuple[SectionDraft, ...]
     """The sections."""
+    reasoning: str = ""
+    """The line of thought that was drawn from everything found."""
 
 
 def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     body = "\n\n".join(f"{section.topic}\n{marked(section.draft, evidence.passages)}" for section in input.sections)
-    user = joined(mark_passages(evidence.passages), tagged("question", input.question), tagged("draft", body))
+    thought = tagged("reasoning", input.reasoning) if input.reasoning else ""
+    user = joined(mark_passages(evidence.passages), tagged("question", input.question), tagged("draft", body), thought)
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 

@@ -103,7 +103,7 @@ class Role(Generic[I, O]):
 
 _MARKERS = re.compile(
     r"<\s*/?\s*(passage|evidence|draft|previous|question|feedback|topics?|instructions?|critiques?|sections?|tables?|"
-    r"state|decision|reflection|queries|tests|attempt|failure|file|memory)\b[^>]*(?:>|$)",
+    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning)\b[^>]*(?:>|$)",
     re.IGNORECASE,
 )
 

@@ -15,7 +15,9 @@ a list only for things that really are a list. No heading, no introduction about
 {EVIDENCE_RULE}
 
 Stay with the section's topic: what belongs to one of the other sections is written there, not here. If people wished
-for something, do it as far as the passages allow. If the passages say nothing on the topic, return no blocks."""
+for something, do it as far as the passages allow. Text inside <reasoning> was concluded from all that was found: keep
+in line with it where your passages bear it out, and do not retell it. If the passages say nothing on the topic, return
+no blocks."""
 
 
 class SectionWriterInput(RoleInput):
@@ -31,6 +33,8 @@ class SectionWriterInput(RoleInput):
     """Headings of the other sections."""
     wishes: tuple[str, ...] = ()
     """What people asked of this section."""
+    reasoning: str = ""
+    """The line of thought that was drawn from everything found."""
 
 
 def brief(input: SectionWriterInput) -> str:
@@ -42,6 +46,7 @@ def brief(input: SectionWriterInput) -> str:
         if input.other_topics
         else "",
         tagged("feedback", as_list("People wished", input.wishes)) if input.wishes else "",
+        tagged("reasoning", input.reasoning) if input.reasoning else "",
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from tenure.contracts.coding import Attempt, Failure, Lesson, SourceFile
 from tenure.contracts.computing import FailedProgram
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
+from tenure.contracts.reasoning import ReasoningStep
 from tenure.contracts.research import SectionDraft
 from tenure.contracts.spiral import Executed, LatentTopic, Reflection
 from tenure.contracts.tables import ColumnInfo, FailedQuery, TableInfo
@@ -28,11 +29,13 @@ from tenure.roles import (
     decomposer,
     document_comparer,
     fact_extractor,
+    hop_reasoner,
     hypothetical_document,
     outliner,
     planner,
     query_refiner,
     question_rewriter,
+    reasoner,
     relation_extractor,
     report_reflector,
     reranker,
@@ -46,6 +49,8 @@ from tenure.roles import (
     synthesis_reflector,
     synthesizer,
     test_writer,
+    thought_evaluator,
+    thought_proposer,
     title_writer,
     topic_namer,
 )
@@ -275,6 +280,33 @@ CASES: dict[str, Case] = {
                 feedback=("Say more on rye bread",),
                 resolve=True,
             ),
+        ),
+        Case(
+            reasoner.ROLE,
+            reasoner.ReasonerInput(
+                question=QUESTION,
+                strategy="multi_hop",
+                so_far=(
+                    ReasoningStep(kind="hop", claim=Claim(text=MADE, citations=(quoted(0, MADE),))),
+                    ReasoningStep(
+                        kind="hop", claim=Claim(text=RIPENS, citations=(quoted(1, RIPENS),)), follows=(1,), link="flour"
+                    ),
+                ),
+            ),
+        ),
+        Case(
+            thought_proposer.ROLE,
+            thought_proposer.ThoughtProposerInput(question=QUESTION, path=("Bread takes time.",), breadth=2),
+        ),
+        Case(
+            thought_evaluator.ROLE,
+            thought_evaluator.ThoughtEvaluatorInput(
+                question=QUESTION, thoughts=(MADE, RISES), led=("", "Bread takes time.")
+            ),
+        ),
+        Case(
+            hop_reasoner.ROLE,
+            hop_reasoner.HopReasonerInput(question=QUESTION, asked="What is flour?", facts=(MADE,), link="flour"),
         ),
         Case(
             synthesis_reflector.ROLE,

@@ -12,7 +12,7 @@ from tests.roles.cases import CASES, Case
 
 TAG = re.compile(
     r"</?\s*(?:passage|evidence|draft|previous|question|feedback|topics?|instructions?|state|decision|reflection|queries|"
-    r"tests|attempt|failure|file)\b",
+    r"tests|attempt|failure|file|reasoning)\b",
     re.IGNORECASE,
 )
 ATTACK = (
@@ -32,6 +32,7 @@ STRUCTURAL = {
     "purpose",
     "task",
     "maker",
+    "strategy",
 }
 """Fields that hold ids, closed sets and numbers: no text can get into them."""
 

@@ -1,0 +1,114 @@
+"""Suppositions: what would follow if something were otherwise, as far as sources say so.
+
+A question supposes that a thing is gone or changed ("what if there were no X"). Sources answer it where they say what
+depends on the thing, and where they say themselves what happens without it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from tenure.algorithms.arguments import (
+    NOTHING,
+    Argument,
+    Step,
+    floor,
+    nearness,
+    statements,
+    subject,
+    weakest,
+)
+from tenure.algorithms.mmr import mmr
+from tenure.algorithms.passages import Encoder, Passage, Vectors
+from tenure.algorithms.text import stems
+
+RELIANCES, CONSEQUENCES = 3, 3
+"""Statements of what the thing is good for, and of what would follow without it, at the most."""
+NAMED: Final = 0.6
+"""Share of the thing's words that have to stand together beside the word that decides."""
+_REACH = 6
+"""Words on the side of that word within which the thing has to be named."""
+
+_SUPPOSED = re.compile(
+    r"\b(?:what\s+(?:would|will|could)?\s*(?:happens?|be|change)?\s*(?:if|when|without|with\s+no)|what\s+if|"
+    r"suppos(?:e|ing)(?:\s+that)?|imagine(?:\s+that)?|if|without|had)\s+(?P<thing>[^?.;]+)",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"\b(?:there\s+(?:is|are|was|were|had\s+been)|would|had|were|was|is|are|been|be|never|not|no|longer|ever|"
+    r"remov\w*|drop\w*|disabl\w*|abolish\w*|abandon\w*|exist\w*|invent\w*|lack\w*|miss\w*|gone|stop\w*|fail\w*|"
+    r"introduc\w*|replac\w*|reject\w*|delet\w*|eliminat\w*|turned\s+off|switched\s+off|without)\b",
+    re.IGNORECASE,
+)
+_GONE_BEFORE = re.compile(
+    r"\b(?:without|unless|absence\s+of|lack\s+of|lacks?|lacking|no\s+longer|remov(?:e|es|ed|ing)|removal\s+of|"
+    r"dropping|disabl(?:e|es|ed|ing)|eliminat(?:e|es|ed|ing|ion\s+of)|if\s+(?:there\s+(?:is|are|was|were)\s+)?no|"
+    r"instead\s+of)\b",
+    re.IGNORECASE,
+)
+"""What says of the thing named after it that it is gone."""
+_GONE_AFTER = re.compile(
+    r"\b(?:(?:is|are|was|were|be|been|being)\s+(?:removed|dropped|disabled|eliminated|missing|absent|gone|not)|"
+    r"did\s+not\s+exist|didn[’']t\s+exist)\b",
+    re.IGNORECASE,
+)
+"""What says so of the thing named before it."""
+_GIVES = re.compile(
+    r"\b(?:allows?|enables?|ensures?|guarantees?|protects?|prevents?|makes?\s+it|provides?|simplif(?:y|ies)|avoids?|"
+    r"helps?|is\s+(?:needed|required|used|useful|necessary)|are\s+(?:needed|required|used|useful|necessary)|lets?)\b",
+    re.IGNORECASE,
+)
+"""What tells the use of the thing named before it."""
+_RESTS = re.compile(
+    r"\b(?:depends?\s+(?:up)?on|rel(?:y|ies|ied|ying)\s+on|requires?|needs?|assum(?:e|es|ed|ing)|thanks\s+to|"
+    r"built\s+on|based\s+on|protected\s+by|because\s+of)\b",
+    re.IGNORECASE,
+)
+"""What tells that something rests on the thing named after it."""
+
+
+def thing(question: str) -> tuple[str, ...]:
+    """Return the stems of what a question supposes to be otherwise; none where it supposes nothing."""
+    found = _SUPPOSED.search(question)
+    return tuple(dict.fromkeys(stems(_CHANGE.sub(" ", found["thing"])))) if found else ()
+
+
+def supposed(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
+    """Return what rests on the thing that a question supposes away, and what sources say would follow."""
+    wanted = thing(question)
+    said = statements(passages) if wanted else []
+    gone = [one for one in said if _beside(one.text, wanted, _GONE_AFTER, _GONE_BEFORE)]
+    known = {one.text for one in gone}
+    rests = [one for one in said if one.text not in known and _beside(one.text, wanted, _GIVES, _RESTS)]
+    near, vectors = nearness(subject(question, passages), [one.text for one in (*rests, *gone)], encode)
+    least = floor(near)
+    first = _chosen(near, vectors, range(len(rests)), RELIANCES, least)
+    then = _chosen(near, vectors, range(len(rests), len(near)), CONSEQUENCES, least)
+    if not then or len(first) + len(then) < 2:
+        return NOTHING
+    pool = (*rests, *gone)
+    steps = [
+        *(Step("supposition", pool[n].text, pool[n].passage) for n in first),
+        *(Step("consequence", pool[n].text, pool[n].passage) for n in reversed(then)),
+    ]
+    return Argument(tuple(steps[:-1]), steps[-1], confidence=weakest(near[n] for n in (*first, *then)))
+
+
+def _beside(text: str, wanted: Sequence[str], after: re.Pattern[str], before: re.Pattern[str]) -> bool:
+    """Tell whether the thing is named right before one kind of words, or right after another kind."""
+    return any(_names(text[: found.start()].split()[-_REACH:], wanted) for found in after.finditer(text)) or any(
+        _names(text[found.end() :].split()[:_REACH], wanted) for found in before.finditer(text)
+    )
+
+
+def _names(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Tell whether some words name the thing: most of its words, or the letters that they begin with."""
+    short = "".join(stem[0] for stem in wanted).upper()
+    named = set(stems(" ".join(words)))
+    return len(named.intersection(wanted)) >= NAMED * len(wanted) or (len(short) > 2 and short in words)
+
+
+def _chosen(near: Sequence[float], vectors: Vectors, among: Sequence[int], most: int, least: float) -> list[int]:
+    if not among:
+        return []
+    return [among[n] for n in mmr([near[n] for n in among], vectors[list(among)], most, floor=least)]

@@ -1,0 +1,50 @@
+"""What would follow if something were otherwise."""
+
+import pytest
+
+from tenure.algorithms.suppositions import supposed, thing
+from tests.passages import passage
+from tests.worlds import encode
+
+USE = "The master oven lock prevents two bakers from using the master oven at once."
+RESTS = "The night shift relies on the master oven lock for its rye bread."
+WITHOUT = "Without the master oven lock two bakers burn the bread of each other."
+SHORT = "When the MOL is removed the bread of the master oven is at risk."
+QUESTION = "What happens to the bread if the master oven lock is removed?"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What if there were no ovens?", ("oven",)),
+        ("What would happen without the master oven?", ("master", "oven")),
+        ("Suppose that bread had never existed", ("bread",)),
+        ("How is bread made?", ()),
+    ],
+)
+def test_what_a_question_supposes_away(question: str, expected: tuple[str, ...]) -> None:
+    """The thing is named without the words that take it away; a question may suppose nothing."""
+    assert thing(question) == expected
+
+
+def test_what_rests_on_a_thing_comes_before_what_follows_without_it() -> None:
+    """Uses and reliances are told first, then what sources say of its absence, the nearest of it last."""
+    passages = [passage(text, str(n)) for n, text in enumerate((WITHOUT, USE, RESTS, SHORT))]
+    found = supposed("What would happen to bread if there was no master oven lock?", passages, encode)
+
+    assert {(step.kind, step.text) for step in found.steps} == {
+        ("supposition", USE),
+        ("supposition", RESTS),
+        ("consequence", SHORT),
+    }
+    assert found.conclusion is not None
+    assert (found.conclusion.kind, found.conclusion.text) == ("consequence", WITHOUT)
+
+
+def test_uses_alone_do_not_say_what_would_follow() -> None:
+    """Without a source on the absence, with a single statement, or without a thing nothing is supposed."""
+    question = "What would happen to bread without the master oven lock?"
+
+    assert supposed(question, [passage(USE, "a"), passage(RESTS, "b")], encode).conclusion is None
+    assert supposed(question, [passage(WITHOUT)], encode).conclusion is None
+    assert supposed("How is bread made?", [passage(WITHOUT)], encode).conclusion is None
