@@ -28,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.thought_evaluator import ThoughtEvaluatorInput
     from tenure.roles.thought_proposer import ThoughtProposerInput
 
-SHOWN = 24
+SHOWN = 30
 """Passages that are thought over at once."""
 HOPS = 4
 """Facts of a chain at the most."""
@@ -123,8 +123,7 @@ async def _tree(matter: Matter, strategy: ReasoningStrategy) -> Reasoning:
     level: tuple[int, ...] = (0,)
     for _ in range(matter.limits.thought_depth):
         proposed = await asyncio.gather(*(_proposed(matter, grown, tip) for tip in level))
-        known = {step.claim.text for step in (*grown,)}
-        thoughts = thinking.fresh([one for ways in proposed for one in ways], known)
+        thoughts = thinking.fresh([one for ways in proposed for one in ways], [step.claim.text for step in grown])
         if not thoughts or matter.stopped():
             break
         judged = await _judged(matter, grown, thoughts)

@@ -321,6 +321,8 @@ class ResearchWorkflow(Steered):
         evidence = manuscript.together([request.evidence, *(aim.passages for aim in self.gathered.aims)])
         if how == "none" or not evidence or self.finishing or self.stance.scarce:
             return
+        if not workflow.patched("reasoning"):  # a run that went by here before there was any
+            return
         await self._tell("reason", how.replace("_", " "))
         limits = request.limits.in_cycle(WRITING)
         self.reasoned = await reasoned(

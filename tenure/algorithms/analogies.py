@@ -26,7 +26,7 @@ from tenure.algorithms.text import stems
 
 PAIRS, LIMITS = 3, 3
 """Patterns that are mapped and limits that are named, at the most."""
-ALIKE: Final = 0.6
+ALIKE: Final = 0.7
 """Cosine from which two statements without the names of their things say the same of both."""
 CONSIDERED: Final = 20
 """Statements on each thing that are laid side by side."""

@@ -180,7 +180,11 @@ def outvoted(lines: Sequence[Reasoning]) -> Reasoning | None:
         return None
     won, *others = counted
     best = max(won.members, key=lambda n: (lines[n].confidence, -n))
-    agreeing = [step for n in won.members if n != best and (step := lines[n].conclusion)]
+    said = lines[best].conclusion
+    agreeing = fresh(
+        [step for n in won.members if n != best and (step := lines[n].conclusion)],
+        [said.claim.text] if said else [],
+    )
     votes = sum(len(group.members) for group in counted)
     considered = [
         Considered(

@@ -26,6 +26,8 @@ RELIANCES, CONSEQUENCES = 3, 3
 """Statements of what the thing is good for, and of what would follow without it, at the most."""
 NAMED: Final = 0.6
 """Share of the thing's words that have to stand together beside the word that decides."""
+CONDITION: Final = 0.75
+"""Share of what a question supposes that a condition has to say, too."""
 _REACH = 6
 """Words on the side of that word within which the thing has to be named."""
 
@@ -54,8 +56,8 @@ _GONE_AFTER = re.compile(
 )
 """What says so of the thing named before it."""
 _GIVES = re.compile(
-    r"\b(?:allows?|enables?|ensures?|guarantees?|protects?|prevents?|makes?\s+it|provides?|simplif(?:y|ies)|avoids?|"
-    r"helps?|is\s+(?:needed|required|used|useful|necessary)|are\s+(?:needed|required|used|useful|necessary)|lets?)\b",
+    r"(?<!cannot\s)(?<!not\s)(?<!never\s)\b(?:allows?|enables?|ensures?|guarantees?|protects?|prevents?|makes?\s+it|provides?|simplif(?:y|ies)|avoids?|"
+    r"helps?|is\s+(?:needed|required|useful|necessary)|are\s+(?:needed|required|useful|necessary)|lets?)\b",
     re.IGNORECASE,
 )
 """What tells the use of the thing named before it."""
@@ -67,17 +69,30 @@ _RESTS = re.compile(
 """What tells that something rests on the thing named after it."""
 
 
+_WHEN = re.compile(r"\b(?:when|whenever|if|once|after|as\s+soon\s+as|should)\s+(?P<clause>[^,;.]+)", re.IGNORECASE)
+"""What opens a condition."""
+_ABSENT = re.compile(r"\b(?:without|no|not|never|\w+n[’']t)\b", re.IGNORECASE)
+"""What says in a question that the thing itself is not there, which is no condition that sources would state so."""
+_ADJUNCT = re.compile(r"\s+(?:during|while|in|at|on|for|within)\s+.*$", re.IGNORECASE | re.DOTALL)
+"""Where and when something happens, beside what happens."""
+
+
 def thing(question: str) -> tuple[str, ...]:
     """Return the stems of what a question supposes to be otherwise; none where it supposes nothing."""
     found = _SUPPOSED.search(question)
-    return tuple(dict.fromkeys(stems(_CHANGE.sub(" ", found["thing"])))) if found else ()
+    return tuple(dict.fromkeys(stems(_CHANGE.sub(" ", _ADJUNCT.sub("", found["thing"]))))) if found else ()
 
 
 def supposed(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
     """Return what rests on the thing that a question supposes away, and what sources say would follow."""
     wanted = thing(question)
     said = statements(passages) if wanted else []
-    gone = [one for one in said if _beside(one.text, wanted, _GONE_AFTER, _GONE_BEFORE)]
+    clause = frozenset[str]() if _ABSENT.search(question) else _clause(question)
+    gone = [
+        one
+        for one in said
+        if _beside(one.text, wanted, _GONE_AFTER, _GONE_BEFORE) or _conditional(one.text, clause, clause - set(wanted))
+    ]
     known = {one.text for one in gone}
     rests = [one for one in said if one.text not in known and _beside(one.text, wanted, _GIVES, _RESTS)]
     near, vectors = nearness(subject(question, passages), [one.text for one in (*rests, *gone)], encode)
@@ -92,6 +107,18 @@ def supposed(question: str, passages: Sequence[Passage], encode: Encoder) -> Arg
         *(Step("consequence", pool[n].text, pool[n].passage) for n in reversed(then)),
     ]
     return Argument(tuple(steps[:-1]), steps[-1], confidence=weakest(near[n] for n in (*first, *then)))
+
+
+def _clause(question: str) -> frozenset[str]:
+    """Return the stems of all that a question supposes, what is said to happen to the thing included."""
+    found = _SUPPOSED.search(question)
+    return frozenset(stems(_ADJUNCT.sub("", found["thing"]))) if found else frozenset()
+
+
+def _conditional(text: str, clause: frozenset[str], change: frozenset[str]) -> bool:
+    """Tell whether a sentence has the condition that a question supposes: what changes, and most of the rest."""
+    named = [clause.intersection(stems(found["clause"])) for found in _WHEN.finditer(text)]
+    return any(len(one) >= max(2, CONDITION * len(clause)) and change <= one for one in named)
 
 
 def _beside(text: str, wanted: Sequence[str], after: re.Pattern[str], before: re.Pattern[str]) -> bool:

@@ -113,6 +113,9 @@ def test_a_single_answer_is_no_vote() -> None:
 
     assert won is not None and won.confidence == 0.4
     assert reasoning.outvoted([line(), line()]) is None
+    same = [line(step("a"), answer="b"), line(concludes=step("b"), answer="b"), line(concludes=step("B."), answer="b")]
+    agreed = reasoning.outvoted(same)
+    assert agreed is not None and [one.claim.text for one in agreed.steps] == ["a", "b"]
 
 
 def test_the_best_thoughts_are_kept() -> None:

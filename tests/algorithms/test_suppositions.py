@@ -41,6 +41,18 @@ def test_what_rests_on_a_thing_comes_before_what_follows_without_it() -> None:
     assert (found.conclusion.kind, found.conclusion.text) == ("consequence", WITHOUT)
 
 
+def test_a_condition_that_sources_have_too_says_what_follows() -> None:
+    """What happens when something happens is told by sentences with the same condition, and not by others."""
+    dies = "When the master baker dies, the guild keeps the oven of the master baker warm."
+    takes = "If the master baker has died, the apprentice takes the oven over."
+    other = "When the master baker sleeps, the oven of the guild has to rest."
+    passages = [passage(text, str(n)) for n, text in enumerate((dies, takes, other))]
+    found = supposed("What happens to the oven if the master baker dies?", passages, encode)
+
+    assert found.conclusion is not None
+    assert {step.text for step in (*found.steps, found.conclusion)} == {dies, takes}
+
+
 def test_uses_alone_do_not_say_what_would_follow() -> None:
     """Without a source on the absence, with a single statement, or without a thing nothing is supposed."""
     question = "What would happen to bread without the master oven lock?"

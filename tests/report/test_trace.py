@@ -1,10 +1,15 @@
 """The story of a run, told from recorded histories."""
 
+from typing import Any
+
 import pytest
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from commands.history import recorded
-from tenure.contracts.trace import Happening, Trace
+from tenure.contracts.evidence import Claim
+from tenure.contracts.reasoning import Hop, Reasoning, ReasoningStep, Thoughts
+from tenure.contracts.run import RunRequest
+from tenure.contracts.trace import Happening, History, Trace
 from tenure.report.trace import story
 from tenure.report.trace_markdown import as_markdown
 from tests.histories.record import paths
@@ -168,3 +173,39 @@ async def test_attempts_are_told_with_what_was_learned_and_changed() -> None:
     assert [(attempt.n, attempt.error) for attempt in trace.attempts] == [(1, "test_right: no right"), (2, None)]
     assert trace.attempts[0].reflection and trace.attempts[0].reflection.change == "Make it right."
     assert "-NOTE = 'wrong'\n+NOTE = 'right'" in text
+
+
+def test_every_call_that_thought_is_told() -> None:
+    """Thoughts with their scores, hops and lines of thought are told in order; a call without an answer is not."""
+    fact = Claim(text="Bread rises.")
+    line = Reasoning(
+        strategy="self_consistency", steps=(ReasoningStep(kind="hop", claim=fact),), answer="hours", confidence=0.5
+    )
+    answers: list[tuple[str, dict[str, Any] | None]] = [
+        ("thought_proposer", Thoughts(thoughts=line.steps).model_dump(mode="json")),
+        ("thought_proposer", Thoughts(thoughts=()).model_dump(mode="json")),
+        ("thought_evaluator", {"scores": [{"thought": 1, "score": 0.7, "why": "so"}]}),
+        ("hop_reasoner", Hop(fact=fact, next_question="Why?").model_dump(mode="json")),
+        ("hop_reasoner", Hop(complete=True).model_dump(mode="json")),
+        ("reasoner", line.model_dump(mode="json")),
+        ("reasoner", Reasoning(strategy="multi_hop").model_dump(mode="json")),
+        ("reasoner", None),
+    ]
+    calls = [
+        Happening(kind="call", name=name, at="now", came=None if output is None else {"output": output})
+        for name, output in answers
+    ]
+    given = RunRequest(question="Why?").model_dump(mode="json")
+    run = History(workflow="r", type="AgentWorkflow", began="now", given=given)
+    trace = story([run, History(workflow="r/research", type="ResearchWorkflow", began="now", happenings=tuple(calls))])
+
+    assert [(one.role, one.said) for one in trace.thoughts] == [
+        ("thought_proposer", "proposed “Bread rises.”"),
+        ("thought_proposer", "proposed nothing"),
+        ("thought_evaluator", "scores 0.70"),
+        ("hop_reasoner", "found “Bread rises.”; next “Why?”"),
+        ("hop_reasoner", "found nothing"),
+        ("reasoner", "self consistency: 1 steps, confidence 50%; answer “hours”"),
+        ("reasoner", "multi hop: nothing to say"),
+    ]
+    assert "## Reasoning\n\n- thought proposer: proposed “Bread rises.”" in as_markdown(trace)
