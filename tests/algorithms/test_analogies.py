@@ -6,7 +6,7 @@ from tests.worlds import encode
 
 QUESTION = "Compare bread and cheese"
 BREAD = "Bread needs a warm cellar and two hours of patience before it is sold."
-CHEESE = "Cheese needs a cool cellar and two years of patience before it is sold."
+CHEESE = "Cheese needs a warm cellar and two years of patience before it is sold."
 BOTH = "Bread and cheese are both made by fermentation."
 APART = "Bread is baked in an oven, whereas cheese is never heated that far."
 

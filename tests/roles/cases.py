@@ -146,6 +146,7 @@ SECTION: dict[str, Any] = {
     "topic_question": "How is bread made?",
     "other_topics": ("Ripening of cheese",),
     "wishes": ("Say more on rye bread",),
+    "reasoning": "1. (premise) Dough rises while it rests.",
 }
 
 
@@ -407,7 +408,12 @@ CASES: dict[str, Case] = {
                 **WORKSHOP, specification="loaves(kilos) gives the whole loaves.", attempt=ATTEMPT
             ),
         ),
-        Case(abstract_writer.ROLE, abstract_writer.AbstractWriterInput(question=QUESTION, sections=SECTIONS)),
+        Case(
+            abstract_writer.ROLE,
+            abstract_writer.AbstractWriterInput(
+                question=QUESTION, sections=SECTIONS, reasoning="1. (premise) Dough rises."
+            ),
+        ),
     )
 }
 """Every role, by its name."""

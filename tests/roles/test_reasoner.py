@@ -78,7 +78,7 @@ def test_an_answer_becomes_a_line_of_thought() -> None:
 
     assert [step.claim.status for step in found.steps] == ["supported"]
     assert found.conclusion is not None
-    assert (found.conclusion.claim.citations[0].quote, found.conclusion.follows) == (COLD, (1,))
+    assert (found.conclusion.claim.citations[0].quote, found.conclusion.follows) == (SO, (1,))
     assert (found.conclusion.link, found.answer, found.confidence) == ("by name", "yes", 0.7)
 
 
