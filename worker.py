@@ -172,6 +172,7 @@ def activity_methods(
             roles.hypothetical_document,
             roles.planner,
             roles.query_refiner,
+            roles.react,
             roles.stance_judge,
             roles.reranker,
             roles.relation_extractor,

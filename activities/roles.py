@@ -44,6 +44,7 @@ from tenure.roles import (
     planner,
     query_refiner,
     question_rewriter,
+    react,
     reasoner,
     relation_extractor,
     report_reflector,
@@ -146,6 +147,15 @@ class RoleActivities:
     ) -> RoleReply[query_refiner.QueryRefinerOutput]:
         """Say what to search for next, given what was found."""
         return await self._decide(query_refiner.ROLE, call)
+
+    @activity.defn
+    async def react(self, call: RoleCall[react.ReactInput]) -> RoleReply[react.ReactOutput]:
+        """Think, and name the action that follows."""
+        # What is to be said of what was seen needs no model: it is asked for where one has said nothing of use.
+        asked = call.model_copy(update={"spent": True}) if call.input.closing else call
+        async with _working(react.ROLE.name) as in_flight:
+            given = await self._answer(react.ROLE, asked, await self._evidence(call), in_flight)
+        return _reply(given.output, replace(given, degraded=None) if call.input.closing else given)
 
     @activity.defn
     async def reranker(self, call: RoleCall[reranker.RerankerInput]) -> RoleReply[reranker.RerankerOutput]:

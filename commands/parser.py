@@ -132,7 +132,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     start.add_argument("--subagents", type=_between(1, 8), metavar="N", help="searches of one cycle at the most")
     start.add_argument(
         "--strategy",
-        choices=["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory"],
+        choices=["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory", "react"],
         help="how every task searches (default: by its query)",
     )
     start.add_argument(

@@ -29,6 +29,7 @@ from tenure.contracts.research import RunState
 from tenure.contracts.result import Result
 from tenure.report.program import attempt_lines, told
 from tenure.report.prose import visible
+from tenure.report.steps import step_lines
 from tenure.settings import Settings
 from workflows.search_attributes import MODE, OWNER, PHASE, STATUS
 
@@ -122,6 +123,10 @@ async def _state(arguments: Namespace, place: Place) -> int:
     print(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}{corpora}")
     for line in changes(Snapshot(), Snapshot(progress)):
         print(f"  {line}")
+    for task in found.tasks:
+        print(f"\n“{one_line(task.query, 160)}”, step by step")
+        for line in step_lines(task.steps, task.answer):
+            print(visible(line))
     for line in attempt_lines(told(found.attempts)):
         print(f"\n{visible(line)}")
     if progress.error:

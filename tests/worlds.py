@@ -428,6 +428,14 @@ NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
 
 
+async def _looking(prompt: str) -> Reply:
+    """Look for the task once, then finish with the first passage."""
+    task = prompt.partition("<task>\n")[2].partition("\n</task>")[0]
+    if "<observation>" in prompt:
+        return {"thought": "That is it.", "action": "finish", "answer": "It is so [1].", "confidence": 0.8}
+    return {"thought": "Look.", "action": "hybrid_search", "arguments": json.dumps({"query": task})}
+
+
 def story(**lines: Line) -> dict[str, Line]:
     """A complete script of a run with two sections and no criticism; `lines` replace its parts."""
     outline = {
@@ -447,6 +455,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "outliner": says(outline),
         "planner": says(FINISH),
         "query_refiner": says({"complete": True, "query": ""}),
+        "react": _looking,
         "stance_judge": says({"stances": []}),
         "reranker": says({"order": []}),
         "relation_extractor": says({"passages": []}),

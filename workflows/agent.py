@@ -42,6 +42,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.fork import CycleEnd, ForkedResearch, ForkedRun, ForkRequest, Origin
     from tenure.contracts.learning import Experience
+    from tenure.contracts.react import SteppedTask
     from tenure.contracts.research import ProgressUpdate, ReportDraft, ResearchRequest, RunState
     from tenure.contracts.result import Result, ResultStatus
     from tenure.contracts.run import (
@@ -63,6 +64,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.research import ResearchWorkflow
 
 _DISCARDED = "Cancelled by a person, who wanted nothing of it to be delivered."
+
+SHOWN_TASKS = 6
+"""Tasks that went step by step whose steps are kept to be seen."""
 
 DOCUMENTS = 24
 """Passages retrieved for the question as a whole (D)."""
@@ -96,6 +100,7 @@ class AgentWorkflow(Led):
         self.artifacts: tuple[StoredArtifact, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
         self.attempts: dict[int, Attempt] = {}
+        self.tasks: tuple[SteppedTask, ...] = ()
         self.draft: ReportDraft | None = None
         self.notes: list[str] = []
         self.skipped: list[SkippedFile] = []
@@ -190,6 +195,8 @@ class AgentWorkflow(Led):
             self.account = self.account.settled(update.reporter, self.accounts[update.reporter])
         if update.attempt is not None:
             self.attempts[update.attempt.n] = update.attempt
+        if update.task is not None:
+            self.tasks = (*self.tasks, update.task)[-SHOWN_TASKS:]
         kept = best(self.attempts.values())
         self._show(
             phase=update.phase,
@@ -228,6 +235,7 @@ class AgentWorkflow(Led):
             query_type=self.query_type,
             evidence=len(self.evidence),
             report=self.draft,
+            tasks=self.tasks,
             attempts=slimmed(tuple(self.attempts.values())),
             paused=self.paused,
             finishing=self.finishing,

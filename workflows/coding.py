@@ -24,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms import programs
     from tenure.algorithms.budget import named
     from tenure.algorithms.question import heading
+    from tenure.algorithms.reflexion import most_made
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.contracts.coding import (
         Attempt,
@@ -140,11 +141,10 @@ class CodingWorkflow(Steered):
         return f"asked for: {unheard[0].text}" if unheard else None
 
     def _r_max(self) -> int:
-        """Return R_max: a person's word is worth one generation more than the limit, a finish none at all."""
-        if self.finishing and (self.stance.spent not in MODEL_BUDGETS or self.attempts):
-            return 0
+        """Return R_max; a program is written once even where the model's budget ends the run."""
+        finishing = self.finishing and (self.stance.spent not in MODEL_BUDGETS or bool(self.attempts))
         unheard = len(self.wishes) > self.heard_in.get(self.generation, 0)
-        return max(self.request.limits.max_attempts, self.generation + 1 if unheard else 0)
+        return most_made(self.request.limits.max_attempts, self.generation, asked=unheard, finishing=finishing)
 
     async def _specify(self) -> None:
         """Have the specification and the tests written, where the person gave none."""

@@ -15,6 +15,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflow
 from workflows.asking import ask
 from workflows.calls import MODEL_BUDGETS, Calls
 from workflows.failures import cause
+from workflows.plan_and_execute import execute
 from workflows.purse import by_signal
 from workflows.reasoning import Matter, Reasoned, reasoned
 from workflows.reporting import report
@@ -30,6 +31,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.experience import lessened
     from tenure.algorithms.outline_edits import dropped_in_words, edited
     from tenure.algorithms.question import heading
+    from tenure.algorithms.reflexion import most_made
     from tenure.algorithms.research_state import realigned
     from tenure.algorithms.transitions import AgentState, Node, next_node
     from tenure.algorithms.wishes import concerned
@@ -47,7 +49,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
     from tenure.contracts.run import Feedback, Phase, TopicProgress
-    from tenure.contracts.spiral import Aim, SpiralRequest, SpiralResult
+    from tenure.contracts.spiral import Aim, SpiralRequest, SpiralResult, Step
     from tenure.contracts.steering import Outline, Question
     from tenure.contracts.web import WRITING
     from tenure.roles.abstract_writer import AbstractWriterInput
@@ -172,11 +174,9 @@ class ResearchWorkflow(Steered):
                 await send(self.children[topic], "feedback", feedback)
 
     def _r_max(self, critiques: list[Critique]) -> int:
-        """Return R_max: a person's word is worth one generation more than the limit, a finish none at all."""
-        if self.finishing:
-            return 0
+        """Return R_max."""
         asked = any(critique.origin == "person" for critique in critiques)
-        return max(self.request.limits.max_revisions, self.revisions + 1 if asked else 0)
+        return most_made(self.request.limits.max_revisions, self.revisions, asked=asked, finishing=self.finishing)
 
     async def _outline(self) -> None:
         """Draw up the outline, unless a person has; let a person approve it, where one wants to."""
@@ -256,13 +256,18 @@ class ResearchWorkflow(Steered):
 
     async def _explore(self, asked: DecomposerOutput) -> list[SubQuestion]:
         """Search for the sub-questions, those of a layer side by side; later layers see what earlier ones found."""
-        known: dict[int, SubQuestion] = {}
-        for layer in asked.layers:
-            found = await asyncio.gather(
-                *(self._look_into(asked.sub_questions[n - 1], [known[m] for m in asked.needs[n]]) for n in layer)
-            )
-            known.update(zip(layer, found, strict=True))
-        return [known[number] for number in sorted(known)]
+        known: dict[str, SubQuestion] = {}
+
+        async def look(step: Step) -> tuple[Step, None]:
+            known[step.id] = await self._look_into(step.query, [known[needed] for needed in step.depends_on])
+            return step.model_copy(update={"status": "completed"}), None
+
+        steps = [
+            Step(id=str(n), query=asked.sub_questions[n - 1], topic="", depends_on=tuple(map(str, needed)))
+            for n, needed in asked.needs.items()
+        ]
+        await execute(steps, look)
+        return [known[step.id] for step in steps]
 
     async def _look_into(self, question: str, needed: Sequence[SubQuestion]) -> SubQuestion:
         if needed:

@@ -21,6 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.algorithms.coverage import coverage
     from tenure.algorithms.manuscript import poorer, together
+    from tenure.algorithms.reflexion import most_made, repeats
     from tenure.algorithms.verification import carried
     from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
     from tenure.contracts.research import ProgressUpdate, SectionRequest, SectionResult
@@ -116,13 +117,15 @@ class SectionWorkflow(Steered):
             self._taken_now()
             await self._refine(unheard, unheard)
             return True
-        if self.finishing or self.rounds >= self.request.limits.max_reflexions:
+        if self.rounds >= most_made(
+            self.request.limits.max_reflexions, self.rounds, asked=False, finishing=self.finishing
+        ):
             return False
         review = await self._review()
         if review.worse and self.before is not None:
             self._keep(self.before)
             return False
-        if review.action == "NONE" or not review.critique or review.critique in self.reviews:
+        if review.action == "NONE" or not review.critique or repeats(review.critique, self.reviews):
             return False
         self.reviews.append(review.critique)
         before = self.draft

@@ -15,6 +15,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 from workflows.asking import ask
 from workflows.calls import Calls, Talk
 from workflows.failures import cause
+from workflows.plan_and_execute import execute
 from workflows.purse import by_signal
 from workflows.reporting import report
 from workflows.steering import Steered
@@ -26,7 +27,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.experience import Sent, found_most, practised, taken_over, way
     from tenure.algorithms.gain import trend
     from tenure.algorithms.outline_edits import dropped_in_words, edited
-    from tenure.algorithms.plan import ASSUMED, Admitted, admitted, deadlocked, ready, settled, why_replan
+    from tenure.algorithms.plan import ASSUMED, Admitted, admitted, why_replan
     from tenure.algorithms.research_state import PLANNER, SYNTHESIZER, told
     from tenure.contracts.evidence import PassageRef
     from tenure.contracts.fork import CycleEnd
@@ -253,18 +254,15 @@ class SpiralWorkflow(Steered):
     async def _act(self, plan: Admitted) -> list[Candidate]:
         """Carry a plan out, steps that need nothing from each other at the same time; return what they found."""
         await self._imagine(plan.steps)
-        found: list[Candidate] = []
-        steps = tuple(plan.steps)
-        while begin := () if self.finishing else ready(steps):
+
+        async def tell(begin: Sequence[Step]) -> None:
             await self._tell(f"looking for {', '.join(f'“{step.query[:80]}”' for step in begin)}")
-            results = await asyncio.gather(*(self._task(step) for step in begin))
-            done = {step.id: step for step, _ in results}
-            steps = settled(done.get(step.id, step) for step in steps)
-            found += [candidate for _, result in results if result for candidate in result.candidates]
-        if deadlocked(steps):
+
+        done = await execute(plan.steps, self._task, tell, lambda: self.finishing)
+        if done.deadlocked:
             self._noted("Steps of the plan waited for each other and were given up.")
-        plan.steps = list(steps)
-        return found
+        plan.steps = list(done.steps)
+        return [candidate for result in done.brought for candidate in result.candidates]
 
     def _wants_another(self, plan: Admitted) -> bool:
         """Tell whether a plan is to be made anew within the cycle, which happens once."""

@@ -10,10 +10,12 @@ from temporalio import workflow
 from workflows.calls import Calls
 from workflows.purse import by_signal
 from workflows.reporting import report
-from workflows.retrieval import Searching, retrieve
+from workflows.retrieval import retrieve
+from workflows.searching import Searching
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.contracts.react import SteppedTask
     from tenure.contracts.research import ProgressUpdate
     from tenure.contracts.spiral import Candidate, SubagentRequest, SubagentResult
 
@@ -44,7 +46,9 @@ class SubagentWorkflow(Steered):
         return SubagentResult(
             step=request.step.id,
             candidates=tuple(Candidate.model_validate({"topic": topic, **dict(one)}) for one in found.passages),
-            queries=found.queries[1:],
+            queries=tuple(query for query in found.queries if query != request.step.query),
+            steps=found.steps,
+            answer=found.answer,
             ending=found.ending,
             usage=self.calls.usage,
             degraded=tuple(self.calls.degraded),
@@ -52,13 +56,15 @@ class SubagentWorkflow(Steered):
 
     async def _tell(self) -> None:
         """Report what the task used, and that it makes no more calls."""
-        found = len(self.searching.found)
+        found, steps, answer = len(self.searching.found), self.searching.steps, self.searching.answer
+        query = self.request.step.query
         await report(
             self.request.run,
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,
                 usage=self.calls.usage,
-                last=f"{found} passage{'' if found == 1 else 's'} for “{self.request.step.query[:120]}”",
+                task=SteppedTask(query=query, steps=tuple(steps), answer=answer) if steps else None,
+                last=f"{found} passage{'' if found == 1 else 's'} for “{query[:120]}”",
                 ended=True,
             ),
         )

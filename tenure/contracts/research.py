@@ -10,6 +10,7 @@ from tenure.contracts.coding import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.corpus import SkippedFile
 from tenure.contracts.evidence import Disagreement, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.learning import Experience, Practised
+from tenure.contracts.react import SteppedTask
 from tenure.contracts.reasoning import Reasoning
 from tenure.contracts.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run import (
@@ -249,6 +250,8 @@ class ProgressUpdate(Contract):
     """Whether these are all topics there are, since the outline may have changed."""
     attempt: Attempt | None = None
     """A program that was tried, or the same again with what was learned from it."""
+    task: SteppedTask | None = None
+    """A task that went step by step, at its end."""
     usage: Usage | None = None
     """All the child has used so far, its children not included."""
     last: str = ""
@@ -272,6 +275,8 @@ class RunState(Contract):
     """Passages found for the question as a whole."""
     report: ReportDraft | None = None
     """The report, once its text is written."""
+    tasks: tuple[SteppedTask, ...] = ()
+    """Tasks that went step by step, the last few of them."""
     attempts: tuple[Attempt, ...] = ()
     """The programs that were tried."""
     paused: bool = False

@@ -7,11 +7,12 @@ from pydantic import Field
 from tenure.contracts.base import ChunkId, Contract, RunId
 from tenure.contracts.evidence import PassageRef
 from tenure.contracts.filters import Filter
+from tenure.contracts.react import ReactStep
 
-Strategy = Literal["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory"]
+Strategy = Literal["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory", "react"]
 """How a task searches: once; in other words until the best passages stay the same; each search with what the one
-before has named; broadly and then closer group by group; for, against and beside a position; or led by what earlier
-research on the same corpora has accepted."""
+before has named; broadly and then closer group by group; for, against and beside a position; led by what earlier
+research on the same corpora has accepted; or step by step with tools, as what was observed suggests."""
 
 Purpose = Literal["next_hop", "reword", "narrow", "supporting", "contradicting"]
 """What a further query is for."""
@@ -19,9 +20,10 @@ Purpose = Literal["next_hop", "reword", "narrow", "supporting", "contradicting"]
 Side = Literal["supporting", "contradicting", "neutral"]
 """What a passage says to a position."""
 
-Ending = Literal["complete", "converged", "nothing_new", "bound", "stopped"]
+Ending = Literal["complete", "converged", "nothing_new", "bound", "stopped", "astray"]
 """Why a strategy made no further search: it has what it was sent for; its best passages stay the same; nothing came
-that it did not have; its searches are used up; or a person or a budget said stop."""
+that it did not have; its searches or steps are used up; a person or a budget said stop; or its model named nothing
+that could be done, again and again."""
 
 
 class Retrieved(Contract):
@@ -52,6 +54,10 @@ class Retrieval(Contract):
     """Every passage once, best first."""
     queries: tuple[str, ...] = ()
     """Queries in the order in which they were made."""
+    steps: tuple[ReactStep, ...] = ()
+    """Thoughts, actions and observations, where it went step by step."""
+    answer: str = ""
+    """What it has answered then, with numbers of passages; no text of a report."""
     ending: Ending = "complete"
     """Why it made no further one."""
 

@@ -12,6 +12,7 @@ RoleName = Literal[
     "outliner",
     "planner",
     "query_refiner",
+    "react",
     "stance_judge",
     "reranker",
     "relation_extractor",

@@ -9,6 +9,7 @@ from tenure.contracts.budget import Amounts
 from tenure.contracts.calls import Turn
 from tenure.contracts.evidence import PassageRef, SynthesisDraft
 from tenure.contracts.learning import Experience, Practised
+from tenure.contracts.react import ReactStep
 from tenure.contracts.research import Topic
 from tenure.contracts.retrieval import Ending, Retrieved, Strategy
 from tenure.contracts.run import Degraded, Feedback, Limits, Stance, Usage
@@ -55,7 +56,8 @@ class PlannedAction(Contract):
     strategy: Strategy | None = None
     """SEARCH: how to search, where the query does not say it by its kind: iterative for an answer in unknown words,
     multi_hop for a chain of facts, hierarchical for a broad subject, contrastive for a position that is contested,
-    memory for what earlier reports may have found, direct for one search. Mostly null."""
+    memory for what earlier reports may have found, react for what has to be computed, asked of tables or found out
+    step by step, direct for one search. Mostly null."""
 
 
 class Step(Contract):
@@ -223,6 +225,10 @@ class SubagentResult(Contract):
     """What it found, each passage once."""
     queries: tuple[str, ...] = ()
     """Queries it made beside its own."""
+    steps: tuple[ReactStep, ...] = ()
+    """Its thoughts, actions and observations, where it went step by step."""
+    answer: str = ""
+    """What it has answered then, with numbers of passages; no text of a report."""
     ending: Ending = "complete"
     """Why it made no further one."""
     usage: Usage = Usage()

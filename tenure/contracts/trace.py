@@ -5,6 +5,7 @@ from typing import Any, Literal
 from tenure.contracts.base import Contract
 from tenure.contracts.coding import Attempt
 from tenure.contracts.learning import Inheritance, Related
+from tenure.contracts.react import ReactStep
 from tenure.contracts.research import Critique
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.run import Complexity, Handled, SectionPhase, TaskMode
@@ -101,6 +102,10 @@ class TracedTask(Contract):
     """Why it failed."""
     queries: tuple[TracedQuery, ...] = ()
     """Its own query, and those it made of what that one has found."""
+    steps: tuple[ReactStep, ...] = ()
+    """Its thoughts, actions and observations, where it went step by step."""
+    answer: str = ""
+    """What it has answered then, with numbers of the passages it has seen."""
 
 
 class TracedPlan(Contract):

@@ -25,6 +25,11 @@ OutputLimit = Literal["max_completion_tokens", "max_tokens", "none"]
 OUTPUT_LIMITS: Final[tuple[OutputLimit, ...]] = ("max_completion_tokens", "max_tokens", "none")
 """Names under which servers take the length of an answer, newest first; `none` where they take it under neither."""
 
+ToolChoice = Literal["required", "auto", "none"]
+
+TOOL_CHOICES: Final[tuple[ToolChoice, ...]] = ("required", "auto", "none")
+"""Ways to offer a model functions, strictest first: it has to call one, it may, or it is offered none."""
+
 KEPT_SECONDS: Final = 7 * 24 * 3600.0
 """How long a refusal is remembered."""
 
@@ -44,6 +49,8 @@ class Capabilities(BaseModel):
     """Whether answers are sent as they are made."""
     stream_usage: bool = True
     """Whether a streamed answer is asked for the tokens it cost."""
+    tools: ToolChoice = "required"
+    """How functions are offered."""
     since: float = 0.0
     """When the first refusal was met, in seconds since 1970."""
 
@@ -54,6 +61,7 @@ class Capabilities(BaseModel):
             output_limit=max(self.output_limit, other.output_limit, key=OUTPUT_LIMITS.index),
             streaming=self.streaming and other.streaming,
             stream_usage=self.stream_usage and other.stream_usage,
+            tools=max(self.tools, other.tools, key=TOOL_CHOICES.index),
             since=min((at for at in (self.since, other.since) if at), default=0.0),
         )
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, Protocol
 from tenure.algorithms.budget import estimated_tokens
 from tenure.contracts.budget import Price
 from tenure.contracts.calls import PaidAnswer
-from tenure.roles.base import Message, O, Tier
+from tenure.roles.base import Function, Message, O, Tier
 
 Finish = Literal["stop", "tool_calls"]
 """How a usable answer ended; every other ending is an `UnusableAnswer`."""
@@ -114,11 +114,16 @@ class Ask:
     """Whether the answer is long enough for people to watch it come in."""
     max_output: int | None = None
     """Tokens the answer may have, where a budget says so; a smaller figure of the settings counts more."""
+    functions: tuple[Function, ...] = ()
+    """Actions of which the answer is to call one, where the server can offer them; else the answer is an object."""
+    plain: str = ""
+    """The form of the answer in words, for a server that takes no schema; empty to show it the schema."""
 
     @property
     def prompt_tokens(self) -> int:
         """Tokens of the prompt, about; the schema is part of it."""
-        return sum(estimated_tokens(text) for text in (json.dumps(self.schema), *(m.content for m in self.messages)))
+        declared = [function._asdict() for function in self.functions] or self.schema
+        return sum(estimated_tokens(text) for text in (json.dumps(declared), *(m.content for m in self.messages)))
 
 
 async def _at_once(call: "InFlight") -> None:

@@ -50,15 +50,20 @@ def _inlined(node: Mapping[str, Any], defs: Mapping[str, Any], trail: tuple[str,
 
 
 def with_schema(messages: Sequence[Message], name: str, schema: Mapping[str, Any]) -> list[Message]:
-    """Add the schema to the system message, for servers that cannot be held to it otherwise.
-
-    It joins the first system message because some chat templates take only one, and because a
-    prefix that stays the same from call to call is what prompt caches live on.
-    """
+    """Add the schema to the system message, for servers that cannot be held to it otherwise."""
     order = (
         "Answer with one JSON object and nothing else: no explanation, no code fence. "
         f"It must follow the JSON schema `{name}`:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
     )
+    return with_order(messages, order)
+
+
+def with_order(messages: Sequence[Message], order: str) -> list[Message]:
+    """Add what the form of the answer is to the system message.
+
+    It joins the first system message because some chat templates take only one, and because a
+    prefix that stays the same from call to call is what prompt caches live on.
+    """
     if messages and messages[0].role == "system":
         first = Message(role="system", content=f"{messages[0].content}\n\n{order}")
         return [first, *messages[1:]]

@@ -38,7 +38,8 @@ class OpenAIChat(OpenAIBackend):
         if failure := reply.failure:
             raise refusal(self._server, failure.status, failure.model_dump(), {}, question)
         await self._check_length(question, reply)
-        completion = reply.completion(question.route.model, question.ask.prompt_tokens)
+        asked = question.ask
+        completion = reply.completion(question.route.model, asked.prompt_tokens, acting=bool(asked.functions))
         return replace(completion, first_token_seconds=first_token)
 
     async def _check_length(self, question: Question, reply: Reply) -> None:

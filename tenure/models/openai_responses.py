@@ -58,7 +58,8 @@ class OpenAIResponses(OpenAIBackend):
         if made.get("status") not in ("completed", "incomplete"):
             await call.begun("")
             raise self._failure(made, question)
-        return as_reply(made).completion(question.route.model, question.ask.prompt_tokens)
+        asked = question.ask
+        return as_reply(made).completion(question.route.model, asked.prompt_tokens, acting=bool(asked.functions))
 
     async def _picked_up(self, call: InFlight) -> dict[str, Any] | None:
         """Return the response that an earlier attempt had begun; None where there is none, or none any more."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tenure.models.capabilities import LADDER, OUTPUT_LIMITS, Capabilities
+from tenure.models.capabilities import LADDER, OUTPUT_LIMITS, TOOL_CHOICES, Capabilities
 from tenure.models.chat import ContextOverflow, ModelError, UnusableAnswer
 from tenure.models.endpoint import Endpoint, error_text
 from tenure.models.request import Question
@@ -12,6 +12,9 @@ from tenure.models.routes import Route
 
 BAD_REQUEST: Final = frozenset({400, 422})
 """What servers answer to a request whose content they cannot take, be it its form or its length."""
+
+BROKEN: Final = frozenset({500, 501})
+"""What some servers answer, beside that, to functions that they cannot offer."""
 
 _MODEL_FAULT = "json_validate_failed"  # Groq's code where the model, not the request, missed the schema
 _FILTERED = re.compile(r"content[ _](filter|management policy)", re.IGNORECASE)
@@ -23,6 +26,10 @@ _OVERFLOW = re.compile(
     r"context[ _](length|window|size)|too many (input )?tokens|(prompt|input) is too long|reduce the length|"
     r"request too large",
     re.IGNORECASE,
+)
+_TOOLS = re.compile(r"\btools?\b|tool[_ ]?(choice|call|use)|function[_ ]?call", re.IGNORECASE)
+_NO_TOOLS = re.compile(
+    r"\btools?\b.{0,40}\b(requires?|(not|un)[ -]?supported)|not support .{0,20}\btools?\b", re.IGNORECASE
 )
 _TOO_LARGE = re.compile(r"too (large|high|big)|exceed|at most|less than|maximum|range", re.IGNORECASE)
 _READ = 1000
@@ -61,6 +68,8 @@ def refusal(server: Endpoint, status: int, body: object, headers: Mapping[str, s
         question: what was asked, and in which form.
     """
     said = error_text(body)
+    if question.offers_functions and status in BROKEN and _NO_TOOLS.search(said[:_READ]):
+        return _fewer_tools(question)
     if (busy := server.busy(status, said, headers)) is not None:
         return busy
     if status in BAD_REQUEST:
@@ -90,10 +99,17 @@ def _complaint(server: Endpoint, said: str, question: Question) -> ModelError | 
         return NotTaken(Capabilities(streaming=False))
     if named:
         return server.unsuitable(said, route.model, route.setting(named))
+    if question.offers_functions:
+        return _fewer_tools(question) if _TOOLS.search(said) else None
     if able.rung != "text" and _FORMAT_COMPLAINT.search(said):
         weaker = Capabilities(rung=LADDER[LADDER.index(able.rung) + 1])
         return NotTaken(weaker, schema_only=bool(_BAD_SCHEMA.search(said)))
     return None
+
+
+def _fewer_tools(question: Question) -> NotTaken:
+    """Offer functions in the next weaker way."""
+    return NotTaken(Capabilities(tools=TOOL_CHOICES[TOOL_CHOICES.index(question.able.tools) + 1]))
 
 
 def _length_refused(server: Endpoint, said: str, question: Question) -> ModelError:

@@ -57,6 +57,7 @@ Count = Annotated[int | None, FORGIVING]
 class Call(BaseModel):
     """A function call; some servers answer with one although no tool was offered."""
 
+    name: Word = None
     arguments: Annotated[str | dict[str, Any] | None, FORGIVING] = None
 
     @property
@@ -115,6 +116,15 @@ class Said(BaseModel):
         places = (self.spoken, *(call.function.text for call in self.calls if call.function))
         thought = f"<think>{self.thought}</think>" if self.thought.strip() else ""
         return next((text for text in places if text.strip()), thought)
+
+    @property
+    def action(self) -> str:
+        """The first call as an object that names it, with what was said beside it; empty where no call has a name."""
+        named = [call.function for call in self.calls if call.function and call.function.name]
+        if not named:
+            return ""
+        said = {"thought": self.spoken or self.thought, "action": named[0].name, "arguments": named[0].text or "{}"}
+        return json.dumps({**said, "further": len(named) - 1})
 
     @property
     def everything(self) -> str:
@@ -206,12 +216,13 @@ class Reply(BaseModel):
         spent = self.usage.spent if self.usage else Spent()
         return spent if spent.tokens_in or spent.tokens_out else None
 
-    def completion(self, asked_model: str, prompt_tokens: int) -> Completion:
+    def completion(self, asked_model: str, prompt_tokens: int, *, acting: bool = False) -> Completion:
         """Return what was said.
 
         Args:
             asked_model: for servers that do not name the model.
             prompt_tokens: of the prompt, about, for servers that bill nothing: a budget has to hold there, too.
+            acting: whether functions were offered, so that a call is the answer and not only what it is given.
 
         Raises:
             UnusableAnswer: where there is nothing to read; it names the reason and the tokens paid.
@@ -220,19 +231,20 @@ class Reply(BaseModel):
         said = choice.message or Said()
         spent = self.billed or Spent(prompt_tokens, estimated_tokens(said.everything))
         model = self.model or asked_model
-        if problem := _problem(choice.finish_reason or "", said):
+        text = (said.action if acting else "") or said.text
+        if problem := _problem(choice.finish_reason or "", said, text):
             raise UnusableAnswer(problem, spent=spent, model=model)
         finish: Finish = "tool_calls" if choice.finish_reason == "tool_calls" else "stop"
-        return Completion(said.text, model, spent, finish)
+        return Completion(text, model, spent, finish)
 
 
-def _problem(ending: str, said: Said) -> str:
+def _problem(ending: str, said: Said, text: str) -> str:
     """Name what keeps an answer from being read; empty where nothing does."""
     if said.refused:
         return "the model refused"
     if ending.lower() in _ENDINGS:
         return _ENDINGS[ending.lower()]
-    if said.text:
+    if text:
         return ""
     return _EMPTY if said.content is None or isinstance(said.content, str | list) else _MISSHAPEN
 

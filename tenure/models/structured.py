@@ -50,6 +50,9 @@ REASONING_ALONE: Final = "the model reasoned and did not answer"
 """Why an answer cannot be used, whatever it was told."""
 
 
+_ONLY_REASONING = ("it holds reasoning and no answer.", REASONING_ALONE)
+
+
 class NotReadable(ValueError):
     """A text that holds no JSON object fit for the schema; the message is written for the model."""
 
@@ -177,7 +180,16 @@ async def _ask_fitting(
 
 async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, call: InFlight, meter: _Meter) -> O:
     meter.prompt = tuple(role.prompt(input, evidence))
-    ask = Ask(role.name, role.tier, meter.prompt, role.output.model_json_schema(), role.streamed)
+    acting = role.acting
+    ask = Ask(
+        role.name,
+        role.tier,
+        meter.prompt,
+        role.output.model_json_schema(),
+        role.streamed,
+        functions=acting.functions(input) if acting else (),
+        plain=acting.plain if acting else "",
+    )
     reason = UNFIT
     for attempt in range(RE_ASKS + 1):
         try:
@@ -191,7 +203,7 @@ async def _ask(role: Role[I, O], input: I, evidence: Evidence, chat: ChatModel, 
             raise UnusableAnswer(paid.problem)
         try:
             # Repair can take a while over a degenerate answer; the loop has heartbeats to send meanwhile.
-            return await asyncio.to_thread(read, paid.text, role.output)
+            return await asyncio.to_thread(_read_as, role, paid.text)
         except NotReadable as problem:
             reason = problem.reason
             ask = replace(ask, messages=(*ask.messages, *_correction(paid.text, problem)))
@@ -239,6 +251,20 @@ def _correction(text: str, problem: NotReadable) -> list[Message]:
     ]
 
 
+def _read_as(role: Role[I, O], text: str) -> O:
+    """Return what a role's model has decided.
+
+    Raises:
+        NotReadable: where it has not.
+    """
+    if role.acting is None:
+        return read(text, role.output)
+    spoken = _THOUGHTS.sub("", text)
+    if not spoken.strip():
+        raise NotReadable(*_ONLY_REASONING)
+    return role.acting.read(spoken, objects(spoken))
+
+
 def read(text: str, output: type[O]) -> O:
     """Return the first object in a model's answer that fits the schema.
 
@@ -252,7 +278,7 @@ def read(text: str, output: type[O]) -> O:
         except ValidationError as error:
             first = first or error
     if text.strip() and not _THOUGHTS.sub("", text).strip():
-        raise NotReadable("it holds reasoning and no answer.", REASONING_ALONE)
+        raise NotReadable(*_ONLY_REASONING)
     raise NotReadable(_described(first) if first else "it holds no JSON object.")
 
 
@@ -279,6 +305,15 @@ def candidates(text: str, fields: frozenset[str]) -> Iterator[dict[str, Any]]:
             found = decode(span)
             if isinstance(found, dict) and (found or decode is _decoded):
                 yield _unwrapped(found, fields)
+
+
+def objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects that stand in a text, in order, mended where they are broken."""
+    for span in list(_spans(text))[:_READ_SPANS]:
+        found = _decoded(span)
+        found = _repaired(span) if found is None else found
+        if isinstance(found, dict):
+            yield found
 
 
 def _unwrapped(found: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:

@@ -374,6 +374,8 @@ def _task(child: Happening, judged: Analysis | None) -> TracedTask:
         queries=tuple(
             _query(query, found[query], judged) for query in dict.fromkeys((request.step.query, *result.queries))
         ),
+        steps=result.steps,
+        answer=result.answer,
     )
 
 

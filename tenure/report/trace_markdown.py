@@ -18,6 +18,7 @@ from tenure.contracts.trace import (
 from tenure.contracts.web import WebPage
 from tenure.report.program import attempt_lines, difference, fenced, told
 from tenure.report.prose import escape
+from tenure.report.steps import step_lines
 
 HOW: Mapping[Strategy, str] = {
     "direct": "",
@@ -26,6 +27,7 @@ HOW: Mapping[Strategy, str] = {
     "hierarchical": "broadly, then by groups",
     "contrastive": "for and against",
     "memory": "led by earlier findings",
+    "react": "step by step with tools",
 }
 """What is said of how a task searched."""
 
@@ -160,6 +162,7 @@ def _task(task: TracedTask) -> Iterator[str]:
     state = {"in_progress": "under way", "failed": f"failed, {escape(task.note)}"}.get(task.status, _figures(first))
     yield f"- “{escape(first.query)}” for “{escape(task.topic)}”{aside}: {state}"
     yield from (f"  - then “{escape(query.query)}”: {_figures(query)}" for query in more)
+    yield from (f"  {line}" for line in step_lines(task.steps, task.answer))
 
 
 def _figures(query: TracedQuery) -> str:

@@ -6,9 +6,9 @@ numbers it, delimits it and takes the delimiters out of its text: retrieved text
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -72,6 +72,29 @@ I = TypeVar("I", bound=RoleInput)  # noqa: E741 - I in, O out
 O = TypeVar("O", bound=RoleOutput)  # noqa: E741
 
 
+class Function(NamedTuple):
+    """An action that a server can offer a model to call."""
+
+    name: str
+    """Its name."""
+    description: str
+    """What it does."""
+    parameters: dict[str, Any]
+    """JSON schema of its arguments."""
+
+
+@dataclass(frozen=True)
+class Acting(Generic[I, O]):
+    """How a role that decides on actions is asked, and how it is read whatever form its answer takes."""
+
+    functions: Callable[[I], tuple[Function, ...]]
+    """The actions, for a server that offers them to its model."""
+    plain: str
+    """The form of an answer, for a server that cannot be held to any."""
+    read: Callable[[str, Iterable[Mapping[str, Any]]], O]
+    """Reads an answer, given the JSON objects that stand in it in order; nothing that it holds is an error."""
+
+
 @dataclass(frozen=True)
 class Role(Generic[I, O]):
     """One cognitive role."""
@@ -90,6 +113,8 @@ class Role(Generic[I, O]):
     """Whether its answers are long enough for people to watch them come in."""
     read_by_people: bool = False
     """Whether its answers stand in the report."""
+    acting: Acting[I, O] | None = None
+    """How it acts; None for a role that only answers."""
 
     def prompt(self, input: I, evidence: Evidence) -> list[Message]:
         """Return the prompt for a model, with the language in which people want to read the answer."""
@@ -103,7 +128,7 @@ class Role(Generic[I, O]):
 
 _MARKERS = re.compile(
     r"<\s*/?\s*(passage|evidence|draft|previous|question|feedback|topics?|instructions?|critiques?|sections?|tables?|"
-    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning)\b[^>]*(?:>|$)",
+    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|task|gist|step|observation)\b[^>]*(?:>|$)",
     re.IGNORECASE,
 )
 

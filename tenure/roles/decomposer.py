@@ -72,11 +72,6 @@ class DecomposerOutput(RoleOutput):
             needs[dependency.question] += dependency.needs
         return needs
 
-    @property
-    def layers(self) -> tuple[tuple[int, ...], ...]:
-        """Numbers of the sub-questions in layers: each needs only what stands in the layers before its own."""
-        return layers(self.needs)
-
 
 def render(input: DecomposerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""

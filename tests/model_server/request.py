@@ -47,8 +47,16 @@ def messages(request: Json) -> list[Any]:
     return [{"role": "system", "content": told}, *said] if told else said
 
 
+def functions(request: Json) -> dict[str, Json]:
+    """Return the functions that a request offers, by name, with the schemas of their arguments."""
+    offered = [tool.get("function", tool) for tool in request.get("tools") or []]
+    return {one["name"]: one["parameters"] for one in offered}
+
+
 def schema_of(request: Json) -> tuple[str, Json]:
-    """Return the name and the JSON schema that a request carries, in its format or in its prompt."""
+    """Return the name and the JSON schema that a request carries, in its functions, its format or its prompt."""
+    if "finish" in functions(request):
+        return "react", functions(request)["finish"]
     asked = format_of(request)
     declared = asked.get("json_schema") or (asked if "schema" in asked else None)
     if declared:

@@ -17,7 +17,16 @@ from tests.model_server.background import Made, Responses, response
 from tests.model_server.embeddings import embedded, reranked, text_tokens
 from tests.model_server.faults import Fault, Weather
 from tests.model_server.ledger import Billed, PromptCache
-from tests.model_server.request import Request, capped, format_of, message_tokens, messages, schema_of, tokens
+from tests.model_server.request import (
+    Request,
+    capped,
+    format_of,
+    functions,
+    message_tokens,
+    messages,
+    schema_of,
+    tokens,
+)
 from tests.model_server.streaming import chunks, lines
 from tests.model_server.wire import Caller, ClientLeft, Http, Reply
 from tests.schema_instance import MARKER, Json, instance, nonsense
@@ -59,6 +68,8 @@ class ModelServer:
         max_completion_tokens: bool = True,
         responses_api: bool = True,
         background: bool = True,
+        tools: bool = True,
+        tool_choice_required: bool = True,
         prompt_cache: bool = False,
         key: str | None = None,
         context_tokens: int | None = None,
@@ -81,6 +92,10 @@ class ModelServer:
         """Whether there is a Responses API."""
         self.background = background
         """Whether it takes `background`."""
+        self.tools = tools
+        """Whether `tools` are taken."""
+        self.tool_choice_required = tool_choice_required
+        """Whether a model can be made to call one of them."""
         self.prompt_cache = PromptCache() if prompt_cache else None
         """What was read before, told in the bills; None for a server that reads everything anew."""
         self.key = key
@@ -300,6 +315,10 @@ class ModelServer:
             yield _error(said, "unsupported_parameter", "max_completion_tokens")
         if "background" in body and not self.background:
             yield _error("Unknown parameter: 'background'.", "unknown_parameter", "background")
+        if body.get("tools") and not self.tools:
+            yield _error(f"{body['model']} does not support tools")
+        if body.get("tool_choice") == "required" and not self.tool_choice_required:
+            yield _error("tool_choice must be 'auto' or 'none'", param="tool_choice")
         if body.get("background") and body.get("store") is False:
             yield _error("A response in the background has to be stored.", param="store")
         prompt = sum(message_tokens(body))
@@ -376,7 +395,10 @@ class ModelServer:
         text, finish = capped(said if isinstance(said, str) else json.dumps(said), request.json)
         model, prompt = request.json["model"], sum(message_tokens(request.json))
         entry = Billed(request.schema_name, model, prompt, tokens(text), request, tokens_cached=cached)
-        message = {"role": "assistant", "content": text, "refusal": None}
+        message: Json = {"role": "assistant", "content": text, "refusal": None}
+        if functions(request.json) and not isinstance(said, str):
+            message |= {"content": None, "tool_calls": [_call(said)]}
+            finish = "tool_calls"
         completion: Json = {
             "id": f"chatcmpl-{next(self._numbers)}",
             "object": "chat.completion",
@@ -389,9 +411,11 @@ class ModelServer:
             fault.change(completion)
         return completion, entry
 
-    def _unscripted(self, request: Request) -> str:
+    def _unscripted(self, request: Request) -> str | Json:
         _, schema = schema_of(request.json)
         about = zlib.crc32(json.dumps(messages(request.json)).encode()) & 0xFFFF
+        if functions(request.json):
+            return {"action": "finish", "arguments": instance(schema, f"{about:04x}".translate(_IN_LETTERS))}
         if not schema:
             return f"{MARKER} {about:04x}"
         if self.nonsense is None:
@@ -429,6 +453,13 @@ def _sent(made: str | Json, fault: Fault, entry: Billed | None = None, stream: S
     kind = {} if stream is None else {"content-type": "text/event-stream"}
     whole = json.dumps(made) if stream is None else "".join(stream)
     return Reply(200, fault.mangle(whole), {**kind, **fault.headers})
+
+
+def _call(said: Json) -> Json:
+    """Return what a script says to do as a call of a function, whose arguments are text as everywhere."""
+    arguments = said["arguments"]
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": "call_1", "type": "function", "function": {"name": said["action"], "arguments": written}}
 
 
 def _error(message: str, code: str | None = None, param: str | None = None) -> Json:

@@ -11,6 +11,7 @@ from typing import Any
 from tenure.contracts.coding import Attempt, Failure, Lesson, SourceFile
 from tenure.contracts.computing import FailedProgram
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
+from tenure.contracts.react import ReactStep, Transcript
 from tenure.contracts.reasoning import ReasoningStep
 from tenure.contracts.research import SectionDraft
 from tenure.contracts.spiral import Executed, LatentTopic, Reflection
@@ -35,6 +36,7 @@ from tenure.roles import (
     planner,
     query_refiner,
     question_rewriter,
+    react,
     reasoner,
     relation_extractor,
     report_reflector,
@@ -260,6 +262,30 @@ CASES: dict[str, Case] = {
             query_refiner.ROLE,
             query_refiner.QueryRefinerInput(
                 question=QUESTION, task="How does blue cheese ripen?", made=("How does blue cheese ripen?",)
+            ),
+        ),
+        Case(
+            react.ROLE,
+            react.ReactInput(
+                question=QUESTION,
+                task="How does blue cheese ripen?",
+                tools=("hybrid_search", "calculate", "lookup"),
+                transcript=Transcript(
+                    gist=('1. hybrid_search {"query": "ripening"} → Cheese is kept cool [1].',),
+                    steps=(
+                        ReactStep(
+                            n=2,
+                            thought="Mould was named, and nothing says what it needs.",
+                            tool="lookup",
+                            arguments='{"term": "mould"}',
+                            observation="[2] Blue cheese has a mould that needs air.",
+                        ),
+                    ),
+                    forgotten=1,
+                ),
+                taken=(("hybrid_search", '{"query": "How does blue cheese ripen?"}'), ("lookup", '{"term": "mould"}')),
+                seen=tuple(passage.chunk for passage in EVIDENCE.passages),
+                left=4,
             ),
         ),
         Case(stance_judge.ROLE, stance_judge.StanceJudgeInput(position="Is rye bread better than wheat bread?")),

@@ -41,11 +41,10 @@ def test_there_are_at_most_six_parts() -> None:
 
 
 def test_a_part_waits_for_the_answer_it_points_to() -> None:
-    """What can be asked at once shares a layer; what points to an answer comes later."""
+    """What can be asked at once needs nothing; what points to an answer needs it."""
     found = offline(DecomposerInput(question="Who wrote Dune, and where was he born?"), Evidence())
 
     assert found.needs == {1: (), 2: (1,)}
-    assert found.layers == ((1,), (2,))
 
 
 def test_dependencies_of_one_question_add_up() -> None:

@@ -33,6 +33,7 @@ STRUCTURAL = {
     "task",
     "maker",
     "strategy",
+    "tools",
 }
 """Fields that hold ids, closed sets and numbers: no text can get into them."""
 

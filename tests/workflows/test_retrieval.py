@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from temporalio.client import Client
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.budget import Resource
@@ -14,7 +13,7 @@ from tenure.contracts.evidence import PassageRef
 from tenure.contracts.retrieval import Side, Strategy
 from tenure.contracts.run import Limits, Stance
 from tenure.contracts.spiral import Step, SubagentRequest, SubagentResult
-from tests.conftest import Serving
+from tests.conftest import Serving, Stage
 from tests.worlds import KITCHEN, Line, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from workflows.queues import TENURE_QUEUE
 from workflows.retrieval import ROUNDS, STRATEGIES
@@ -54,21 +53,25 @@ def task(strategy: Strategy, **others: Any) -> SubagentRequest:
 async def searched(
     serving: Serving, request: SubagentRequest, knowledge: MemoryKnowledge | None = None, **lines: Line
 ) -> SubagentResult:
-    """Carry a task out by itself; what it tells its run stays unread, since no worker serves that one."""
-    run = f"run-{uuid.uuid4().hex[:8]}"
+    """Carry a task out by itself."""
     async with serving(ScriptedChat(story(**lines)), knowledge or MemoryKnowledge(KITCHEN)) as stage:
-        client: Client = stage.client
-        parent = await client.start_workflow("Unserved", id=run, task_queue=f"{run}-queue")
-        handle = await client.start_workflow(
-            SubagentWorkflow.run,
-            request.model_copy(update={"run": RunId(run)}),
-            id=f"{run}/task",
-            task_queue=TENURE_QUEUE,
-        )
-        try:
-            return await asyncio.wait_for(handle.result(), 60)
-        finally:
-            await parent.terminate("its test has ended")
+        return await carried_out(stage, request)
+
+
+async def carried_out(stage: Stage, request: SubagentRequest) -> SubagentResult:
+    """Carry a task out; what it tells its run stays unread, since no worker serves that one."""
+    client, run = stage.client, f"run-{uuid.uuid4().hex[:8]}"
+    parent = await client.start_workflow("Unserved", id=run, task_queue=f"{run}-queue")
+    handle = await client.start_workflow(
+        SubagentWorkflow.run,
+        request.model_copy(update={"run": RunId(run)}),
+        id=f"{run}/task",
+        task_queue=TENURE_QUEUE,
+    )
+    try:
+        return await asyncio.wait_for(handle.result(), 60)
+    finally:
+        await parent.terminate("its test has ended")
 
 
 def crowd(size: int) -> dict[str, Source]:
