@@ -108,7 +108,7 @@ def test_every_setting_says_what_it_means() -> None:
 def test_the_limits_of_a_run_are_settings_with_the_same_default() -> None:
     """What bounds a run can be set, and a run started without settings has the same bounds."""
     settings, limits = Settings(), Limits()
-    elsewhere = {"call_output", "dearest", "filters", "web"}  # from prices and routes, and from the command line
+    elsewhere = {"call_output", "dearest", "filters", "mcp", "web"}  # from prices and routes, and from the command line
     names = [name for name in Limits.model_fields if name not in elsewhere]
 
     assert {name: getattr(settings, name) for name in names} == {name: getattr(limits, name) for name in names}
