@@ -38,9 +38,9 @@ from tenure.knowledge.store import Store, literal
 from tenure.knowledge.vectors import vector_rows
 from tenure.models.embedding import EmbeddingModel
 
-_BLOCK = 1_024
+_BLOCK = 4_096
 """Memories that are held against all others at once."""
-_SCAN = 8_192
+_SCAN = 2_048
 """Memories that they are held against at once."""
 _NEIGHBOURS = 8
 """Memories nearest to one that are looked at."""
@@ -230,8 +230,7 @@ class Consolidation:
         made = [thinking.joined(group, support) for group, support in zip(groups, behind, strict=True)]
         went = {one.id: into.id for group, into in zip(groups, made, strict=True) for one in group if one is not into}
         gone = [id for id, into in went.items() if id != into]
-        for group, into in zip(groups, made, strict=True):
-            kept.join_uses(self._store, into, [one.id for one in group if one.id != into.id])
+        kept.keep_uses(self._store, made)
         columns = ("id", "kind", "made", "sources", "support", "confidence", "importance", "awaiting", "merged")
         rows = [kept.row(one) for one in made]
         kept.fill(self._store, self._table, [{name: row[name] for name in (*columns, "details")} for row in rows])

@@ -5,6 +5,7 @@ another site and no copy; nobody is reminded of it before, so that a single page
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -161,15 +162,21 @@ class Memories:
         asked = self._encode([request.query])[0]
         own = f"{kept.owned(request.owner, request.kinds)} AND NOT awaiting"
         own += f" AND model = {quoted([self._model.name])[1:-1]}"
-        near = self._store.nearest(self._table, kept.COLUMNS, asked, own, NEAR)
-        rows = {row["id"]: row | {"similarity": 1.0 - row["_distance"]} for row in near.to_pylist()}
-        keys = self._named(request)
-        if keys and "semantic" in request.kinds:
-            naming = f"{own} AND kind = 'semantic' AND array_has_any(entities, make_array{quoted(keys)})"
-            found = self._store.some_rows(self._table, [*kept.COLUMNS, "vector"], naming, NAMING)
-            for row in found.to_pylist():
-                rows.setdefault(row["id"], row | {"similarity": float(np.asarray(row["vector"]) @ asked)})
+        with ThreadPoolExecutor(1) as beside:  # the database looks for both at once
+            naming = beside.submit(self._naming, request, own)
+            near = self._store.nearest(self._table, kept.COLUMNS, asked, own, NEAR).to_pylist()
+        rows = {row["id"]: row | {"similarity": 1.0 - row["_distance"]} for row in near}
+        for row in naming.result():
+            rows.setdefault(row["id"], row | {"similarity": float(np.asarray(row["vector"]) @ asked)})
         return list(rows.values())
+
+    def _naming(self, request: Recollecting, own: str) -> list[dict[str, Any]]:
+        """Return facts that name what a query names."""
+        keys = self._named(request)
+        if not keys or "semantic" not in request.kinds:
+            return []
+        where = f"{own} AND kind = 'semantic' AND array_has_any(entities, make_array{quoted(keys)})"
+        return self._store.some_rows(self._table, [*kept.COLUMNS, "vector"], where, NAMING).to_pylist()
 
     def _named(self, request: Recollecting) -> tuple[str, ...]:
         """Return the keys of what a query may name, and of what stands beside that in the graph of corpora."""

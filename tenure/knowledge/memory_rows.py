@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from tenure.algorithms.memory import Support, Witness, entities, site, support
@@ -16,6 +17,7 @@ from tenure.algorithms.near_duplicates import fingerprint
 from tenure.algorithms.passages import Vectors
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.memory import Details, Episode, Memory, Origin
+from tenure.knowledge.indexes import INDEX_ROWS
 from tenure.knowledge.schema import MEMORIES_PREFIX, MEMORY_USES, MEMORY_USES_SCHEMA, SOURCES, digest, memories_schema
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import vector_column
@@ -102,10 +104,15 @@ def embedded_text(one: Memory) -> str:
 
 def uses(store: Store, ids: Sequence[str]) -> dict[str, Row]:
     """Return the rows of uses of memories that were ever used."""
-    if not ids or not store.count(MEMORY_USES):
+    if not ids:
         return {}
-    found = store.rows_in(MEMORY_USES, MEMORY_USES_SCHEMA.names, "memory", list(ids)).to_pylist()
-    return {found_row["memory"]: found_row for found_row in found}
+    columns = MEMORY_USES_SCHEMA.names
+    if store.count(MEMORY_USES) > INDEX_ROWS:
+        found = store.rows_in(MEMORY_USES, columns, "memory", list(ids))
+    else:
+        rows = store.all_rows(MEMORY_USES, columns)
+        found = rows.filter(pc.is_in(rows["memory"], pa.array(ids, pa.string())))
+    return {row["memory"]: row for row in found.to_pylist()}
 
 
 def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, Row], occasion: str, now: int) -> None:
@@ -125,12 +132,14 @@ def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, Row], occas
         store.compact(MEMORY_USES)
 
 
-def join_uses(store: Store, one: Memory, others: Sequence[str]) -> None:
-    """Write the uses of a memory that was made of others, and drop theirs."""
-    if one.last_used is not None:
-        row = {"memory": one.id, "uses": one.uses, "last_used": seconds(one.last_used), "occasion": ""}
-        store.merge(MEMORY_USES, pa.Table.from_pylist([row], schema=MEMORY_USES_SCHEMA), "memory")
-    store.delete_in(MEMORY_USES, "memory", others)
+def keep_uses(store: Store, memories: Iterable[Memory]) -> None:
+    """Write the uses of memories that were made of others."""
+    rows = [
+        {"memory": one.id, "uses": one.uses, "last_used": seconds(one.last_used), "occasion": ""}
+        for one in memories
+        if one.last_used is not None
+    ]
+    store.merge(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
 
 
 def delete(store: Store, table: str, ids: Sequence[str]) -> None:
