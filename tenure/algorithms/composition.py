@@ -1,7 +1,8 @@
 """Composition: a section's text out of excerpts, chosen by relevance and diversity, set in readable order.
 
-The classical twin of writing. Each excerpt belongs to the topic it is nearest to, so that two
-sections written at the same time from the same passages never say the same thing.
+The classical twin of writing. Each excerpt belongs to the topic whose heading it stands under, else to
+the one it is nearest to, so that two sections written at the same time from the same passages never
+say the same thing.
 """
 
 import math
@@ -160,10 +161,19 @@ def _scores(
     ).astype(np.float32)
     score[near[:, 2] < ON_QUESTION * near[:, 2].max()] = -1.0
     if others.shape[1]:
-        score[others.max(axis=1) > near[:, 0] + NEAREST_MARGIN] = -1.0
+        nearer = others.max(axis=1) > near[:, 0] + NEAREST_MARGIN
+        homes = _homes([wish.topic, *wish.others], [passages[c.passage - 1] for c in candidates])
+        score[np.where(homes < 0, nearer, homes > 0)] = -1.0
     if focus.shape[1]:
         score = np.maximum(score, FOCUS_WEIGHT * focus.max(axis=1))
     return score
+
+
+def _homes(headings: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.int64]:
+    """Return under which of some headings each of n passages stands in its document, −1 for none; shape (n,)."""
+    places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
+    paths = ([name.casefold() for name in reversed(passage.heading_path)] for passage in passages)
+    return np.asarray([next((places[name] for name in path if name in places), -1) for path in paths], dtype=np.int64)
 
 
 def _names_what_is_asked(

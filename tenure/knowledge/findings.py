@@ -32,13 +32,13 @@ def analyze(store: Store, chunks: ChunkVectors, encode: Encoder, request: Analys
     Raises:
         UnknownCorpus: a corpus was never ingested.
     """
-    candidates, vectors, means = _candidates(store, chunks, request)
+    candidates, paths, vectors, means = _candidates(store, chunks, request)
     if not candidates or not request.aims:
         return Analysis()
     topics = _vectors(encode, request.aims)
     relevance = _relevance(vectors, topics, means)
     headings = [aim.topic.heading for aim in request.aims]
-    wanted = [_position(headings, candidate.topic) for candidate in candidates]
+    wanted = [_position(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
     known = _known(store, vectors.shape[1], request)
     vouched = [linked(candidate.passage) or computed(candidate.passage) for candidate in candidates]
     judged = judge(vectors, relevance, wanted, vouched, known, request.min_relevance, request.min_novelty)
@@ -64,17 +64,17 @@ def analyze(store: Store, chunks: ChunkVectors, encode: Encoder, request: Analys
 
 def _candidates(
     store: Store, chunks: ChunkVectors, request: AnalysisRequest
-) -> tuple[list[Candidate], Vectors, NDArray[np.float32]]:
-    """Return the candidates that are still stored, each chunk once, with their vectors and μ."""
+) -> tuple[list[Candidate], list[list[str]], Vectors, NDArray[np.float32]]:
+    """Return the candidates that are still stored, each chunk once, with their headings, vectors and μ."""
     unrelated = {name: catalogue.corpus(store, name).unrelated for name in request.corpora}
     first: dict[str, Candidate] = {}
     for candidate in request.candidates:
         first.setdefault(candidate.passage.chunk, candidate)
-    rows = store.rows_in(chunks.table, ["id", "corpus", "vector"], "id", list(first))
+    rows = store.rows_in(chunks.table, ["id", "corpus", "heading_path", "vector"], "id", list(first))
     order = np.argsort(np.asarray(rows["id"].to_pylist(), dtype=str)) if rows.num_rows else np.zeros(0, dtype=int)
-    ids, corpora = rows["id"].to_pylist(), rows["corpus"].to_pylist()
+    ids, corpora, paths = (rows[name].to_pylist() for name in ("id", "corpus", "heading_path"))
     means = np.asarray([unrelated.get(corpora[i], 0.0) for i in order], dtype=np.float32)
-    return [first[ids[i]] for i in order], chunks.of(rows)[order], means
+    return [first[ids[i]] for i in order], [paths[i] for i in order], chunks.of(rows)[order], means
 
 
 def _vectors(encode: Encoder, aims: Sequence[Aim]) -> Vectors:
@@ -92,9 +92,14 @@ def _relevance(vectors: Vectors, topics: Vectors, unrelated: NDArray[np.float32]
     return normalised
 
 
-def _position(headings: Sequence[str], topic: str) -> int:
-    """Return where a topic stands; one that was dropped meanwhile counts as the first."""
-    return headings.index(topic) if topic in headings else 0
+def _position(headings: Sequence[str], path: Sequence[str], topic: str) -> int:
+    """Return where the topic of a passage stands: the heading it has in its document, else what it was found for.
+
+    One that was found for a topic that was dropped meanwhile counts as found for the first.
+    """
+    places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
+    known = (places[name.casefold()] for name in (*reversed(path), topic) if name.casefold() in places)
+    return next(known, 0)
 
 
 def _known(store: Store, dimensions: int, request: AnalysisRequest) -> Vectors:

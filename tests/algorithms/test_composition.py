@@ -1,5 +1,6 @@
 """Composition: a text out of excerpts. Behaviour is held here, not the tuned constants."""
 
+from dataclasses import replace
 from itertools import groupby
 
 from hypothesis import given, settings
@@ -65,6 +66,16 @@ def test_what_is_nearer_to_another_topic_is_left_to_it() -> None:
 
     assert said(alone) == [passages[0].text]
     assert beside == []
+
+
+def test_an_excerpt_belongs_to_the_heading_it_stands_under() -> None:
+    """A document's own heading says better than likeness which section an excerpt is for."""
+    rising = passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)
+    under = {heading: replace(rising, heading_path=("Guide", heading)) for heading in ("Bread", "Sourdough starter")}
+    wish = Wish("bread", "How does bread rise?", others=("Sourdough starter",))
+
+    assert said(compose(wish, [under["Bread"]], encode)) == [rising.text]
+    assert compose(wish, [under["Sourdough starter"]], encode) == []
 
 
 def test_what_the_question_names_comes_first() -> None:

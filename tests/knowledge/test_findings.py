@@ -89,6 +89,22 @@ def test_what_is_relevant_and_new_is_accepted(knowledge: KnowledgeBase, found: d
     assert relevances == sorted(relevances, reverse=True) and min(relevances) >= 0.2
 
 
+def test_a_passage_counts_for_the_heading_it_stands_under(
+    knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path
+) -> None:
+    """What an outline takes over from a document is served by what stands there, whatever it was found for."""
+    (tmp_path / "guide.md").write_text(
+        "# Guide\n\n## Ripening\n\nBread is baked and cheese ripens.\n", encoding="utf-8"
+    )
+    ingest(tmp_path)
+    (passage,) = knowledge.search(SearchRequest(query="bread cheese", corpora=("c",), k=5)).passages
+    aims = [Aim(topic=Topic(heading=heading, question="bread and cheese")) for heading in ("Baking", "ripening")]
+
+    analysis = knowledge.analyze(request(candidate(passage, topic="Baking"), aims=tuple(aims)))
+
+    assert [finding.topic for finding in analysis.accepted] == ["ripening"]
+
+
 def test_repeated_analysis_gives_the_same_answer_and_rows(
     knowledge: KnowledgeBase, found: dict[str, PassageRef], uri: str
 ) -> None:
