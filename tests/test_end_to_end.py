@@ -31,6 +31,11 @@ pytestmark = pytest.mark.timeout(180)
 ROOT = Path(__file__).resolve().parents[1]
 ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing", "coding"}
 ELSEWHERE = {
+    "react",
+    "reasoner",
+    "thought_proposer",
+    "thought_evaluator",
+    "hop_reasoner",
     "clarifier",
     "sql_writer",
     "analyst",

@@ -133,6 +133,7 @@ async def test_an_id_that_cannot_be_recorded_fails_the_attempt(
         await begun(*refusals)
 
 
+@slow_form
 async def test_an_older_heartbeat_does_not_undo_the_record_of_an_id(server: WorkflowEnvironment) -> None:
     """What the worker holds back for seconds is replaced by what is recorded: the next attempt finds the id."""
     found: list[str] = []

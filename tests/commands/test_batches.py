@@ -15,7 +15,7 @@ from commands.start import start
 from tenure.contracts.batch import BatchItem, BatchRequest
 from tenure.contracts.run import Limits, RunRequest
 from tenure.settings import Settings
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 
@@ -107,6 +107,7 @@ def test_one_question_or_a_file_of_them(arguments: list[str]) -> None:
         start(build_parser().parse_args(arguments), Settings(_env_file=None))
 
 
+@slow_form
 async def test_a_batch_that_is_over_is_asked_for_what_failed(
     serving: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -313,6 +313,7 @@ def test_doctor_checks_everything(running: CommandLine) -> None:
     assert {levels[name] for name in ("temporal binary", "home", "ports", "Temporal server", "worker")} == {"ok"}
 
 
+@slow_form
 def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     """An unreachable server and a chat server that is away are failures with advice, and the code is 4."""
     extra = {"TEMPORAL_ADDRESS": "127.0.0.1:1", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
@@ -325,6 +326,7 @@ def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     assert "check OPENAI_BASE_URL" in found["chat model"]["message"]
 
 
+@slow_form
 def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> None:
     """Each has a line with what to change; a run from documents needs none of them, so that the code stays 0."""
     with Engine(Said({"results": [{"url": "https://a.org/"}]})) as engine:

@@ -20,7 +20,7 @@ from tenure.contracts.trace import Trace
 from tenure.report.trace import story
 from tenure.settings import Settings
 from tests.commands.conftest import no_stack
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 with workflow.unsafe.imports_passed_through():
@@ -107,6 +107,7 @@ async def test_encrypted_histories_are_read_with_the_keys(server: WorkflowEnviro
     assert history.failure == "three is too many"
 
 
+@slow_form
 async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: Path) -> None:
     """Once its workers have gone, the command still tells a run's story, as Markdown and as one JSON document."""
     limits = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=0)

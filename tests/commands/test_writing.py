@@ -11,7 +11,7 @@ from tenure.contracts.run import Limits, RunRequest
 from tenure.models.openai_chat import OpenAIChat
 from tests.commands.conftest import CommandLine
 from tests.commands.test_stuck import said_until, terminate
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.model_server import ModelServer
 from tests.models.routes import routes
 from tests.worlds import KITCHEN, MemoryKnowledge
@@ -28,6 +28,7 @@ def test_what_is_being_written_is_seen(running: CommandLine) -> None:
     assert any(words in line for line in again)
 
 
+@slow_form
 async def test_a_streamed_answer_is_seen_coming_in(serving: Serving) -> None:
     """The tokens of a section that a real worker receives in pieces are known to the server, with their topic."""
     request = RunRequest(

@@ -20,7 +20,7 @@ from tenure.knowledge.errors import EmbeddingCancelled, EmbeddingModelMismatch, 
 from tenure.knowledge.schema import CACHE, chunks_table
 from tenure.knowledge.store import Store
 from tenure.knowledge.vectors import vector_rows
-from tests.conftest import SLOW
+from tests.conftest import SLOW, slow_form
 from tests.knowledge.word_vectors import WordVectors
 
 EMBED = EmbedRequest(corpus="c")
@@ -210,6 +210,7 @@ def test_files_that_change_meanwhile_are_embedded_as_they_are_now(
     assert np.allclose(made, meant)
 
 
+@slow_form
 def test_two_embeddings_of_one_corpus_make_nothing_twice(uri: str, many: Path, cold: KnowledgeBase) -> None:
     """The second waits for the first, finds nothing left, and both end."""
     _read(cold, many)
@@ -237,6 +238,7 @@ def test_a_corpus_that_is_not_there_cannot_be_embedded(cold: KnowledgeBase) -> N
         cold.embed(EMBED, _silent)
 
 
+@slow_form
 def test_another_model_reads_a_cold_corpus_anew(uri: str, many: Path, cold: KnowledgeBase) -> None:
     """No vector of the old model is left in rows that wait for one of the new."""
     _read(cold, many)

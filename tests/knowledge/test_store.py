@@ -26,6 +26,7 @@ from tenure.knowledge.schema import (
     key_of,
 )
 from tenure.knowledge.store import Store
+from tests.conftest import slow_form
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
 
@@ -93,6 +94,7 @@ def test_eight_writers_lose_nothing_and_write_nothing_twice(uri: str) -> None:
     ) == sorted(rows)
 
 
+@slow_form
 def test_processes_may_ingest_at_once(uri: str, docs: Path) -> None:
     """Ingestions of one corpus wait for each other, of two corpora go on together; each row is there once."""
     outcomes = _run(_INGESTER, (uri, str(docs), "c"), (uri, str(docs), "c"), (uri, str(docs), "d"))

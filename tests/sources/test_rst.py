@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tenure.sources.rst import parse_rst
+from tests.conftest import SLOW
 
 PEPS = Path(__file__).parents[3] / "shared" / "data" / "peps"
 
@@ -156,9 +157,10 @@ def test_a_very_long_line_is_read() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not PEPS.is_dir(), reason="the corpus of Python enhancement proposals is not here")
 @pytest.mark.timeout(300)
-def test_every_proposal_parses_silently(capfd: pytest.CaptureFixture[str]) -> None:
-    """Hundreds of real documents have text and a title, and not one of them prints anything."""
-    documents = [parse_rst(path.read_text(encoding="utf-8")) for path in sorted(PEPS.glob("*.rst"))]
+def test_proposals_parse_silently(capfd: pytest.CaptureFixture[str]) -> None:
+    """Real documents, in the slow form all of hundreds, have text and a title, and not one prints anything."""
+    paths = sorted(PEPS.glob("*.rst"))[:: 1 if SLOW else 10]
+    documents = [parse_rst(path.read_text(encoding="utf-8")) for path in paths]
 
     assert all(document.text and document.title.startswith("PEP ") for document in documents)
     assert capfd.readouterr() == ("", "")

@@ -14,7 +14,7 @@ from tenure.contracts.filters import Filter
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, Progress, RunRequest
 from tenure.models.chat import RequestRejected, TransportError
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.worlds import (
     KITCHEN,
     NO_CRITIQUE,
@@ -136,6 +136,7 @@ async def test_filters_hold_for_every_search_of_a_run(serving: Serving) -> None:
     assert "Only passages were read whose published >= 2020." in result.notes
 
 
+@slow_form
 async def test_the_report_is_in_the_language_that_was_asked_for(serving: Serving) -> None:
     """What people read is written in it by a model, and without one the report says that nothing was translated."""
     asked = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"language": "German"})})

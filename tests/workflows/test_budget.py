@@ -9,7 +9,7 @@ from tenure.contracts.budget import Price
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
 from tenure.models.chat import Spent
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text
 
 PRICE = Price(input=1.0, output=10.0)
@@ -109,6 +109,7 @@ async def test_searches_are_counted_and_end_the_gathering(serving: Serving) -> N
     assert "the budget of 3 searches was used up" in " ".join((*result.decisions, *result.notes))
 
 
+@slow_form
 async def test_little_is_told_to_the_reflector(serving: Serving) -> None:
     """Once most of a budget is used the reflector is asked for what matters most alone."""
     chat = ScriptedChat(story())

@@ -9,7 +9,7 @@ import pytest
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tenure.models.chat import RequestRejected
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.workflows.test_agent import until
 from tests.worlds import (
     ENOUGH,
@@ -216,6 +216,7 @@ async def test_a_history_begun_anew_carries_the_research_on(serving: Serving) ->
     assert len(asked_again) == len(set(asked_again))
 
 
+@slow_form
 async def test_the_same_answers_give_the_same_state_to_the_byte(serving: Serving) -> None:
     """Two runs with one script carry the same state into each history and end in the same result."""
 

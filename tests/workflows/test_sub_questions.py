@@ -1,7 +1,7 @@
 """Sub-questions of a run: layer by layer, later ones with the answers of earlier ones in them."""
 
 from tenure.contracts.run import Limits, RunRequest
-from tests.conftest import Serving
+from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from workflows.agent import AgentWorkflow
 
@@ -67,6 +67,7 @@ async def test_dependencies_in_a_circle_are_sent_back(serving: Serving) -> None:
     assert result.status == "done" and not result.degraded
 
 
+@slow_form
 async def test_the_type_of_a_question_is_the_patterns_where_they_are_sure(serving: Serving) -> None:
     """Two patterns overrule the model, one does not; the run's state says which type it goes by."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:

@@ -104,6 +104,7 @@ async def test_after_days_of_silence_a_run_goes_on_with_what_it_assumed(later: S
     assert "Nobody answered “Which cheese?”; assumed: any cheese" in result.notes
 
 
+@slow_form
 async def test_a_deadline_stands_still_while_a_run_is_held(later: Serving, skipping: WorkflowEnvironment) -> None:
     """A run that is held for a day has all of its hour left when it is resumed."""
     chat = ScriptedChat(story())
