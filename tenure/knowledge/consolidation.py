@@ -38,9 +38,9 @@ from tenure.knowledge.store import Store, literal
 from tenure.knowledge.vectors import vector_rows
 from tenure.models.embedding import EmbeddingModel
 
-_BLOCK = 4_096
+_BLOCK = 2_048
 """Memories that are held against all others at once."""
-_SCAN = 2_048
+_SCAN = 4_096
 """Memories that they are held against at once."""
 _NEIGHBOURS = 8
 """Memories nearest to one that are looked at."""
@@ -202,21 +202,30 @@ class Consolidation:
 
     def _settle(self, block: Sequence[str], neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> None:
         """Decide on a block of memories, and note that they are compared."""
-        involved = dict.fromkeys((*block, *(id for near in neighbours.values() for _, id in near)))
-        there = self._memories([id for id in involved if neighbours.get(id) or id not in neighbours])
+        said = self._said([id for id, near in neighbours.items() if near], neighbours)
         groups = _Groups()
         apart: list[tuple[str, str]] = []
         for id, likeness, other in _pairs(neighbours):
-            if id in there and other in there:
-                one, two = there[id], there[other]
-                if thinking.says_the_same(one.text, two.text, likeness, self._policy.same):
+            if id in said and other in said:
+                (kind, text), (_, words) = said[id], said[other]
+                if thinking.says_the_same(text, words, likeness, self._policy.same):
                     groups.join(id, other)
-                elif thinking.contradict(one.text, two.text, likeness) and one.kind != "procedural":
+                elif kind != "procedural" and thinking.contradict(text, words, likeness):
                     apart.append((id, other))
+        there = self._memories(list(dict.fromkeys((*groups.members, *(id for pair in apart for id in pair)))))
         kept_in = self._merge([[there[id] for id in group] for group in groups.of_several()])
         self._dispute({(kept_in.get(a, a), kept_in.get(b, b)) for a, b in apart}, there)
         kept.fill(self._store, self._table, [{"id": id, "compared": True} for id in block])
         self._noted += len(block)
+
+    def _said(
+        self, block: Iterable[str], neighbours: Mapping[str, Sequence[tuple[float, str]]]
+    ) -> dict[str, tuple[str, str]]:
+        """Return kind and words of memories and their neighbours, as far as they are still there."""
+        ids = dict.fromkeys((*block, *(id for _, _, id in _pairs(neighbours))))
+        rows = self._store.rows_in(self._table, ["id", "kind", "text"], "id", list(ids))
+        columns = (rows[name].to_pylist() for name in ("id", "kind", "text"))
+        return {id: (kind, text) for id, kind, text in zip(*columns, strict=True)}
 
     def _memories(self, ids: Sequence[str]) -> dict[str, Memory]:
         rows = self._store.rows_in(self._table, kept.COLUMNS, "id", ids).to_pylist()
@@ -375,6 +384,11 @@ class _Groups:
         while (lead := self._leads.setdefault(id, id)) != id:
             self._leads[id] = id = self._leads[lead]
         return id
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """All that is together with something."""
+        return tuple(self._leads)
 
     def of_several(self) -> list[list[str]]:
         """Return the groups, each and all in order."""

@@ -152,11 +152,18 @@ def delete(store: Store, table: str, ids: Sequence[str]) -> None:
 
 
 def fill(store: Store, table: str, rows: Sequence[Row]) -> None:
-    """Write some columns of rows that are still there; all rows have the same ones."""
+    """Write some columns of memories that are still there; all rows have the same ones.
+
+    The rows are written whole: where only some columns are given, the database reads all of the table.
+    """
     if rows:
         schema = memories_schema(int(table.removeprefix(MEMORIES_PREFIX)))
-        wanted = pa.schema([schema.field(name) for name in rows[0]])
-        store.fill(table, pa.Table.from_pylist([dict(one) for one in rows], schema=wanted), "id")
+        there = store.rows_in(table, schema.names, "id", [one["id"] for one in rows])
+        changed = {one["id"]: one for one in rows}
+        columns = {name: there[name] for name in schema.names}
+        for name in rows[0]:
+            columns[name] = pa.array([changed[id][name] for id in there["id"].to_pylist()], schema.field(name).type)
+        store.fill(table, pa.table(columns, schema=schema), "id")
 
 
 def supports(store: Store, sources: Iterable[Sequence[SourceId]]) -> list[Support]:
