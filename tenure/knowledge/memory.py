@@ -176,7 +176,10 @@ class Memories:
         if not keys or "semantic" not in request.kinds:
             return []
         where = f"{own} AND kind = 'semantic' AND array_has_any(entities, make_array{quoted(keys)})"
-        return self._store.some_rows(self._table, [*kept.COLUMNS, "vector"], where, NAMING).to_pylist()
+        found: list[dict[str, Any]] = self._store.some_rows(
+            self._table, [*kept.COLUMNS, "vector"], where, NAMING
+        ).to_pylist()
+        return found
 
     def _named(self, request: Recollecting) -> tuple[str, ...]:
         """Return the keys of what a query may name, and of what stands beside that in the graph of corpora."""
