@@ -7,7 +7,7 @@ The memories are synthetic: vectors as `benchmarks.vectors` draws them, sentence
 episodes, half facts, the rest procedures, made over two years. One in twenty repeats another one in a later run, one in
 a hundred contradicts one in its figure. A recall embeds its question with the embedded model, which is part of its
 time, and counts the use of what it returns where that is said. Recall@10 is the share of the ten truly nearest
-memories among the sixty that a recall weighs.
+memories among the forty that a recall weighs.
 """
 
 import argparse

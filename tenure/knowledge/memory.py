@@ -43,9 +43,9 @@ from tenure.knowledge.schema import memories_table
 from tenure.knowledge.store import Store, quoted
 from tenure.models.embedding import EmbeddingModel
 
-NEAR = 60
+NEAR = 40
 """Memories nearest to a query among which importance, time and use decide."""
-NAMING = 30
+NAMING = 10
 """Memories that name what a query names, and are looked at besides."""
 WITNESSES = 5
 """Memories nearest to a new one of which may say the same."""

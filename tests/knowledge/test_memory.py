@@ -128,7 +128,7 @@ def test_nobody_is_reminded_of_what_is_far_from_the_query(knowledge: KnowledgeBa
 
 
 def test_a_fact_comes_to_mind_with_what_it_names(knowledge: KnowledgeBase) -> None:
-    """What a query names leads to facts about it, though sixty memories are nearer in their words."""
+    """What a query names leads to facts about it, though dozens of memories are nearer in their words."""
     fact = Fact(subject="Ghent", predicate="lies on", object="Scheldt")
     crowd = [Impression(text=f"where lies what river {n} of where lies") for n in range(61)]
     remember(knowledge, Impression(text="Ghent lies where the Scheldt lies.", details=fact), *crowd)
