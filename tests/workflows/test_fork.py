@@ -13,7 +13,7 @@ from tenure.contracts.fork import ForkedRun, Origin
 from tenure.contracts.result import Result
 from tenure.contracts.run import Feedback, Limits, RunRequest
 from tests.conftest import Serving, Stage, slow_form
-from tests.workflows.test_agent import until
+from tests.workflows.test_agent import until, until_signalled
 from tests.worlds import ENOUGH, FINISH, KITCHEN, Held, Reticent, ScriptedChat, in_turn, plans, says, search, story
 
 pytestmark = pytest.mark.timeout(180)
@@ -92,7 +92,7 @@ async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
         run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
         await held.reached.wait()
         await run.signal("outline", ["Bread => Loaves", "Rye"])
-        await until(run, lambda progress: progress.last != "")
+        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/spiral"), "take")
         held.released.set()
         await asyncio.wait_for(run.result(), PATIENCE)
         request, origin = await origin_of(stage.client, run.id, 1)
