@@ -18,17 +18,14 @@ import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
+from benchmarks.stage import stage
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
 from tenure.contracts.sandbox import Case, GivenFile, Trial
@@ -37,11 +34,9 @@ from tenure.models.openai_chat import OpenAIChat
 from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings
-from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import ModelServer
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, runner, sandbox_methods
-from workflows import search_attributes
+from worker import activity_methods, sandbox_methods
 from workflows.agent import AgentWorkflow
 from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
 
@@ -72,26 +67,8 @@ async def serving(chat: ChatModel | None, box: Sandbox, home: Path) -> AsyncIter
     """Serve all queues on a Temporal server of their own, with the real sandbox and nothing to read."""
     methods = activity_methods(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
     methods[SANDBOX_QUEUE] = sandbox_methods(box, home / "artifacts")
-    async with await WorkflowEnvironment.start_local(
-        dev_server_existing_path=temporal_binary(),
-        data_converter=pydantic_data_converter,
-        search_attributes=list(search_attributes.ALL),
-        dev_server_extra_args=SERVER_OPTIONS,
-        dev_server_log_level="error",
-    ) as server:
-        with ThreadPoolExecutor(8) as threads:
-            async with AsyncExitStack() as running:
-                for queue, served in methods.items():
-                    worker = Worker(
-                        server.client,
-                        task_queue=queue,
-                        workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
-                        activities=served,
-                        activity_executor=threads,
-                        workflow_runner=runner(),
-                    )
-                    await running.enter_async_context(worker)
-                yield server.client
+    async with stage(methods) as client:
+        yield client
 
 
 async def written(client: Client, request: RunRequest) -> Result:

@@ -36,6 +36,7 @@ from tenure.contracts.run import Limits, QueryType, RunRequest
 from tenure.contracts.spiral import SpiralResult
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
+from worker import activity_methods
 from workflows.agent import AgentWorkflow
 from workflows.queues import TENURE_QUEUE
 
@@ -183,7 +184,7 @@ async def measure(path: Path, most: int, bench: Bench) -> list[Outcome]:
     knowledge = bench.knowledge(one.name)
     wanted = list(pairs(path))[:most]
     keys = {file_name(name): name for name in one.documents}
-    async with stage(knowledge) as client:
+    async with stage(activity_methods(None, knowledge)) as client:
         world = World(client, knowledge, one.name, keys)
         session = uuid.uuid4().hex[:8]
         firsts = await asyncio.gather(

@@ -30,6 +30,7 @@ from tenure.contracts.spiral import SpiralRequest, SpiralResult
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.embedding import embedding_model
 from tenure.settings import Settings
+from worker import activity_methods
 from workflows.queues import TENURE_QUEUE
 
 _CORPUS = "pooled"
@@ -112,7 +113,7 @@ async def measure(path: Path, most: int) -> dict[str, float | int | str]:
         knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
         (folder := Path(home) / "paragraphs").mkdir()
         names = ingest(knowledge, paragraphs, folder)
-        async with stage(knowledge, [StandInWorkflow]) as client:
+        async with stage(activity_methods(None, knowledge), [StandInWorkflow]) as client:
             results = await gather(client, knowledge, questions[:most])
         rows = list(_compared(knowledge, questions[:most], results, names))
     return {"file": path.name, **_shares("even", rows[::2]), **_shares("odd", rows[1::2]), **_shares("all", rows)}

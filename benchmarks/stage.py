@@ -1,24 +1,24 @@
-"""Where workflows of benchmarks run: a server of their own, and workers without a chat model on a knowledge base."""
+"""Where workflows of benchmarks run: a server of their own, and workers for the activities that one needs."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from tenure.knowledge.base import KnowledgeBase
 from tests.conftest import SERVER_OPTIONS, temporal_binary
-from worker import WORKFLOWS, activity_methods, runner
+from worker import WORKFLOWS, runner
 from workflows import search_attributes
 from workflows.queues import TENURE_QUEUE
 
 
 @asynccontextmanager
-async def stage(knowledge: KnowledgeBase, besides: Sequence[type] = ()) -> AsyncIterator[Client]:
-    """Serve all workflows, and some besides, and yield a client that starts them."""
+async def stage(methods: Mapping[str, list[Callable[..., Any]]], besides: Sequence[type] = ()) -> AsyncIterator[Client]:
+    """Serve activities by their queues, all workflows and some besides, and yield a client that starts them."""
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
         data_converter=pydantic_data_converter,
@@ -28,12 +28,12 @@ async def stage(knowledge: KnowledgeBase, besides: Sequence[type] = ()) -> Async
     ) as server:
         with ThreadPoolExecutor(8) as threads:
             async with AsyncExitStack() as running:
-                for queue, methods in activity_methods(None, knowledge).items():
+                for queue, served in methods.items():
                     worker = Worker(
                         server.client,
                         task_queue=queue,
                         workflows=[*WORKFLOWS, *besides] if queue == TENURE_QUEUE else [],
-                        activities=methods,
+                        activities=served,
                         activity_executor=threads,
                         workflow_runner=runner(),
                     )

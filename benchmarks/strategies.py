@@ -40,6 +40,7 @@ from tenure.contracts.run import Limits, QueryType
 from tenure.contracts.spiral import Step, SubagentRequest, SubagentResult
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
+from worker import activity_methods
 from workflows.queues import TENURE_QUEUE
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -139,7 +140,7 @@ async def measure(one: Collection, strategies: Sequence[Strategy], bench: Bench)
     """Return what each strategy brings for each question of a collection."""
     bench.ingest(one.name, [one])
     knowledge = bench.knowledge(one.name)
-    async with stage(knowledge, [TaskStandInWorkflow]) as client:
+    async with stage(activity_methods(None, knowledge), [TaskStandInWorkflow]) as client:
         return {name: await tried(client, knowledge, one, one.name, name) for name in strategies}
 
 

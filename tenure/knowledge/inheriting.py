@@ -6,6 +6,7 @@ question names, or names that one's document, as links are followed in a search.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def _linked(store: Store, relevant: Sequence[PassageRef], others: Sequence[Passa
         if one.chunk in known
         and (known[one.chunk]["title"] in named or not titles.isdisjoint(_names(known[one.chunk])))
     )
-    for rank, one in zip(range(1, LINKED + 1), joined):  # noqa: B905 - there may be more of them
+    for rank, one in enumerate(islice(joined, LINKED), 1):
         yield one.model_copy(update={"graph_rank": rank})
 
 

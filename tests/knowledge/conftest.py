@@ -1,15 +1,17 @@
 """Documents and knowledge bases for the tests of this folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from tenure.contracts.corpus import IngestReport, IngestRequest
+from tenure.contracts.evidence import PassageRef, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tests.knowledge.word_vectors import WordVectors
 
 Ingest = Callable[..., IngestReport]
+FoundIn = Callable[[Mapping[str, str], str], dict[str, PassageRef]]
 
 DOCUMENTS = {
     "bread.md": "# Sourdough\n\nA starter of flour and water ferments for a week.\n\n## Baking\n\n"
@@ -60,3 +62,20 @@ def ingest(knowledge: KnowledgeBase) -> Ingest:
         return knowledge.ingest(IngestRequest(corpus=corpus, paths=tuple(map(str, paths))), lambda progress: None)
 
     return run
+
+
+@pytest.fixture
+def found_in(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> FoundIn:
+    """Ingest short documents, and return the passage of each that a query finds, by the document's name."""
+
+    def search(texts: Mapping[str, str], query: str) -> dict[str, PassageRef]:
+        folder = tmp_path / "texts"
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        ingest(folder)
+        refs = knowledge.search(SearchRequest(query=query, corpora=("c",), k=50)).passages
+        uris = [passage.uri for passage in knowledge.passages(refs)]
+        return {Path(uri).stem: ref for uri, ref in zip(uris, refs, strict=True)}
+
+    return search

@@ -14,7 +14,7 @@ from tenure.knowledge.errors import UnknownCorpus
 from tenure.knowledge.schema import FINDINGS, FINDINGS_SCHEMA
 from tenure.knowledge.store import Store
 from tenure.sources.tool_text import calculation_document
-from tests.knowledge.conftest import Ingest
+from tests.knowledge.conftest import FoundIn, Ingest
 
 RUN = RunId("run-1")
 HOSTILE = RunId("it's' OR 'a' = 'a'; --\"")
@@ -30,16 +30,9 @@ TEXTS = {
 
 
 @pytest.fixture
-def found(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> dict[str, PassageRef]:
+def found(found_in: FoundIn) -> dict[str, PassageRef]:
     """The passage of each document of a small corpus, by the document's name."""
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    for name, text in TEXTS.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    ingest(folder)
-    refs = knowledge.search(SearchRequest(query="bees oven starter granite", corpora=("c",), k=50)).passages
-    uris = [passage.uri for passage in knowledge.passages(refs)]
-    return {Path(uri).stem: ref for uri, ref in zip(uris, refs, strict=True)}
+    return found_in(TEXTS, "bees oven starter granite")
 
 
 def request(*candidates: Candidate, **others: Any) -> AnalysisRequest:

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from tenure.contracts.base import RunId
-from tenure.contracts.evidence import PassageRef, SearchRequest
+from tenure.contracts.evidence import PassageRef
 from tenure.contracts.filters import Filter
 from tenure.contracts.learning import Inherited, InheritRequest, Related
 from tenure.contracts.research import Topic
 from tenure.contracts.spiral import Aim, AnalysisRequest, Candidate
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import UnknownCorpus
-from tests.knowledge.conftest import Ingest
+from tests.knowledge.conftest import FoundIn
 
 QUESTION = "What do bees dance on the comb for?"
 TEXTS = {
@@ -26,16 +25,9 @@ LATER = datetime.now(UTC) + timedelta(days=1)
 
 
 @pytest.fixture
-def found(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> dict[str, PassageRef]:
+def found(found_in: FoundIn) -> dict[str, PassageRef]:
     """The passage of each document of a small corpus, by the document's name."""
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    for name, text in TEXTS.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    ingest(folder)
-    refs = knowledge.search(SearchRequest(query="bees oven lake", corpora=("c",), k=50)).passages
-    uris = [passage.uri for passage in knowledge.passages(refs)]
-    return {Path(uri).stem: ref for uri, ref in zip(uris, refs, strict=True)}
+    return found_in(TEXTS, "bees oven lake")
 
 
 def accept(knowledge: KnowledgeBase, run: str, *passages: PassageRef) -> None:

@@ -1,17 +1,15 @@
 """Recall: what runs have accepted before, on a real knowledge base."""
 
-from pathlib import Path
-
 import pytest
 
 from tenure.contracts.base import RunId
-from tenure.contracts.evidence import PassageRef, SearchRequest
+from tenure.contracts.evidence import PassageRef
 from tenure.contracts.research import Topic
 from tenure.contracts.retrieval import Recalled, RecallRequest
 from tenure.contracts.spiral import Aim, AnalysisRequest, Candidate
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import InvalidSearch, UnknownCorpus
-from tests.knowledge.conftest import Ingest
+from tests.knowledge.conftest import FoundIn
 
 QUERY = "bees dance nectar queen"
 TEXTS = {
@@ -22,16 +20,9 @@ TEXTS = {
 
 
 @pytest.fixture
-def found(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> dict[str, PassageRef]:
+def found(found_in: FoundIn) -> dict[str, PassageRef]:
     """The passage of each document of a small corpus, by the document's name."""
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    for name, text in TEXTS.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    ingest(folder)
-    refs = knowledge.search(SearchRequest(query="bees oven", corpora=("c",), k=50)).passages
-    uris = [passage.uri for passage in knowledge.passages(refs)]
-    return {Path(uri).stem: ref for uri, ref in zip(uris, refs, strict=True)}
+    return found_in(TEXTS, "bees oven")
 
 
 def accept(knowledge: KnowledgeBase, run: str, query: str, *passages: PassageRef) -> None:
