@@ -5,7 +5,7 @@ MuSiQue question the last step, with the subject that is left to be found out fi
 supporting pages are about. Of two pairs the one asks the question first and the related one after it, the other the
 other way round. The second question is asked without memory, with the memory of the first, and with a memory that
 misleads: episodes that praise the strategies which find least, and that claim to have answered the very question, with
-passages of other questions accepted for it. Whole runs, offline, by the twins alone.
+passages of other questions accepted for it, and facts that deny what is asked. Whole runs, offline, by the twins alone.
 
 Evidence is the documents that answer the second question; recall is the share of them that the research has accepted.
 Calls are searches of the knowledge base, and the look at what related runs have accepted counts as one. Even pairs are
@@ -150,7 +150,10 @@ class World:
             valence=1.0,
             details=Episode(question=question, score=1.0, strategy="direct", queries=(question,)),
         )
-        impressions = (claimed, *told)
+        false = Impression(
+            text=f"Nobody has ever known {question.rstrip('?')}.", kind="semantic", origin=Origin(run=elsewhere)
+        )
+        impressions = (claimed, false, *told)
         for at in range(0, len(impressions), _AT_A_TIME):
             part = impressions[at : at + _AT_A_TIME]
             self._knowledge.memories.remember(RememberRequest(impressions=part, owner=owner, now=datetime.now(UTC)))

@@ -70,6 +70,7 @@ class Source:
     author: str = ""
     published: str = ""
     accessed: str = "2026-01-01T00:00:00+00:00"
+    derived: bool = False
 
     def page(self, offset: int) -> int | None:
         """Have no pages."""
@@ -81,13 +82,14 @@ class KnownMemories:
     """Memories that a test has laid down; what is remembered is noted and found by nobody."""
 
     recollection: Recollection = field(default_factory=Recollection)
-    """What comes to mind, whatever is asked."""
+    """What comes to mind, whatever is asked, as far as it is of a kind that is asked for."""
     asked: list[Recollecting] = field(default_factory=list)
     kept: list[RememberRequest] = field(default_factory=list)
 
     def recollect(self, request: Recollecting) -> Recollection:
         self.asked.append(request)
-        return self.recollection
+        found = tuple(one for one in self.recollection.memories if one.memory.kind in request.kinds)
+        return self.recollection.model_copy(update={"memories": found})
 
     def remember(self, request: RememberRequest) -> RememberReply:
         self.kept.append(request)

@@ -17,7 +17,7 @@ from workflows.failures import cause
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms import experience
+    from tenure.algorithms import experience, known_facts
     from tenure.contracts.base import RunId
     from tenure.contracts.learning import Experience, Inherited, InheritRequest, Related
     from tenure.contracts.memory import Recollected, Recollecting, Recollection, RememberRequest
@@ -26,7 +26,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run import RunRequest
 
 RECALLED: Final = 40
-"""Memories that a run is reminded of at the most."""
+"""Memories of earlier runs that a run is reminded of at the most, beside what these have found."""
 WAITED: Final = timedelta(minutes=5)
 """How long a run waits for its memory, which it can do without."""
 
@@ -63,22 +63,40 @@ class Remembering:
         return None
 
     async def _recalled(self) -> Experience:
-        question = self._request.question
-        recollection = await self._calls.recollect(
-            Recollecting(
-                query=question,
-                owner=self._owner,
-                kinds=("episodic", "procedural"),
-                most=RECALLED,
-                now=workflow.now(),
-                occasion=self._run,
-                statistics=True,
-            ),
-            summary=question,
-        )
+        recollection, facts = await asyncio.gather(self._runs(), self._facts())
         related = experience.related(recollection.memories, self._run)
-        left = await self._inherited(related)
-        return self._told(recollection, related, left)
+        left = await self._inherited((*related, *experience.telling(facts, related, self._run)))
+        return self._told(recollection, facts, related, left)
+
+    async def _runs(self) -> Recollection:
+        """Return what is remembered of how earlier runs went, and what they have learned."""
+        question = self._request.question
+        request = Recollecting(
+            query=question,
+            owner=self._owner,
+            kinds=("episodic", "procedural"),
+            most=RECALLED,
+            now=workflow.now(),
+            occasion=self._run,
+            statistics=True,
+        )
+        return await self._calls.recollect(request, summary=question)
+
+    async def _facts(self) -> tuple[Recollected, ...]:
+        """Return what is remembered of what earlier runs have found: asked for by itself, to crowd out nothing."""
+        if not workflow.patched("facts"):  # a run that was reminded before there were any
+            return ()
+        question = self._request.question
+        request = Recollecting(
+            query=question,
+            owner=self._owner,
+            kinds=known_facts.KINDS,
+            most=known_facts.MOST_RECALLED,
+            corpora=self._request.corpora,
+            now=workflow.now(),
+            occasion=self._run,
+        )
+        return (await self._calls.recollect(request, summary=f"facts: {question}")).memories
 
     async def _inherited(self, related: tuple[Related, ...]) -> Inherited:
         """Return what related runs have accepted; who asks again what is new wants all searches to be made."""
@@ -96,16 +114,23 @@ class Remembering:
             summary=f"what {len(related)} related runs have accepted",
         )
 
-    def _told(self, recollection: Recollection, related: tuple[Related, ...], left: Inherited) -> Experience:
+    def _told(
+        self,
+        recollection: Recollection,
+        facts: tuple[Recollected, ...],
+        related: tuple[Related, ...],
+        left: Inherited,
+    ) -> Experience:
         memories: tuple[Recollected, ...] = recollection.memories
         # The web answers the same query differently from day to day.
-        made = () if self._request.limits.web else experience.queries(memories, left)
+        made = () if self._request.limits.web else experience.queries(memories, related, left)
         found = Experience(
             related=related,
             passages=left.passages,
             queries=made,
             records=recollection.strategies,
             advice=experience.advice(memories),
+            facts=known_facts.come_to_mind(facts),
         )
         self.notes += experience.in_words(found)
         return found

@@ -218,6 +218,7 @@ class SpiralWorkflow(Steered):
                 key_factors=state.key_factors,
                 feedback=research_state.heard_since(self.wishes, state.planned),
                 advice=self.request.experience.advice,
+                facts=tuple(fact.text for fact in self.request.experience.facts),
                 scarce=self.stance.scarce,
             ),
             state.fresh,

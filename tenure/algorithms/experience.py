@@ -7,6 +7,7 @@ strong, or where earlier research has asked the same.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tenure.algorithms import known_facts
 from tenure.algorithms.bandit import Choice, choose
 from tenure.algorithms.effort import strategy
 from tenure.algorithms.query_type import classify
@@ -23,9 +24,9 @@ from tenure.contracts.spiral import Analysis, Candidate, Effort, Executed, Step
 ARMS: Final[tuple[Strategy, ...]] = ("direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory")
 """Strategies that records may choose among."""
 RELATED: Final = 0.45
-"""Normalised relevance from which an earlier question is related to the present one."""
+"""Normalised relevance from which an earlier question, or what an earlier run has found, is related to a question."""
 MOST_RELATED: Final = 5
-"""Related runs that are taken into account."""
+"""Related runs that are taken into account, by their questions and by what they have found."""
 ASKED: Final = 0.75
 """Share of a query's words that one earlier query has to have, so that it counts as asked."""
 GROUND: Final = 3
@@ -58,12 +59,30 @@ def related(recollected: Iterable[Recollected], run: RunId) -> tuple[Related, ..
     return tuple(found.values())[:MOST_RELATED]
 
 
-def queries(recollected: Iterable[Recollected], left: Inherited) -> tuple[str, ...]:
-    """Return the queries of runs which would find the same again, each once.
+def telling(recollected: Iterable[Recollected], asked: Iterable[Related], run: RunId) -> tuple[Related, ...]:
+    """Return further runs, of whose facts some are related to the question, the nearest first.
+
+    Args:
+        recollected: facts that came to mind.
+        asked: the runs whose questions are related.
+        run: the run itself.
+    """
+    known = {RunId(""), run, *(one.run for one in asked)}
+    found: dict[RunId, Related] = {}
+    for one in sorted(recollected, key=lambda one: (-one.relevance, one.memory.id)):
+        earlier = one.memory.origin.run
+        if earlier not in known and one.relevance >= RELATED:
+            told = Related(run=earlier, question="", at=one.memory.made, relevance=round(one.relevance, 4))
+            found.setdefault(earlier, told)
+    return tuple(found.values())[:MOST_RELATED]
+
+
+def queries(recollected: Iterable[Recollected], asked: Iterable[Related], left: Inherited) -> tuple[str, ...]:
+    """Return the queries of runs on related questions which would find the same again, each once.
 
     Runs that have left no passage are not believed: what they found was on something else.
     """
-    runs = {one.run for one in left.passages}.intersection(left.unchanged)
+    runs = {one.run for one in left.passages}.intersection(left.unchanged, (one.run for one in asked))
     episodes = [one.memory.details for one in recollected if one.memory.origin.run in runs]
     made = (query for episode in episodes if isinstance(episode, Episode) for query in episode.queries)
     return tuple(dict.fromkeys(made))[:MOST_QUERIES]
@@ -100,12 +119,18 @@ def way(step: Step, hops: int, chosen: Strategy | None, experience: Experience, 
 
 
 def grounded(experience: Experience) -> bool:
-    """Tell whether a run begins with enough of what earlier ones have accepted to have less before it."""
-    return len(experience.passages) >= GROUND
+    """Tell whether a run begins with enough of what was accepted on related questions to have less before it."""
+    return len(_answering(experience)) >= GROUND
+
+
+def _answering(experience: Experience) -> list[Inheritance]:
+    """Return the passages of runs whose questions are related; what a fact alone leads to answers no question yet."""
+    asked = {one.run for one in experience.related}
+    return [one for one in experience.passages if one.run in asked]
 
 
 def lessened(effort: Effort, limits: Limits, experience: Experience) -> Effort:
-    """Return the effort of a run that goes on from what related ones have accepted: a cycle and a task a cycle less.
+    """Return the effort of a run that goes on where one on a related question ended: a cycle and a task a cycle less.
 
     What a person has asked for stays.
     """
@@ -176,15 +201,33 @@ def found_most(executed: Sequence[Executed]) -> tuple[str, ...]:
 
 def in_words(experience: Experience) -> tuple[str, ...]:
     """Say for the run's log what of earlier runs it begins with."""
-    if not experience.related:
-        return ()
-    runs = ", ".join(one.run for one in experience.related)
-    passages, made = len(experience.passages), len(experience.queries)
-    return (
-        f"Remembered of earlier research on related questions ({runs}): {passages} accepted "
-        f"passage{'' if passages == 1 else 's'} and {made} quer{'y' if made == 1 else 'ies'} that would find the same "
-        f"again{'; the research went on from there, with less before it' if grounded(experience) else ''}.",
-    )
+    return (*_questions_in_words(experience), *_facts_in_words(experience))
+
+
+def _questions_in_words(experience: Experience) -> Iterator[str]:
+    if experience.related:
+        runs = ", ".join(one.run for one in experience.related)
+        made = len(experience.queries)
+        yield (
+            f"Remembered of earlier research on related questions ({runs}): {_passages(len(_answering(experience)))} "
+            f"and {made} quer{'y' if made == 1 else 'ies'} that would find the same again"
+            f"{'; the research went on from there, with less before it' if grounded(experience) else ''}."
+        )
+
+
+def _facts_in_words(experience: Experience) -> Iterator[str]:
+    if experience.facts:
+        first, many = experience.facts[0], len(experience.facts)
+        beside = len(experience.passages) - len(_answering(experience))
+        yield (
+            f"Remembered of what earlier research has found: {many} fact{'' if many == 1 else 's'}, first of all "
+            f"“{first.text}” ({first.run})"
+            f"{f'; {_passages(beside)} of the research that found them came along' if beside else ''}."
+        )
+
+
+def _passages(number: int) -> str:
+    return f"{number} accepted passage{'' if number == 1 else 's'}"
 
 
 def went(accepted: int, searches: int) -> float:
@@ -201,7 +244,7 @@ def impressions(result: Result, ways: Sequence[Practised], executed: Sequence[st
         executed: queries that would find the same again, the best first.
     """
     episodes = (_episode(result, one, executed) for one in ways or (Practised(kind="factual", strategy="direct"),))
-    return (*episodes, *_procedures(result))
+    return (*episodes, *_procedures(result), *known_facts.left(result))
 
 
 def _episode(result: Result, one: Practised, executed: Sequence[str]) -> Impression:

@@ -114,6 +114,11 @@ def _by_words(text: str) -> MemoryKind:
         return "episodic"
     if _PROCEDURAL.search(text):
         return "procedural"
+    return statement_kind(text)
+
+
+def statement_kind(text: str) -> MemoryKind:
+    """Return what kind of memory a statement is that holds: semantic where it says what entities have to do."""
     return "semantic" if len(entities(text)) >= 2 and _RELATING.search(text) else "long_term"
 
 

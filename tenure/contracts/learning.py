@@ -18,11 +18,24 @@ class Related(Contract):
     run: RunId
     """The run."""
     question: str
-    """What it was asked."""
+    """What it was asked; empty where only a fact is known of it."""
     at: datetime
     """When it ended."""
     relevance: float
-    """How near its question is to the present one."""
+    """How near its question, or that fact, is to the present question."""
+
+
+class KnownFact(Contract):
+    """What an earlier run has found supported. It is no evidence, and has to be found and cited anew."""
+
+    text: str
+    """The statement."""
+    run: RunId
+    """The run that has left it; empty where no run has."""
+    relevance: float
+    """How near it is to the present question."""
+    support: int = 0
+    """Sources that say it independently of each other."""
 
 
 class InheritRequest(Contract):
@@ -75,6 +88,8 @@ class Experience(Contract):
     """How strategies did in earlier runs."""
     advice: tuple[str, ...] = ()
     """What earlier runs have learned about going on."""
+    facts: tuple[KnownFact, ...] = ()
+    """What earlier runs have found on it, the best first."""
 
 
 class Practised(Contract):

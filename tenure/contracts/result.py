@@ -43,6 +43,8 @@ class SourceEntry(Contract):
     where nobody asked."""
     archived: str = ""
     """Where an archive has it as it was read; empty without an archive."""
+    derived: bool = False
+    """Whether a run had it made, so that no document says it: a calculation, a query, a program or a tool's answer."""
 
 
 class ResultCitation(Contract):

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from tenure.contracts.base import Contract
 from tenure.contracts.coding import Attempt
-from tenure.contracts.learning import Inheritance, Related
+from tenure.contracts.learning import Inheritance, KnownFact, Related
 from tenure.contracts.react import ReactStep
 from tenure.contracts.research import Critique
 from tenure.contracts.retrieval import Strategy
@@ -266,6 +266,8 @@ class TracedMemory(Contract):
     """Queries of theirs that counted as made."""
     advice: tuple[str, ...] = ()
     """What they had learned about going on."""
+    facts: tuple[KnownFact, ...] = ()
+    """What earlier runs had found on it."""
     kept: tuple[str, ...] = ()
     """What it left to later runs."""
 

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +29,9 @@ from tenure.knowledge.schema import (
 from tenure.knowledge.store import Store, TableFigures, literal, quoted
 from tenure.sources.tables import FORMATS
 
+_RESULTS: Final = " (results)"
+"""What the corpus of results has after the name of the one they go with."""
+
 
 @dataclass(frozen=True)
 class SourceRecord:
@@ -52,6 +55,8 @@ class SourceRecord:
     """The text that chunks and citations point into."""
     pages: Sequence[int] | None = None
     """Where in the text each page begins; None for a source without pages."""
+    derived: bool = False
+    """Whether a run had it made: what was computed, or what a tool has answered."""
 
     def page(self, offset: int) -> int | None:
         """Return the number of the page that a place in the text stands on; None where there are no pages."""
@@ -185,7 +190,7 @@ def results_corpus(name: str) -> str:
     They are evidence for the run that asked and for no other: a figure that answers one question is misleading
     next to another. So they stand outside the corpus, under a name that no search can be given.
     """
-    return f"{name} (results)"
+    return f"{name}{_RESULTS}"
 
 
 def tabular(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
@@ -199,11 +204,15 @@ def tabular(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
 
 def sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids; ids of sources that are gone are absent."""
-    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text", "pages"]
+    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text", "pages", "corpus"]
     rows = store.rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         ["accessed" if column == "fetched_at" else column for column in columns]
     )
-    return {SourceId(row["id"]): SourceRecord(**row) for row in rows.to_pylist()}
+    return {SourceId(row["id"]): _record(**row) for row in rows.to_pylist()}
+
+
+def _record(corpus: str, **row: Any) -> SourceRecord:
+    return SourceRecord(**row, derived=corpus.endswith(_RESULTS))
 
 
 def sources_of(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, str]:

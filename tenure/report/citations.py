@@ -44,6 +44,11 @@ class SourceRecord(Protocol):
         ...
 
     @property
+    def derived(self) -> bool:
+        """Whether a run had it made, so that it is no document."""
+        ...
+
+    @property
     def text(self) -> str:
         """Its stored text; offsets count its characters."""
         ...
@@ -154,6 +159,7 @@ class Numbering:
             author=record.author,
             published=record.published,
             accessed=record.accessed,
+            derived=record.derived,
         )
 
 

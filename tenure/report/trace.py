@@ -248,6 +248,7 @@ def _memory(happenings: Sequence[Happening], asked: SpiralRequest | None) -> Tra
         passages=left.passages,
         queries=left.queries,
         advice=left.advice,
+        facts=left.facts,
         kept=tuple(impression.text for impression in kept),
     )
     return None if found == TracedMemory() else found

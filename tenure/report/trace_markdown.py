@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from tenure.contracts.learning import KnownFact
 from tenure.contracts.retrieval import Strategy
 from tenure.contracts.spiral import PlannedAction, Reflection
 from tenure.contracts.trace import (
@@ -85,6 +86,17 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
         )
     yield from _listed("Queries that count as made", memory.queries)
     yield from _listed("Advice", memory.advice)
+    if memory.facts:
+        yield _block("**Facts, to be found anew**", [_fact(fact, memory) for fact in memory.facts])
+
+
+def _fact(fact: KnownFact, memory: TracedMemory) -> str:
+    """Tell a fact, and what it has led to beside the runs whose questions were related."""
+    told = [f"relevance {fact.relevance:.2f}", _counted(fact.support, "source")]
+    passages = sum(one.run == fact.run for one in memory.passages)
+    if passages and fact.run not in {earlier.run for earlier in memory.related}:
+        told.append(f"{_counted(passages, 'passage')} of its run taken over")
+    return f"- {escape(fact.text)} (`{fact.run}`, {', '.join(told)})"
 
 
 def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:

@@ -22,11 +22,12 @@ from tenure.algorithms.experience import (
     queries,
     related,
     taken_over,
+    telling,
     way,
     went,
 )
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.learning import Experience, Inheritance, Inherited, Practised, Related
+from tenure.contracts.learning import Experience, Inheritance, Inherited, KnownFact, Practised, Related
 from tenure.contracts.memory import (
     Details,
     Episode,
@@ -92,16 +93,34 @@ def test_runs_on_related_questions_come_nearest_first() -> None:
     assert len(related([episode(f"run-{n}") for n in range(20)], RunId("this"))) == MOST_RELATED
 
 
+def test_runs_are_related_by_what_they_have_found_too() -> None:
+    """They come beside those whose questions are related; the run itself and what is far off do not count."""
+    asked = (Related(run=RunId("asked"), question="q", at=NOW, relevance=0.9),)
+    facts = [
+        recalled("far", None, RELATED - 0.01),
+        *(recalled(run, None, 0.5) for run in ("two", "asked", "this", "")),
+        recalled("one", None, 0.6),
+        recalled("two", None, 0.8),
+    ]
+
+    assert [(one.run, one.relevance, one.question) for one in telling(facts, asked, RunId("this"))] == [
+        ("two", 0.8, ""),
+        ("one", 0.6, ""),
+    ]
+    assert len(telling([recalled(f"run-{n}", None) for n in range(20)], asked, RunId("this"))) == MOST_RELATED
+
+
 def test_queries_are_believed_of_runs_that_left_something() -> None:
-    """A run must have left a passage, and nothing may have come into the corpora since."""
+    """A run must have left a passage and its question be related, and nothing may have come into the corpora since."""
     memories = [episode("one", 0.9, "a", "b"), episode("two", 0.9, "c"), episode("three", 0.9, "d", "b")]
     left = Inherited(
         passages=(inheritance("x", run="one"), inheritance("y", run="two")),
         unchanged=(RunId("one"), RunId("three")),
     )
+    asked = related(memories, RunId("this"))
 
-    assert queries(memories, left) == ("a", "b")
-    assert queries([recalled("one", None)], left) == ()
+    assert queries(memories, asked, left) == ("a", "b")
+    assert queries(memories, asked[1:], left) == queries([recalled("one", None)], asked, left) == ()
 
 
 def test_advice_has_to_have_gone_well() -> None:
@@ -169,6 +188,14 @@ def test_a_grounded_run_has_less_before_it() -> None:
     assert lessened(complex_, Limits(), experienced(2)) == complex_
 
 
+def test_facts_do_not_cut_research_short() -> None:
+    """What runs have accepted of which only facts are related comes along, and takes nothing off the effort."""
+    told = experienced(9).model_copy(update={"related": ()})
+
+    assert lessened(EFFORTS["complex"], Limits(), told) == EFFORTS["complex"]
+    assert len(taken_over(told, "Bread")[0]) == 9
+
+
 def test_what_was_accepted_is_taken_over_with_its_query() -> None:
     """Passages become candidates that are judged like others, and queries count as made."""
     candidates, executed = taken_over(experienced(2, "bread", "rye"), "Bread")
@@ -219,6 +246,20 @@ def test_the_log_says_what_was_remembered() -> None:
     assert few.endswith("(one): 1 accepted passage and 1 query that would find the same again.")
     assert "3 accepted passages and 0 queries" in many
     assert "less before it" in many
+
+
+def test_the_log_says_which_facts_came_to_mind() -> None:
+    """The first is told in its words, and what else came along of the research that found them."""
+    fact = KnownFact(text="Rye is a grass.", run=RunId("two"), relevance=0.7)
+    [one] = in_words(Experience(facts=(fact,)))
+    [_, more] = in_words(
+        experienced(1).model_copy(update={"facts": (fact, fact), "passages": (inheritance("x", run="two"),)})
+    )
+
+    assert one.endswith("found: 1 fact, first of all “Rye is a grass.” (two).")
+    assert more.endswith(
+        "2 facts, first of all “Rye is a grass.” (two); 1 accepted passage of the research that found them came along."
+    )
 
 
 def result(status: ResultStatus = "done", *critiques: CritiqueRecord) -> Result:

@@ -65,7 +65,7 @@ def test_a_term_in_a_table_is_found_by_its_row(folder: Path, knowledge: Knowledg
 
 
 def test_a_result_is_kept_beside_its_corpus(folder: Path, knowledge: KnowledgeBase) -> None:
-    """A result can be cited, no search finds it, repeating it changes nothing, and it goes with the corpus."""
+    """A result is cited as no document, no search finds it, repeating changes nothing, and it goes with the corpus."""
     document = calculation_document("Days", "3 + 4 = 7")
     kept = knowledge.keep_result("c", "calculation: 3 + 4", document, "How many days?")
 
@@ -74,5 +74,7 @@ def test_a_result_is_kept_beside_its_corpus(folder: Path, knowledge: KnowledgeBa
     assert passage.text.startswith("Days: 3 + 4 = 7.") and passage.uri == "calculation: 3 + 4"
     found = knowledge.search(SearchRequest(query="Days: 3 + 4 = 7", corpora=("c",), k=50)).passages
     assert passage.source not in {one.source for one in found}
+    known = knowledge.sources([passage.source, found[0].source])
+    assert [known[one].derived for one in (passage.source, found[0].source)] == [True, False]
     assert knowledge.drop("c") and knowledge.sources([SourceId(passage.source)]) == {}
     assert catalogue.results_corpus("c") not in {one.corpus for one in knowledge.corpora()}

@@ -6,6 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from tenure.algorithms import known_facts
+from tenure.algorithms.experience import impressions
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.memory import (
     Episode,
@@ -21,6 +23,8 @@ from tenure.contracts.memory import (
     RememberRequest,
     StrategyRecord,
 )
+from tenure.contracts.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
+from tenure.contracts.run import Usage
 from tenure.knowledge import catalogue
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import InvalidSearch
@@ -66,6 +70,23 @@ def put_sources(uri: str, **addresses: str) -> None:
 
 def said_by(*sources: str, text: str = FOUNDED, run: str = "r") -> Impression:
     return Impression(text=text, origin=Origin(run=RunId(run), sources=tuple(map(SourceId, sources))))
+
+
+def reporting(text: str, source: str) -> Result:
+    """Return the result of a run that has found a statement on one page."""
+    citation = ResultCitation(source=1, start=0, end=len(text), quote=text)
+    claim = ResultClaim(text=text, status="supported", citations=(citation,))
+    return Result(
+        id=RunId(f"found-{source}"),
+        mode="RESEARCH",
+        question="Who founded the Bank of England?",
+        title="The Bank of England",
+        abstract="",
+        sections=(ResultSection(topic="The bank", markdown=text, claims=(claim,)),),
+        sources=(SourceEntry(n=1, id=source, uri=f"https://{source}", title="A page", accessed="2030"),),
+        usage=Usage(),
+        status="done",
+    )
 
 
 def test_remembering_again_leaves_the_same_memories(knowledge: KnowledgeBase) -> None:
@@ -178,6 +199,18 @@ def test_a_single_page_puts_nothing_into_memory(knowledge: KnowledgeBase, uri: s
     assert remember(knowledge, said_by("c", text=SAME, run="t")).awaiting == 0
     [found] = reminded(knowledge).memories
     assert (found.memory.origin.support, set(found.memory.origin.sources)) == (2, {"a", "b", "c"})
+
+
+def test_what_a_run_has_found_on_one_page_is_no_fact_yet(knowledge: KnowledgeBase, uri: str) -> None:
+    """A report that cites a page leaves what it says kept back, until a run finds it on a page of another site."""
+    put_sources(uri, a="https://a.org/1", c="https://c.net/")
+    facts = Recollecting(query=FOUNDED, kinds=known_facts.KINDS, now=NOW)
+
+    assert remember(knowledge, *impressions(reporting(FOUNDED, "a"), (), ())).awaiting == 1
+    assert knowledge.memories.recollect(facts).memories == ()
+    remember(knowledge, *impressions(reporting(SAME, "c"), (), ()))
+    [fact] = known_facts.come_to_mind(knowledge.memories.recollect(facts).memories)
+    assert (fact.text, fact.run, fact.support) == (SAME, "found-c", 2)
 
 
 def test_what_no_stored_source_says_waits_too(knowledge: KnowledgeBase) -> None:

@@ -25,6 +25,7 @@ class StoredSource:
     published: str = ""
     accessed: str = "2026-11-20T09:30:00+00:00"
     pages: tuple[int, ...] = ()
+    derived: bool = False
 
     def page(self, offset: int) -> int | None:
         """Return the page that a place stands on."""

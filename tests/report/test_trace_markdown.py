@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence import PassageRef
-from tenure.contracts.learning import Inheritance, Related
+from tenure.contracts.learning import Inheritance, KnownFact, Related
 from tenure.contracts.research import Critique
 from tenure.contracts.run import Handled
 from tenure.contracts.spiral import Effort, Finding, PlannedAction, Reflection
@@ -182,9 +182,13 @@ def test_memory_stands_before_the_cycles_and_what_is_left_after_them() -> None:
     earlier = Related(run=RunId("old"), question="Why <then>?", at=datetime(2026, 1, 1, tzinfo=UTC), relevance=0.813)
     memory = TracedMemory(
         related=(earlier,),
-        passages=(Inheritance(passage=FINDING.passage, query="why", run=RunId("old")),),
+        passages=tuple(Inheritance(passage=FINDING.passage, query="why", run=RunId(run)) for run in ("old", "other")),
         queries=("why then",),
         advice=("ask for causes",),
+        facts=(
+            KnownFact(text="Rye <is> sour.", run=RunId("other"), relevance=0.7, support=2),
+            KnownFact(text="Rye is old.", run=RunId("old"), relevance=0.6, support=1),
+        ),
         kept=("It went well.",),
     )
     task = TracedTask(topic="Causes", strategy="iterative", why="it went well", queries=(TracedQuery(query="why"),))
@@ -198,4 +202,6 @@ def test_memory_stands_before_the_cycles_and_what_is_left_after_them() -> None:
     assert "`old`, asked “Why \\<then>?” (relevance 0.81): 1 passage taken over." in text
     assert "**Queries that count as made**\n\n- why then" in text
     assert "**Advice**\n\n- ask for causes" in text
+    assert "- Rye \\<is> sour. (`other`, relevance 0.70, 2 sources, 1 passage of its run taken over)" in text
+    assert "- Rye is old. (`old`, relevance 0.60, 1 source)" in text
     assert "(in several wordings; it went well)" in text

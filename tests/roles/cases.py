@@ -256,6 +256,8 @@ CASES: dict[str, Case] = {
                 reasoning="Cheese is thinly covered.",
                 key_factors=("cellars",),
                 feedback=("Say more on rye bread",),
+                advice=("Research on cheese: ask for cellars.",),
+                facts=("Rye bread of Westphalia is baked for a whole day.",),
             ),
         ),
         Case(

@@ -6,10 +6,11 @@ from typing import Any
 from temporalio.client import WorkflowHandle
 
 from commands.history import histories
+from tenure.algorithms.memory import kind_of
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence import PassageRef
 from tenure.contracts.learning import Inheritance, Inherited
-from tenure.contracts.memory import Episode, Memory, Recollected, Recollecting, Recollection
+from tenure.contracts.memory import Memory, Recollected, Recollecting, Recollection
 from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
 from tenure.contracts.trace import TracedMemory
@@ -37,10 +38,9 @@ GO_ON = {"needs_more_research": True, "reasoning": "There is more.", "key_factor
 def remembered(knowledge: MemoryKnowledge) -> Recollection:
     """Return what a run has left as what comes to mind."""
     [request] = knowledge.memories.kept
-    episodes = [one for one in request.impressions if isinstance(one.details, Episode)]
     memories = (
-        Memory(id=str(n), kind="episodic", text=one.text, made=request.now, origin=one.origin, details=one.details)
-        for n, one in enumerate(episodes)
+        Memory(id=str(n), kind=kind_of(one), text=one.text, made=request.now, origin=one.origin, details=one.details)
+        for n, one in enumerate(request.impressions)
     )
     return Recollection(
         memories=tuple(
@@ -100,7 +100,9 @@ async def two_related_runs(serving: Serving, chat: ChatModel | None) -> None:
     assert [one.run for one in traced.related] == [first.id]
     assert len(traced.passages) == len(knowledge.inherited.passages)
     assert traced.kept == tuple(one.text for one in knowledge.memories.kept[1].impressions)
-    assert [request.occasion for request in knowledge.memories.asked] == [first.id, second.id]
+    assert traced.facts
+    assert {fact.text for fact in traced.facts} <= {one.text for one in knowledge.memories.kept[0].impressions}
+    assert [request.occasion for request in knowledge.memories.asked] == [first.id] * 2 + [second.id] * 2
 
 
 async def test_a_related_run_searches_less_and_finds_no_less(serving: Serving) -> None:
