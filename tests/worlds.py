@@ -425,6 +425,7 @@ GOOD_REPORT: dict[str, Any] = {
     "issues": [],
     "suggestions": [],
 }
+ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 NO_REASONING: dict[str, Any] = {"steps": [], "conclusion": 0, "answer": "", "confidence": 0.0}
 NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
@@ -446,9 +447,8 @@ def story(**lines: Line) -> dict[str, Line]:
             {"heading": "Cheese", "question": "How is cheese made?"},
         ]
     }
-    route = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
     return {
-        "router": says(route),
+        "router": says(ROUTE),
         "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
         "clarifier": says({"question": "", "assumption": ""}),
         "question_rewriter": says({"question": "What is made of rye?"}),

@@ -217,6 +217,8 @@ async def reasoned(matter: Matter, strategy: ReasoningStrategy) -> Reasoned:
     )
     line = thinking.held(thought, settled.drafts) if settled else None
     removed = settled.notes if settled else ()
+    if line is None and matter.limits.reasoning is None:
+        return Reasoned(notes=removed)  # nobody waits for a part that nobody has asked for; the trace tells of it
     if line is None:
         return Reasoned(notes=(*removed, f"{named}: what was found bears no line of thought, so none is set out."))
     return Reasoned(line, thinking.cited(line, matter.evidence), removed)

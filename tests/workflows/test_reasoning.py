@@ -10,7 +10,7 @@ from tenure.contracts.result import Result
 from tenure.contracts.run import Limits, RunRequest
 from tenure.models.chat import RequestRejected
 from tests.conftest import Serving
-from tests.worlds import KITCHEN, Line, MemoryKnowledge, Reply, ScriptedChat, all_hold, in_turn, says, story
+from tests.worlds import KITCHEN, ROUTE, Line, MemoryKnowledge, Reply, ScriptedChat, all_hold, in_turn, says, story
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -18,8 +18,8 @@ PATIENCE = 100
 MADE = "Bread is made from flour, water, salt and yeast."
 
 
-def asked(reasoning: ReasoningChoice) -> RunRequest:
-    """A short run that reasons in some way."""
+def asked(reasoning: ReasoningChoice | None) -> RunRequest:
+    """A short run that reasons in some way, None for what its question suggests."""
     return RunRequest(
         question="How are bread and cheese made?",
         corpora=("kitchen",),
@@ -48,7 +48,7 @@ def thinks(*steps: dict[str, Any], answer: str = "", confidence: float = 0.9) ->
 
 
 async def reasoned(
-    serving: Serving, reasoning: ReasoningChoice, knowledge: MemoryKnowledge | None = None, **lines: Line
+    serving: Serving, reasoning: ReasoningChoice | None, knowledge: MemoryKnowledge | None = None, **lines: Line
 ) -> tuple[Result, ScriptedChat]:
     """Run a research to its end."""
     chat = ScriptedChat(story(**lines))
@@ -146,16 +146,19 @@ async def test_hops_search_for_what_they_name_and_steps_are_checked(serving: Ser
 
 
 async def test_reasoning_that_fails_or_finds_nothing_costs_the_report_nothing(serving: Serving) -> None:
-    """The report is written all the same, without the part, and a note says why."""
+    """The report is written all the same, without the part, and a note says why where somebody has asked for it."""
 
     async def refused(prompt: str) -> Reply:
         raise RequestRejected("the server does not want to think")
 
     failed, _ = await reasoned(serving, "causal", reasoner=refused)
     empty, _ = await reasoned(serving, "analogical")
+    unasked, chat = await reasoned(serving, None, router=says({**ROUTE, "query_type": "analytical"}))
 
     assert failed.status == empty.status == "done"
     assert failed.reasoning is None and failed.sections
     assert any(note.startswith("Reasoning (causal) was given up: ") for note in failed.notes)
     assert empty.reasoning is None and empty.sections
     assert any("bears no line of thought" in note for note in empty.notes)
+    assert unasked.reasoning is None and unasked.sections and chat.count("reasoner") == 1
+    assert not any("Reasoning" in note for note in unasked.notes)
