@@ -34,6 +34,8 @@ class ScriptedSandbox:
     """What a program prints that ends well; empty for its arguments."""
     made: tuple[Artifact, ...] = ()
     """Files that such a program leaves."""
+    folders: list[Path] = field(default_factory=list)
+    """Where each program's files go."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     released: asyncio.Event = field(default_factory=asyncio.Event)
     held: bool = False
@@ -56,6 +58,7 @@ class ScriptedSandbox:
         if program.entry == "nothing.py":
             return Outcome(verdict="passed", exit_code=0)
         self.programs.append(program)
+        self.folders.append(keep)
         if program.entry == "screening.py":
             return self._screened(program)
         text = _text(program.files)

@@ -197,6 +197,7 @@ class AgentWorkflow(Led):
             self.attempts[update.attempt.n] = update.attempt
         if update.task is not None:
             self.tasks = (*self.tasks, update.task)[-SHOWN_TASKS:]
+        self.artifacts += update.artifacts
         kept = best(self.attempts.values())
         self._show(
             phase=update.phase,

@@ -115,15 +115,17 @@ class Tables:
                 raise
             return self._none(cause(error))
 
-    async def run(self, run: RunId, written: AnalystOutput) -> tuple[tuple[PassageRef, ...], str]:
-        """Run a program that was written elsewhere; return the passages of its figures, or why there are none."""
+    async def run(self, run: RunId, written: AnalystOutput) -> Computed:
+        """Run a program that was written elsewhere."""
         try:
             outcome, problem = await self._ran(run, 1, written)
-            return ((await self._kept(written, outcome)).passages, "") if outcome and not problem else ((), problem)
+            if outcome and not problem:
+                return await self._kept(written, outcome)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            return (), cause(error)
+            problem = cause(error)
+        return Computed(notes=(f"the program brought nothing: {problem}",))
 
     async def _attempts(self, run: RunId, known: tuple[PassageRef, ...], packages: tuple[str, ...]) -> Computed:
         """Have programs written until one works, has been mended often enough, or a person says stop."""

@@ -131,16 +131,15 @@ async def run_python(toolbox: Toolbox, arguments: RunPythonArguments) -> Observa
     tables = toolbox.asking(arguments.wanted)
     if arguments.code.strip():
         written = AnalystOutput(shows=arguments.wanted, inputs=arguments.inputs, code=arguments.code)
-        found, problem = await tables.run(toolbox.run, written)
-        if problem:
-            return Observation(problem=f"the program brought nothing: {problem}")
-        return await toolbox.told(found, arguments.wanted, COMPUTED)
-    await tables.look()
-    tables.wanted = arguments.wanted
-    computed = await tables.computed(toolbox.run, ())
+        computed = await tables.run(toolbox.program(), written)
+    else:
+        await tables.look()
+        tables.wanted = arguments.wanted
+        computed = await tables.computed(toolbox.program(), ())
     if computed.notes:
         return Observation(problem=" ".join(computed.notes))
-    return await toolbox.told(computed.passages, arguments.wanted, COMPUTED)
+    observation = await toolbox.told(computed.passages, arguments.wanted, COMPUTED)
+    return observation.model_copy(update={"artifacts": computed.artifacts})
 
 
 async def lookup(toolbox: Toolbox, arguments: LookupArguments) -> Observation:

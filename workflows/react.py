@@ -139,6 +139,7 @@ class Loop:
         self.done[mark(tool, arguments)] = number
         self.taken.append((tool, arguments.model_dump_json(exclude_defaults=True)))
         observation = await use(self.toolbox, tool, arguments)
+        self.searching.artifacts += observation.artifacts
         if not observation.passages:
             return observation, 0
         return observation, self.searching.gain(observation.passages, _query(tool, arguments), number)

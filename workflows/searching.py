@@ -13,6 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.plan import same
     from tenure.algorithms.rrf import fuse
     from tenure.contracts.base import ChunkId
+    from tenure.contracts.coding import StoredArtifact
     from tenure.contracts.evidence import PassageRef, SearchRequest
     from tenure.contracts.react import ReactStep
     from tenure.contracts.retrieval import Ending, Purpose, Retrieval, Retrieved
@@ -51,6 +52,7 @@ class Searching:
         self.known: frozenset[ChunkId] = frozenset()
         self.steps: list[ReactStep] = []
         self.answer = ""
+        self.artifacts: tuple[StoredArtifact, ...] = ()
         self._rankings: list[Mapping[ChunkId, int]] = []
 
     async def look(self, *queries: Query) -> list[tuple[PassageRef, ...]]:

@@ -64,6 +64,7 @@ class SubagentWorkflow(Steered):
                 reporter=workflow.info().workflow_id,
                 usage=self.calls.usage,
                 task=SteppedTask(query=query, steps=tuple(steps), answer=answer) if steps else None,
+                artifacts=self.searching.artifacts,
                 last=f"{found} passage{'' if found == 1 else 's'} for “{query[:120]}”",
                 ended=True,
             ),

@@ -50,11 +50,12 @@ class Toolbox:
         self.tables: tuple[TableInfo, ...] = ()
         self.servers: tuple[McpTool, ...] = ()
         self._has: set[Need] = {""}
+        self._programs = 0
 
-    @property
-    def run(self) -> RunId:
-        """Return what programs of this task are kept under: no other task of the run has it."""
-        return RunId(workflow.info().workflow_id)
+    def program(self) -> RunId:
+        """Return what the files of one more program of this task are kept under: those of no other one are."""
+        self._programs += 1
+        return RunId(f"{workflow.info().workflow_id}/program-{self._programs}")
 
     async def open(self) -> None:
         """Look what the run has; what cannot be looked at is not there."""

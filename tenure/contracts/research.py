@@ -252,6 +252,8 @@ class ProgressUpdate(Contract):
     """A program that was tried, or the same again with what was learned from it."""
     task: SteppedTask | None = None
     """A task that went step by step, at its end."""
+    artifacts: tuple[StoredArtifact, ...] = ()
+    """Files that programs of a task have made, at its end."""
     usage: Usage | None = None
     """All the child has used so far, its children not included."""
     last: str = ""

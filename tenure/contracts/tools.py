@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from tenure.contracts.base import Contract, SourceId
+from tenure.contracts.coding import StoredArtifact
 from tenure.contracts.evidence import Claim, PassageRef
 
 ToolName = Literal[
@@ -217,6 +218,8 @@ class Observation(Contract):
     """How far what it says can be relied on, from 0 to 1."""
     problem: str = ""
     """Why there is nothing, and what to do about it; empty where there is something."""
+    artifacts: tuple[StoredArtifact, ...] = ()
+    """Files that a program has made on the way."""
 
 
 class ToolInfo(Contract):

@@ -12,7 +12,7 @@ from tenure.contracts.computing import ComputationReply, ComputationRequest, Tab
 from tenure.contracts.corpus import IngestRequest
 from tenure.contracts.evidence import PassageRef
 from tenure.contracts.run import Limits, RunRequest
-from tenure.contracts.sandbox import Artifact
+from tenure.contracts.sandbox import Artifact, Outcome, Program
 from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.report.markdown import render
@@ -21,16 +21,30 @@ from tenure.report.trace_markdown import as_markdown
 from tenure.sandbox.engine import ContainedSandbox
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
+from tests.roles.wrong_ways import acts
 from tests.sandbox.conftest import box as box
 from tests.sandboxes import ScriptedSandbox
 from tests.workflows.test_structured import SALES
-from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, Source, in_turn, says, text
+from tests.worlds import (
+    FINISH,
+    KITCHEN,
+    Held,
+    MemoryKnowledge,
+    ScriptedChat,
+    Source,
+    in_turn,
+    plans,
+    says,
+    search,
+    text,
+)
 from tests.worlds import story as scene
 from workflows.agent import AgentWorkflow
 
 SQL = "SELECT day, sold FROM sales"
 WANTED = "A linear regression of sold on day."
 PLOT = Artifact(name="trend.png", bytes=1200, sha256="ab" * 32, path="kept/0-trend.png")
+MORE = PLOT.model_copy(update={"name": "more.png", "path": "kept/1-more.png"})
 BOUNDS = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1)
 
 
@@ -73,6 +87,15 @@ class Tabular(MemoryKnowledge):
         return ComputationReply(passages=(ref,))
 
 
+class Draftsman(ScriptedSandbox):
+    """A sandbox whose programs leave a file of another name where they print more."""
+
+    async def run(self, program: Program, keep: Path) -> Outcome:
+        outcome = await super().run(program, keep)
+        more = any("more" in file.text for file in program.files if isinstance(file.text, str))
+        return outcome.model_copy(update={"artifacts": (MORE,)}) if more else outcome
+
+
 def world() -> Tabular:
     return Tabular(dict(KITCHEN))
 
@@ -110,6 +133,22 @@ async def test_a_failing_program_is_shown_to_its_writer_and_mended(serving: Serv
     ]
     told = as_markdown(trace)
     assert f"```sql\n{SQL}\n```" in told and "+print('slope')" in told and "slope of bread sold: 2.0" in told
+
+
+async def test_what_programs_of_a_task_make_is_told_of_like_the_rest(serving: Serving) -> None:
+    """A file that a tool's program has left stands in the report, behind those of the run's own program."""
+    wanted = {"wanted": "Trend of bread sold", "inputs": [SQL], "code": "print('more')"}
+    chat = script(
+        program("print('slope')"),
+        planner=in_turn(plans(search("Trend of bread sold", strategy="react")), FINISH),
+        react=in_turn(acts("run_python", **wanted), acts("finish", answer="It grows [1].", confidence=0.9)),
+    )
+    box = Draftsman(prints="slope of bread sold: 2.0 loaves a day\n", made=(PLOT,))
+    async with serving(chat, world(), box) as stage:
+        result = await (await stage.start(asked())).result()
+
+    assert [made.name for made in result.artifacts] == ["trend.png", "more.png"]
+    assert "more.png" in render(result)
 
 
 async def test_programs_that_keep_failing_are_given_up(serving: Serving) -> None:

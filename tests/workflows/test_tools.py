@@ -24,7 +24,7 @@ from tenure.knowledge.errors import InvalidSearch
 from tenure.sources.mcp import Answer, McpServers, Tool, ToolFailed
 from tests.conftest import Serving
 from tests.sandboxes import ScriptedSandbox
-from tests.workflows.test_computing import SQL, Tabular
+from tests.workflows.test_computing import PLOT, SQL, Tabular
 from tests.workflows.test_web import BREAD, LOST, PAGES, Outside
 from tests.workflows.using_tools import Used, Uses, UsingTools
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story
@@ -184,14 +184,14 @@ class Queried(Tabular):
 
 
 async def test_tables_are_asked_and_computed_from(serving: Serving) -> None:
-    """Statements and programs may be given or be written; what is wrong with them is said."""
+    """Statements and programs may be given or written, faults are told, and no program's files replace another's."""
     chat = ScriptedChat(
         story(
             sql_writer=says({"queries": [{"sql": SQL, "shows": "Sold"}], "computation": ""}),
             analyst=says({"shows": "Trend", "inputs": [SQL], "code": "print('slope')"}),
         )
     )
-    knowledge, box = Queried(dict(KITCHEN)), ScriptedSandbox(prints="slope: 2.0\n")
+    knowledge, box = Queried(dict(KITCHEN)), ScriptedSandbox(prints="slope: 2.0\n", made=(PLOT,))
     async with serving(chat, knowledge, box) as stage:
         found = await used(
             stage.client,
@@ -209,6 +209,13 @@ async def test_tables_are_asked_and_computed_from(serving: Serving) -> None:
     assert wrong.problem == "the query failed: there is no column salt"
     assert "slope: 2.0" in ran.text and ran.passages == composed.passages and len(knowledge.kept) == 2
     assert crashed.problem.startswith("the program brought nothing: it ended with exit code 3")
+    assert [[one.name for one in seen.artifacts] for seen in (given, ran, composed, crashed)] == [
+        [],
+        ["trend.png"],
+        ["trend.png"],
+        [],
+    ]
+    assert len(set(box.folders)) == 3
 
 
 async def test_programs_that_are_written_badly_say_why(serving: Serving) -> None:
