@@ -31,6 +31,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.ledger import merged
     from tenure.algorithms.programs import best, slimmed
     from tenure.algorithms.query_type import settled
+    from tenure.algorithms.research_state import gathered
     from tenure.algorithms.run_notes import embedded, ingested
     from tenure.algorithms.status_page import status_page
     from tenure.algorithms.steering import Situation, relieved, together, within
@@ -294,7 +295,13 @@ class AgentWorkflow(Led):
     async def _go_on(self, origin: Origin) -> ReportDraft:
         """Research on from what another run has left; nothing of what that has paid for is asked again."""
         cycle, research = origin.end.state.cycle, origin.research
-        self._show(phase="retrieve", mode="RESEARCH", last=f"taking over what {origin.run} knew after cycle {cycle}")
+        self._show(
+            phase="retrieve",
+            mode="RESEARCH",
+            cycle=cycle,
+            topics=tuple(gathered(aim) for aim in origin.end.state.aims),
+            last=f"taking over what {origin.run} knew after cycle {cycle}",
+        )
         await self.calls.open_web()
         web = self.request.limits.web is not None
         forked = await self.calls.fork(

@@ -603,6 +603,11 @@ class ResearchWorkflow(Steered):
             return "Ended because a person asked to finish."
         return manuscript.why_ended(self.revisions, self.content)
 
+    @property
+    def _aims(self) -> tuple[Aim, ...]:
+        """What was gathered for each topic, here or by the run that this one goes on from."""
+        return self.gathered.aims or (self.state.aims if self.state else ())
+
     async def _tell(self, phase: Phase, last: str = "", *, ended: bool = False) -> None:
         await report(
             self.request.run,
@@ -610,7 +615,7 @@ class ResearchWorkflow(Steered):
                 reporter=workflow.info().workflow_id,
                 phase=phase,
                 revision=self.revisions,
-                topics=manuscript.standing(self.topics, self.results) if phase in OUTLINED else (),
+                topics=manuscript.standing(self.topics, self.results, self._aims) if phase in OUTLINED else (),
                 outline=phase in OUTLINED and bool(self.topics),
                 usage=self.calls.usage,
                 last=last,

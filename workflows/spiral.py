@@ -32,7 +32,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence import PassageRef
     from tenure.contracts.fork import CycleEnd
     from tenure.contracts.research import ProgressUpdate
-    from tenure.contracts.run import Feedback, TopicProgress
+    from tenure.contracts.run import Feedback, SectionPhase
     from tenure.contracts.spiral import (
         AnalysisRequest,
         Candidate,
@@ -499,22 +499,14 @@ class SpiralWorkflow(Steered):
 
     async def _tell(self, last: str, *, ended: bool = False) -> None:
         """Report to the run how far the research is."""
-        topics = tuple(
-            TopicProgress(
-                topic=aim.topic.heading,
-                phase="waiting" if ended else "retrieving",
-                coverage=round(aim.coverage, 3),
-                sources=len({passage.source for passage in aim.passages}),
-            )
-            for aim in self.state.aims
-        )
+        phase: SectionPhase = "waiting" if ended else "retrieving"
         await report(
             self.request.run,
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,
                 phase="research",
                 cycle=self.state.cycle,
-                topics=topics,
+                topics=tuple(research_state.gathered(aim, phase) for aim in self.state.aims),
                 outline=True,
                 usage=self.calls.usage,
                 last=last,

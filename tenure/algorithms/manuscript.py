@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from tenure.algorithms.outline_edits import Edited
 from tenure.algorithms.question import heading
 from tenure.algorithms.repetition import without_repeats, without_restatements
+from tenure.algorithms.research_state import gathered
 from tenure.algorithms.wishes import concerned
 from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research import Critique, SectionDraft, SectionResult, Topic
 from tenure.contracts.result import CritiqueRecord
 from tenure.contracts.run import Feedback, Handled, TopicProgress
+from tenure.contracts.spiral import Aim
 
 Results = Mapping[str, SectionResult]
 """The newest result of each section, by heading."""
@@ -31,10 +33,15 @@ def sections(topics: Sequence[Topic], results: Results) -> tuple[SectionDraft, .
     )
 
 
-def standing(topics: Sequence[Topic], results: Results) -> tuple[TopicProgress, ...]:
-    """Return how far the topics of the outline are."""
-    known = (results.get(topic.heading) for topic in topics)
-    return tuple(_standing(r) if r else TopicProgress(topic=t.heading) for t, r in zip(topics, known, strict=True))
+def standing(topics: Sequence[Topic], results: Results, aims: Sequence[Aim] = ()) -> tuple[TopicProgress, ...]:
+    """Return how far the topics of the outline are: their sections, or what was gathered for those that have none."""
+    known = {aim.topic.heading: aim for aim in aims}
+    return tuple(
+        _standing(result)
+        if (result := results.get(topic.heading))
+        else gathered(known.get(topic.heading, Aim(topic=topic)))
+        for topic in topics
+    )
 
 
 def _standing(result: SectionResult) -> TopicProgress:

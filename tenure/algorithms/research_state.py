@@ -20,7 +20,7 @@ from tenure.contracts.base import RunId
 from tenure.contracts.calls import Turn
 from tenure.contracts.evidence import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research import Topic
-from tenure.contracts.run import Degraded, Feedback, Limits
+from tenure.contracts.run import Degraded, Feedback, Limits, SectionPhase, TopicProgress
 from tenure.contracts.spiral import (
     Aim,
     Analysis,
@@ -336,6 +336,16 @@ def stood_in(calls: Iterable[Degraded]) -> tuple[Degraded, ...]:
     others = {(role, "other reasons"): count for role, count in rest.items()}
     return tuple(
         Degraded(role=role, reason=reason, times=count) for (role, reason), count in (*kept.items(), *others.items())
+    )
+
+
+def gathered(aim: Aim, phase: SectionPhase = "waiting") -> TopicProgress:
+    """Return how far a topic is for which no section is written yet."""
+    return TopicProgress(
+        topic=aim.topic.heading,
+        phase=phase,
+        coverage=round(aim.coverage, 3),
+        sources=len({passage.source for passage in aim.passages}),
     )
 
 

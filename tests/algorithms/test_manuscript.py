@@ -6,6 +6,7 @@ from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research import Critique, SectionResult, Topic
 from tenure.contracts.run import Feedback
+from tenure.contracts.spiral import Aim
 from tenure.contracts.steering import OutlineTopic
 from tests.passages import reference
 
@@ -164,4 +165,14 @@ def test_sections_keep_their_text_under_a_new_name() -> None:
     assert [(one.topic, one.phase, one.claims, one.sources) for one in manuscript.standing(wanted.topics, kept)] == [
         ("Loaves", "done", 1, 1),
         ("Wine", "waiting", 0, 0),
+    ]
+
+
+def test_topics_without_a_section_show_what_was_gathered_for_them() -> None:
+    """Until a section is written, coverage and sources are those of the passages that were accepted for it."""
+    aim = Aim(topic=CHEESE, passages=(reference(0.5, "s", "c"),), coverage=0.4)
+
+    assert [(one.coverage, one.sources) for one in manuscript.standing((BREAD, CHEESE), {}, (aim,))] == [
+        (0.0, 0),
+        (0.4, 1),
     ]

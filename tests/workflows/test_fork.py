@@ -15,6 +15,7 @@ from tenure.contracts.run import Feedback, Limits, RunRequest
 from tests.conftest import Serving, Stage, slow_form
 from tests.workflows.test_agent import until, until_signalled
 from tests.worlds import ENOUGH, FINISH, KITCHEN, Held, Reticent, ScriptedChat, in_turn, plans, says, search, story
+from workflows.agent import AgentWorkflow
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -83,7 +84,7 @@ async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(s
 
 
 async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
-    """An outline set during the last cycle taken over holds in the fork, which may be given another one."""
+    """An outline of the last cycle taken over holds in the fork, which shows from its beginning what is known."""
     held = Held(MORE)
     chat = script()
     chat.lines["decider"] = held
@@ -98,6 +99,7 @@ async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
         request, origin = await origin_of(stage.client, run.id, 1)
         chat.lines["planner"] = again = Held(FINISH)
         forks = [await stage.start(ForkedRun(**dict(request), origin=origin)) for _ in range(2)]
+        began = [await fork.query(AgentWorkflow.progress) for fork in forks]
         for fork in forks:
             await until(fork, lambda progress: [topic.topic for topic in progress.topics] == ["Loaves", "Rye"])
         await forks[1].signal("outline", ["Cheese"])
@@ -105,6 +107,7 @@ async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
         results = [await asyncio.wait_for(fork.result(), PATIENCE) for fork in forks]
 
     assert [aim.topic.heading for aim in origin.end.state.aims] == ["Bread", "Cheese"]
+    assert all(progress.topics and progress.topics[0].coverage > 0 for progress in began)
     assert [[section.topic for section in result.sections] for result in results] == [["Loaves", "Rye"], ["Cheese"]]
 
 
