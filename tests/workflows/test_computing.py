@@ -137,11 +137,11 @@ async def test_a_failing_program_is_shown_to_its_writer_and_mended(serving: Serv
 
 async def test_what_programs_of_a_task_make_is_told_of_like_the_rest(serving: Serving) -> None:
     """A file that a tool's program has left stands in the report, behind those of the run's own program."""
-    wanted = {"wanted": "Trend of bread sold", "inputs": [SQL], "code": "print('more')"}
+    runs = acts("run_python", wanted="Trend of bread sold", inputs=[SQL], code="print('more')")
     chat = script(
         program("print('slope')"),
         planner=in_turn(plans(search("Trend of bread sold", strategy="react")), FINISH),
-        react=in_turn(acts("run_python", **wanted), acts("finish", answer="It grows [1].", confidence=0.9)),
+        react=in_turn(runs, acts("finish", answer="It grows [1].", confidence=0.9)),
     )
     box = Draftsman(prints="slope of bread sold: 2.0 loaves a day\n", made=(PLOT,))
     async with serving(chat, world(), box) as stage:
