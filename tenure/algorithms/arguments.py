@@ -16,6 +16,8 @@ from tenure.contracts.reasoning import StepKind
 
 LEAST, NEAR_BEST = 0.4, 0.65
 """Cosine to the question that a step needs, and share of the best one's."""
+TOUCHED = 0.5
+"""Share of the question's content words that a conclusion and its premise need to say together."""
 
 
 class Statement(NamedTuple):
@@ -90,9 +92,15 @@ def nearness(asked: str, texts: Sequence[str], encode: Encoder) -> tuple[list[fl
     return [float(cosine) for cosine in vectors[1:] @ vectors[0]], vectors[1:]
 
 
-def floor(near: Sequence[float]) -> float:
-    """Return the cosine from which a statement is about the question."""
-    return max(LEAST, NEAR_BEST * max(near, default=0.0))
+def floor(near: Sequence[float], share: float = NEAR_BEST) -> float:
+    """Return the cosine from which a statement is about the question: a share of the best one's at the least."""
+    return max(LEAST, share * max(near, default=0.0))
+
+
+def touches(asked: str, text: str) -> bool:
+    """Tell whether a text says enough of the words of what is asked to be about it, and not only near to it."""
+    wanted = set(stems(asked))
+    return len(wanted.intersection(stems(text))) >= TOUCHED * len(wanted)
 
 
 def shared_words(text: str, wanted: Iterable[str]) -> str:

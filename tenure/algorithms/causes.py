@@ -1,7 +1,7 @@
 """Causes and effects: which sentences say that one thing brings another about, and how such sentences chain.
 
 Words alone decide ("because", "leads to", "so that"). Two sentences belong to a chain where the effect of one and the
-cause of the next share content words.
+cause of the next share most of their content words.
 """
 
 import re
@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tenure.algorithms.arguments import (
+    NOTHING,
     Argument,
     Statement,
     Step,
@@ -33,6 +34,8 @@ LINKED: Final = 0.25
 SHARED: Final = 2
 """Stems in a row that the effect of one sentence and the cause of the next have in common, and stems that a cause
 which stands alone shares with the question."""
+WHOLE: Final = 0.75
+"""Share of the stems of the shorter of both that they have in common: a subject alone connects no two sentences."""
 
 _BACKWARD = re.compile(
     r",?\s+(?:(?:mainly|largely|partly|simply|precisely|only|just)\s+)?(?:because(?:\s+of)?|due\s+to|owing\s+to|"
@@ -42,7 +45,7 @@ _BACKWARD = re.compile(
 _SINCE = re.compile(r",\s+(?:since|given\s+that)\s+(?!version\b|release\b|then\b|python\s+\d)", re.IGNORECASE)
 _FORWARD = re.compile(
     r"(?:,?\s+(?:which|that|and|thus|thereby))?\s+(?:(?:can|could|may|might|will|would|often|also|usually)\s+)*"
-    r"(?:causes?|caused|causing|leads?\s+to|leading\s+to|led\s+to|results?\s+in|resulted\s+in|resulting\s+in|"
+    r"(?<!\bthe\s)(?<!\ba\s)(?<!\bno\s)(?<!\bany\s)(?<!\bits\s)(?:causes?|caused|causing|leads?\s+to|leading\s+to|led\s+to|results?\s+in|resulted\s+in|resulting\s+in|"
     r"gives?\s+rise\s+to|brings?\s+about|is\s+the\s+reason\s+(?:why|that|for)|are\s+the\s+reasons?\s+(?:why|that|for))\s+"
     r"|[,;]\s+(?:so(?:\s+that)?(?!\s+(?:as|called|far)\b)|therefore|thus|hence|consequently|which\s+means(?:\s+that)?|meaning(?:\s+that)?),?\s+"
     r"|\s+so\s+that\s+",
@@ -104,9 +107,9 @@ def _says(part: str) -> bool:
 
 
 def explained(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
-    """Return the chain of causes that is nearest to a question, else the causes that sources give side by side.
+    """Return the chain of causes that is nearest to a question, else what sources conclude on it.
 
-    Where they give none, what they conclude on the question stands in their place.
+    Where they conclude nothing, causes that they give stand side by side.
     """
     asked, found = subject(question, passages), causes(statements(passages))
     near, _ = nearness(asked, [cause.statement.text for cause in found], encode)
@@ -116,8 +119,11 @@ def explained(question: str, passages: Sequence[Passage], encode: Encoder) -> Ar
     least = floor(near)
     if len(path) > 1 and any(cosines[n] >= least for n in path):
         return _chained(links, cosines, path)
+    drawn = inferred(question, passages, encode)
+    if drawn.steps:
+        return drawn
     about = [n for n, cosine in enumerate(cosines) if cosine >= least]
-    return _beside(asked, links, cosines, about) or inferred(question, passages, encode)
+    return _beside(asked, links, cosines, about)
 
 
 def _longest(links: Sequence[Cause], near: Sequence[float]) -> tuple[int, ...]:
@@ -136,7 +142,9 @@ def _longest(links: Sequence[Cause], near: Sequence[float]) -> tuple[int, ...]:
 def connection(one: Cause, other: Cause) -> str:
     """Return the words of a cause that the effect of another sentence ends in; empty where they are too few."""
     shared = shared_words(other.cause, set(stems(one.effect)))
-    return shared if len(set(stems(shared))) >= SHARED and _together(shared, one.effect) else ""
+    said = set(stems(shared))
+    whole = len(said) >= max(SHARED, WHOLE * min(len(set(stems(part))) for part in (one.effect, other.cause)))
+    return shared if whole and _together(shared, one.effect) else ""
 
 
 def _together(words: str, text: str) -> bool:
@@ -153,11 +161,11 @@ def _chained(links: Sequence[Cause], near: Sequence[float], path: tuple[int, ...
     return Argument(tuple(steps[:-1]), steps[-1], confidence=weakest(near[n] for n in path))
 
 
-def _beside(asked: str, links: Sequence[Cause], near: Sequence[float], among: Sequence[int]) -> Argument | None:
+def _beside(asked: str, links: Sequence[Cause], near: Sequence[float], among: Sequence[int]) -> Argument:
     """Return causes of what is asked that different statements give; one alone is no argument."""
     wanted = set(stems(asked))
     about = [n for n in among if len(wanted & set(stems(links[n].effect))) >= SHARED][:LONGEST]
     if len(about) < 2:
-        return None
+        return NOTHING
     steps = tuple(Step("cause", links[n].statement.text, links[n].statement.passage) for n in about)
     return Argument(steps, confidence=weakest(near[n] for n in about))

@@ -1,7 +1,8 @@
 """Inferences and courses of events: what sources say follows from what, and what they date.
 
 A conclusion is recognised by the word that opens it ("therefore", "this means that"), and the sentence before it is
-what it is drawn from. Events are sentences with a year in them, in the order of the years.
+what it is drawn from; a sentence that draws one by itself is taken apart into the two. Events are sentences with a year
+in them, in the order of the years.
 """
 
 import re
@@ -19,8 +20,10 @@ from tenure.algorithms.arguments import (
     stands,
     statements,
     subject,
+    touches,
     weakest,
 )
+from tenure.algorithms.clauses import drawn
 from tenure.algorithms.excerpts import presentable, standing
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage
@@ -28,6 +31,8 @@ from tenure.algorithms.text import words
 
 INFERENCES: Final = 3
 """Conclusions of a chain of thought."""
+CLOSE: Final = 0.75
+"""Share of the best conclusion's cosine that another one needs: what is merely on the subject answers nothing."""
 EVENTS, LEAST_EVENTS, LEAST_YEARS = 8, 3, 2
 """Events of a course at the most and at the least, and years that they have to lie in."""
 _LEAST_WORDS = 6
@@ -35,7 +40,8 @@ _LEAST_WORDS = 6
 _FOLLOWS = re.compile(
     r"^(?:therefore|thus|hence|consequently|accordingly|as a (?:result|consequence)|so,|it follows that|"
     r"for (?:this|that) reason|"
-    r"(?:this|that|which) (?:means|implies|ensures|allows|makes|prevents|requires|leads|is why)\b)",
+    r"(?:this|that|which) (?:means|implies|ensures|allows|makes|prevents|requires|leads|is why)\b|"
+    r"(?!(?:it|they|he|she|this|these|those)\b)(?:(?!and\b|or\b|but\b)[^\s,;:]+\s+){1,5}(?:therefore|thus|hence|consequently)\s)",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![\w.-])(?:1[89]|20)\d\d(?![\w-]|\.\d)")
@@ -53,11 +59,12 @@ class _Inference(NamedTuple):
 
 def inferred(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
     """Return what sources conclude on a question, each conclusion after what it is drawn from, the nearest one last."""
-    found = list({one.text: one for one in _inferences(passages)}.values())
+    asked = subject(question, passages)
+    found = list({one.text: one for one in _inferences(passages) if touches(asked, one.text)}.values())
     if not found:
         return NOTHING
-    near, vectors = nearness(subject(question, passages), [one.text for one in found], encode)
-    chosen = sorted(mmr(near, vectors, INFERENCES, floor=floor(near)), key=lambda n: near[n])
+    near, vectors = nearness(asked, [one.text for one in found], encode)
+    chosen = sorted(mmr(near, vectors, INFERENCES, floor=floor(near, CLOSE)), key=lambda n: near[n])
     steps: list[Step] = []
     for n in chosen:
         one = found[n]
@@ -69,6 +76,9 @@ def inferred(question: str, passages: Sequence[Passage], encode: Encoder) -> Arg
 
 
 def _inferences(passages: Sequence[Passage]) -> Iterator[_Inference]:
+    for one in statements(passages):
+        if parts := drawn(one.text):
+            yield _Inference(one.passage, *parts)
     for number, passage, said in prose(passages):
         for premise, inference in pairwise(said):
             adjacent = premise.block == inference.block and premise.kind == inference.kind == "prose"

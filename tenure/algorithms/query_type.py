@@ -31,7 +31,12 @@ _PATTERNS: Final[dict[QueryType, tuple[str, ...]]] = {
         r"\binstructions?\b",
     ),
     "evaluative": (r"\bshould\b", r"\bworth\b", r"\bevaluat", r"\bassess", r"\bpros and cons\b|\btrade-?offs?\b"),
-    "hypothetical": (r"\bwhat if\b", r"\bsuppos(?:e|ing)\b", r"\bimagine\b", r"\bhappens? (?:if|when)\b"),
+    "hypothetical": (
+        r"\bwhat if\b",
+        r"\bsuppos(?:e|ing)\b",
+        r"\bimagine\b",
+        r"\bhappens?\b.{0,80}\b(?:if|when|without)\b",
+    ),
     "causal": (
         *(r"\bbecause\b", r"\bdue to\b", r"\bcauses?\b", r"\bresult(?:s|ed)? in\b"),
         r"\bl(?:ead|eads|ed) to\b|\breasons?\b",

@@ -40,6 +40,7 @@ LEAST_SCORE: Final = 0.3
 _DENIALS: Final = frozenset(("no", "not", "never", "none", "neither", "cannot", "without"))
 _ALIKE: Final = 0.5
 _WHY: Final = re.compile(r"\bwhy\b", re.IGNORECASE)
+_ASKS_WHY: Final = re.compile(r"\s*why\b", re.IGNORECASE)
 
 
 def chosen(
@@ -58,7 +59,8 @@ def chosen(
     found = kind or classify(question).primary
     if found == "factual":
         return _factual(question)
-    return "causal" if found == "analytical" and _WHY.search(question) else BY_TYPE[found]
+    why = _ASKS_WHY.match(question) or (found == "analytical" and _WHY.search(question))
+    return "causal" if why else BY_TYPE[found]
 
 
 def _factual(question: str) -> ReasoningChoice:

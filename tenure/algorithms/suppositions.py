@@ -5,7 +5,7 @@ depends on the thing, and where they say themselves what happens without it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tenure.algorithms.arguments import (
@@ -32,7 +32,8 @@ _REACH = 6
 """Words on the side of that word within which the thing has to be named."""
 
 _SUPPOSED = re.compile(
-    r"\b(?:what\s+(?:would|will|could)?\s*(?:happens?|be|change)?\s*(?:if|when|without|with\s+no)|what\s+if|"
+    r"\b(?:what\s+(?:would|will|could)?\s*(?:happens?|be|change)?\s*(?:(?:to|with)\s+[^?.;]{1,80}?\s+)?"
+    r"(?:if|when|without|with\s+no)|what\s+if|"
     r"suppos(?:e|ing)(?:\s+that)?|imagine(?:\s+that)?|if|without|had)\s+(?P<thing>[^?.;]+)",
     re.IGNORECASE,
 )
@@ -71,6 +72,13 @@ _RESTS = re.compile(
 
 _WHEN = re.compile(r"\b(?:when|whenever|if|once|after|as\s+soon\s+as|should)\s+(?P<clause>[^,;.]+)", re.IGNORECASE)
 """What opens a condition."""
+_GENERIC = re.compile(
+    r"^(?:an?|any|every|each)\s+(?P<clause>(?:[\w'’-]+\s+){1,3}(?:that|which|who)\s+[^,;.]+)", re.IGNORECASE
+)
+"""What opens a sentence on whatever has something happen to it, which states a condition as well."""
+_POINTS = re.compile(r"\b(?:it|they|them)\b", re.IGNORECASE)
+_DEATHS: Final = frozenset(stems("die dead death kill crash"))
+"""What happens to a process has several names."""
 _ABSENT = re.compile(r"\b(?:without|no|not|never|\w+n[’']t)\b", re.IGNORECASE)
 """What says in a question that the thing itself is not there, which is no condition that sources would state so."""
 _ADJUNCT = re.compile(r"\s+(?:during|while|in|at|on|for|within)\s+.*$", re.IGNORECASE | re.DOTALL)
@@ -91,7 +99,8 @@ def supposed(question: str, passages: Sequence[Passage], encode: Encoder) -> Arg
     gone = [
         one
         for one in said
-        if _beside(one.text, wanted, _GONE_AFTER, _GONE_BEFORE) or _conditional(one.text, clause, clause - set(wanted))
+        if _beside(one.text, wanted, _GONE_AFTER, _GONE_BEFORE)
+        or _conditional(one.text, clause, clause - _happening(" ".join(wanted)))
     ]
     known = {one.text for one in gone}
     rests = [one for one in said if one.text not in known and _beside(one.text, wanted, _GIVES, _RESTS)]
@@ -112,13 +121,27 @@ def supposed(question: str, passages: Sequence[Passage], encode: Encoder) -> Arg
 def _clause(question: str) -> frozenset[str]:
     """Return the stems of all that a question supposes, what is said to happen to the thing included."""
     found = _SUPPOSED.search(question)
-    return frozenset(stems(_ADJUNCT.sub("", found["thing"]))) if found else frozenset()
+    return _happening(_ADJUNCT.sub("", found["thing"])) if found else frozenset()
+
+
+def _happening(text: str) -> frozenset[str]:
+    """Return the stems of a text, with one name for all ways to die."""
+    return frozenset("die" if stem in _DEATHS else stem for stem in stems(text))
 
 
 def _conditional(text: str, clause: frozenset[str], change: frozenset[str]) -> bool:
     """Tell whether a sentence has the condition that a question supposes: what changes, and most of the rest."""
-    named = [clause.intersection(stems(found["clause"])) for found in _WHEN.finditer(text)]
+    named = [clause & _happening(condition) for condition in _conditions(text, 2 * len(clause) + 2)]
     return any(len(one) >= max(2, CONDITION * len(clause)) and change <= one for one in named)
+
+
+def _conditions(text: str, most: int) -> Iterator[str]:
+    """Yield the conditions of a sentence, one without an own word for it as far as `most` words."""
+    for found in _WHEN.finditer(text):
+        if not _POINTS.search(text[: found.start()]):
+            yield found["clause"]
+    if generic := _GENERIC.match(text):
+        yield " ".join(generic["clause"].split()[:most])
 
 
 def _beside(text: str, wanted: Sequence[str], after: re.Pattern[str], before: re.Pattern[str]) -> bool:

@@ -1,6 +1,6 @@
 """Statements and steps of an argument made of the words of sources."""
 
-from tenure.algorithms.arguments import floor, nearness, shared_words, statements, subject, weakest
+from tenure.algorithms.arguments import floor, nearness, shared_words, statements, subject, touches, weakest
 from tenure.roles.base import no_encoder
 from tests.passages import passage
 from tests.worlds import encode
@@ -20,6 +20,12 @@ def test_statements_stand_alone_and_are_said_once() -> None:
     )
 
     assert [(one.passage, one.text) for one in found] == [(1, MADE)]
+
+
+def test_a_text_is_about_a_question_when_it_says_half_of_its_words() -> None:
+    """Words count by their stems, and half of them are enough."""
+    assert touches("How does bread rise?", "The baker made breads.")
+    assert not touches("How does the bread of rye rise?", "The baker made breads.")
 
 
 def test_nearness_of_nothing_is_nothing() -> None:

@@ -38,6 +38,7 @@ def test_a_sentence_names_cause_and_effect(text: str, cause: str, effect: str) -
         "It fell because this was so.",
         "The bakers have had ovens, since version 3 of the guild rules.",
         "Because of 1848 the bakers of the town went on strike.",
+        "The fire was small and the cause was found by the guild.",
     ],
 )
 def test_other_sentences_name_none(text: str) -> None:
@@ -71,6 +72,30 @@ def test_words_that_stand_apart_connect_nothing() -> None:
     )
 
     assert connection(one, other) == ""
+
+
+def test_a_subject_that_two_sentences_share_connects_nothing() -> None:
+    """That both speak of the same thing makes none of them the cause of the other."""
+    one, other = causes(
+        [
+            Statement(1, "The young baker bakes rye alone, because the old oven is too cold."),
+            Statement(1, "The bread is sold late, because the young baker opens the shop alone."),
+        ]
+    )
+
+    assert connection(one, other) == ""
+
+
+def test_what_sources_conclude_comes_before_single_causes() -> None:
+    """A reason and what follows from it are told apart where the sentence allows that."""
+    text = "The dough of rye bread is heavy, because the kitchen of the guild is cold."
+    found = explained("Why is the dough of rye bread heavy?", [passage(text)], encode)
+
+    assert found.conclusion is not None
+    assert [step.text for step in (*found.steps, found.conclusion)] == [
+        "The kitchen of the guild is cold.",
+        "The dough of rye bread is heavy.",
+    ]
 
 
 def test_causes_of_one_effect_stand_side_by_side() -> None:

@@ -24,6 +24,25 @@ def test_a_conclusion_follows_what_it_is_drawn_from() -> None:
     assert (found.conclusion.text, found.conclusion.follows, found.conclusion.passage) == (SO, (3,), 1)
 
 
+def test_a_sentence_concludes_by_itself_and_in_its_middle() -> None:
+    """A sentence of two clauses is taken apart, and one may say "therefore" behind its subject."""
+    itself = "The kitchen of the bakers is cold, so the dough of rye bread has to rise all night."
+    middle = f"{SALT} The bakers of rye bread therefore add salt to the dough late."
+    one, other = (inferred(QUESTION, [passage(text)], encode) for text in (itself, middle))
+
+    assert [step.text for step in one.steps] == ["The kitchen of the bakers is cold."]
+    assert one.conclusion is not None and other.conclusion is not None
+    assert one.conclusion.text == "The dough of rye bread has to rise all night."
+    assert other.conclusion.text == "The bakers of rye bread therefore add salt to the dough late."
+
+
+def test_a_conclusion_that_is_only_near_the_subject_is_none() -> None:
+    """What says less than half of the question's words is left out, however near it is."""
+    text = "The dough is cold at dawn, so the dough lies in the oven at night."
+
+    assert inferred("Why do bakers of rye salt the dough?", [passage(text)], encode).steps == ()
+
+
 def test_without_conclusions_nothing_is_inferred() -> None:
     """Sentences that draw none, that stand in two paragraphs, or that are far from the question make no argument."""
     apart = passage(f"{COLD}\n\n{SO}")

@@ -15,6 +15,8 @@ from tenure.contracts.run import QueryType
         ("How to bake bread, step by step", "procedural"),
         ("Should we bake, and is it worth it?", "evaluative"),
         ("What if yeast is left out?", "hypothetical"),
+        ("What happens to the dough when its yeast is killed?", "hypothetical"),
+        ("What would happen without yeast?", "hypothetical"),
         ("Yeast leads to bubbles because it ferments, due to sugar", "causal"),
         ("A timeline of bread", "temporal"),
         ("Bread", "factual"),

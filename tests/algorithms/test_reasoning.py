@@ -37,6 +37,7 @@ def line(
         ("How do I bake bread?", "procedural", "chain"),
         ("Is bread worth it?", "evaluative", "tree"),
         ("What if there were no bread?", "hypothetical", "counterfactual"),
+        ("Why should bread rest?", "evaluative", "causal"),
         ("What causes hunger?", "causal", "causal"),
         ("History of bread", "temporal", "chain"),
         ("Who baked the first bread?", "factual", "self_consistency"),

@@ -19,6 +19,7 @@ QUESTION = "What happens to the bread if the master oven lock is removed?"
         ("What if there were no ovens?", ("oven",)),
         ("What would happen without the master oven?", ("master", "oven")),
         ("Suppose that bread had never existed", ("bread",)),
+        ("What happens to the bread when the master oven fails?", ("master", "oven")),
         ("How is bread made?", ()),
     ],
 )
@@ -51,6 +52,18 @@ def test_a_condition_that_sources_have_too_says_what_follows() -> None:
 
     assert found.conclusion is not None
     assert {step.text for step in (*found.steps, found.conclusion)} == {dies, takes}
+
+
+def test_deaths_of_other_names_and_of_whoever_dies_are_the_same_condition() -> None:
+    """A crash is a death, "a thing that dies" is a condition, and a sentence that points elsewhere says nothing."""
+    generic = "A master baker who dies leaves the oven to the guild of the town."
+    crash = "After the death of the master baker the guild keeps the oven warm."
+    points = "The guild also shuts it when the master baker is killed."
+    passages = [passage(text, str(n)) for n, text in enumerate((generic, crash, points))]
+    found = supposed("What happens to the oven when the master baker is killed?", passages, encode)
+
+    assert found.conclusion is not None
+    assert {step.text for step in (*found.steps, found.conclusion)} == {generic, crash}
 
 
 def test_uses_alone_do_not_say_what_would_follow() -> None:
