@@ -25,6 +25,9 @@ MISTAKES: Final = 3
 MOST_STEPS: Final = 10
 """Steps of a loop at the most (document 003, ReAct)."""
 
+DEEPEST: Final = 32
+"""Levels of objects and lists within arguments; what is nested deeper could not be written down any more."""
+
 SHOWN_FAULTS, LONGEST_FAULT = 4, 200
 """Faults of arguments that are told, and characters of each."""
 
@@ -131,16 +134,22 @@ def _called(tool: ToolInfo, written: str, done: Mapping[str, int]) -> Judged:
     given = as_object(written)
     if given is None:
         given = {next(iter(tool.arguments.model_fields)): written} if written.strip() else {}
+    if _deeper(given, DEEPEST):
+        return Judged(wrong=f"The arguments of `{tool.name}` are nested too deeply.")
     try:
         arguments = tool.arguments.model_validate(given)
     except ValidationError as error:
         return Judged(wrong=f"These are no arguments of `{tool.name}`: {_faults(error)} {_signature(tool)}")
-    except RecursionError:
-        return Judged(wrong=f"The arguments of `{tool.name}` are nested too deeply.")
     earlier = done.get(mark(tool.name, arguments))
     if earlier:
         return Judged(wrong=f"Step {earlier} did exactly this; its observation stands. Do something else, or finish.")
     return Judged(tool.name, arguments)
+
+
+def _deeper(given: object, levels: int) -> bool:
+    """Tell whether objects and lists lie within each other deeper than so many levels."""
+    inner = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
+    return bool(inner) and (levels == 0 or any(_deeper(one, levels - 1) for one in inner))
 
 
 def _faults(error: ValidationError) -> str:

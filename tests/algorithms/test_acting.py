@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from tenure.algorithms.acting import MOST_STEPS, SURE, TOOLS, cited, judged, mark, steps_of, sure
+from tenure.algorithms.acting import DEEPEST, MOST_STEPS, SURE, TOOLS, cited, judged, mark, steps_of, sure
 from tenure.algorithms.protocol import LONGEST_ARGUMENTS, Move
 from tenure.contracts.tools import (
     AnalyzeDocumentArguments,
@@ -87,12 +87,19 @@ def test_many_faults_are_cut() -> None:
     assert len(wrong(Move("", "hybrid_search", json.dumps({f"field{n}": n for n in range(500)})))) < 1000
 
 
-def test_arguments_beyond_reading_are_sent_back() -> None:
-    """Arguments that are nested deeper than they can be checked are no crash."""
-    deep = json.dumps({"server": "s", "tool": "t", "arguments": json.loads('{"a":' * 450 + "1" + "}" * 450)})
-    found = judged(Move("", "mcp", deep), OFFERED, {}, 0)
+@pytest.mark.parametrize("opens", ['{"a":', "["])
+def test_arguments_beyond_writing_are_sent_back(opens: str) -> None:
+    """What is nested deeper than it could be recorded is refused, at whatever depth the libraries would fail."""
 
-    assert found.wrong or found.tool == "mcp"
+    def nested(levels: int) -> Move:
+        inner = opens * levels + "1" + ("}" if "{" in opens else "]") * levels
+        return Move("", "mcp", f'{{"server": "s", "tool": "t", "arguments": {{"a": {inner}}}}}')
+
+    fits = judged(nested(DEEPEST - 3), OFFERED, {}, 0)
+    assert fits.tool == "mcp" and fits.arguments and mark("mcp", fits.arguments)
+    assert {wrong(nested(levels)) for levels in (DEEPEST, 254, 450)} == {
+        "The arguments of `mcp` are nested too deeply."
+    }
 
 
 def test_the_same_is_done_once() -> None:

@@ -76,6 +76,11 @@ def test_a_name_that_was_found_leads_on() -> None:
     assert third.action == "hybrid_search" or third.action == "finish"
 
 
+def test_a_search_that_finds_nothing_ends_it() -> None:
+    """Where no name leads on, a task ends though it is open still."""
+    assert following(TASK, ("hybrid_search", TASK)).action == "finish"
+
+
 def test_parts_that_are_not_answered_are_looked_for() -> None:
     """Each part of a question with several is searched for by itself, unless a sentence has answered it."""
     task = "How is bread made? How does cheese ripen?"
