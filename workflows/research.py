@@ -545,7 +545,7 @@ class ResearchWorkflow(Steered):
             title = named.title
             abstract, synthesis = await self._verified(abstract, synthesis)
         line = thinking.beside(self.reasoned.line, [abstract, *(section.draft for section in sections)])
-        if self.reasoned.line and not line:
+        if self.reasoned.line and not line and self.request.limits.reasoning is not None:
             self.notes.append("The line of reasoning is not set out, since the sections say the same.")
         await self._tell("compose", "the text is written", ended=True)
         return ReportDraft(

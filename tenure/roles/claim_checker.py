@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims import Evidenced, Judgement, judged
 from tenure.algorithms.passages import Passage
-from tenure.algorithms.text import foreign, sentences, stems
+from tenure.algorithms.text import fingerprint, foreign, sentences, stems
 from tenure.algorithms.verification import MOST, held
 from tenure.contracts.evidence import Claim
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
@@ -79,17 +79,22 @@ def _set(claim: Claim, passages: Sequence[Passage]) -> str:
 def offline(input: ClaimCheckerInput, evidence: Evidence) -> ClaimCheckerOutput:
     """Weigh words, meaning, direction and particulars of each claim against what it cites.
 
-    What is not in English is left open: the twin cannot read it.
+    What is not in English is left open, since the twin cannot read it, unless it is what the source says to the letter.
     """
     found = judgements([(claim, evidence.passages) for claim in input.claims], evidence)
     return ClaimCheckerOutput(
         verdicts=tuple(
             ClaimVerdict(claim=n, verdict="neutral", confidence=0.0)
-            if foreign(claim.text)
+            if foreign(claim.text) and not _verbatim(claim)
             else ClaimVerdict(claim=n, verdict=one.verdict, confidence=round(one.confidence, 3))
             for n, (claim, one) in enumerate(zip(input.claims, found, strict=True), 1)
         )
     )
+
+
+def _verbatim(claim: Claim) -> bool:
+    """Tell whether all words of a claim stand in a row in one of its quotes."""
+    return any(fingerprint(claim.text) in fingerprint(citation.quote) for citation in claim.citations)
 
 
 def judgements(claims: Iterable[tuple[Claim, Sequence[Passage]]], evidence: Evidence) -> list[Judgement]:

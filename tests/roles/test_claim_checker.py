@@ -2,9 +2,13 @@
 
 import pytest
 
+from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence import Citation, Claim
+from tenure.roles.base import Evidence
 from tenure.roles.claim_checker import ClaimCheckerInput, ClaimCheckerOutput, ClaimVerdict, checked, offline
+from tests.passages import passage
 from tests.roles.cases import EVIDENCE, MADE, RISES, quoted
+from tests.worlds import encode
 
 
 def claim(text: str, *citations: Citation) -> Claim:
@@ -30,6 +34,16 @@ def test_the_twin_leaves_other_languages_open() -> None:
     (found,) = check(claim("Der Teig ruht zwei Stunden in der Küche."))
 
     assert (found.status, found.confidence) == ("neutral", 0.0)
+
+
+def test_the_twin_need_not_read_what_is_verbatim() -> None:
+    """Words of the source itself are borne out, also in a sentence that is not plainly English."""
+    text = "Warm dough rises quickly."
+    quote = Citation(source=SourceId("s"), chunk=ChunkId("c"), start=0, end=len(text), quote=text)
+    said = ClaimCheckerInput(question="Bread?", claims=(Claim(text=text, citations=(quote,)),))
+    (found,) = offline(said, Evidence(passages=(passage(text, "c"),), encode=encode)).verdicts
+
+    assert found.verdict == "supported"
 
 
 def test_the_sentences_beside_a_quote_are_read_too() -> None:
