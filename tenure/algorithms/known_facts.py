@@ -29,7 +29,11 @@ QUOTED: Final = 0.9
 
 _MARKS = re.compile(r"[`*]{2,}|`|\s?\[\d+(?:, ?\d+)*\]")
 """Markdown of code and emphasis, and marks of citations."""
-_POINTING = re.compile(r"\b(?:this|these|that one|those(?! (?:who|that|which|of)))\b", re.IGNORECASE)
+_POINTING = re.compile(
+    r"\b(?:this|these|those(?! (?:who|that|which|of|with)\b)|such an?|do(?:es)? so|that one|"
+    r"(?:at|by|for|from|in|of|on|over|to|under|with) that)\b",
+    re.IGNORECASE,
+)
 """Words that mean something said before, wherever in a sentence they stand."""
 
 

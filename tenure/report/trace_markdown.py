@@ -84,19 +84,18 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
             f"`{earlier.run}`, asked “{escape(earlier.question)}” (relevance {earlier.relevance:.2f}): "
             f"{_counted(passages, 'passage')} taken over."
         )
+    asked = {earlier.run for earlier in memory.related}
+    for run in dict.fromkeys(one.run for one in memory.passages if one.run not in asked):
+        passages = sum(one.run == run for one in memory.passages)
+        yield f"`{run}`, related by what it has found: {_counted(passages, 'passage')} taken over."
     yield from _listed("Queries that count as made", memory.queries)
     yield from _listed("Advice", memory.advice)
     if memory.facts:
-        yield _block("**Facts, to be found anew**", [_fact(fact, memory) for fact in memory.facts])
+        yield _block("**Facts, to be found anew**", map(_fact, memory.facts))
 
 
-def _fact(fact: KnownFact, memory: TracedMemory) -> str:
-    """Tell a fact, and what it has led to beside the runs whose questions were related."""
-    told = [f"relevance {fact.relevance:.2f}", _counted(fact.support, "source")]
-    passages = sum(one.run == fact.run for one in memory.passages)
-    if passages and fact.run not in {earlier.run for earlier in memory.related}:
-        told.append(f"{_counted(passages, 'passage')} of its run taken over")
-    return f"- {escape(fact.text)} (`{fact.run}`, {', '.join(told)})"
+def _fact(fact: KnownFact) -> str:
+    return f"- {escape(fact.text)} (`{fact.run}`, relevance {fact.relevance:.2f}, {_counted(fact.support, 'source')})"
 
 
 def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:

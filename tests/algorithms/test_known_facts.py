@@ -80,6 +80,8 @@ def test_a_fact_is_whole_sentences_in_plain_words() -> None:
                 claim("It is baked for a whole day in Westphalia.", 1),
                 claim("Three kinds of rye bread:", 1),
                 claim("The baker of the town answers one of these questions.", 1),
+                claim("The word sour means two things for that reason.", 1),
+                claim("The baker of the town envies those who bake rye.", 1),
                 claim("``", 1),
             )
         )
@@ -88,6 +90,7 @@ def test_a_fact_is_whole_sentences_in_plain_words() -> None:
     assert [one.text for one in found] == [
         "Rye is sour in the north.",
         "“Rye: a guide” is about rye and its bread.",
+        "The baker of the town envies those who bake rye.",
     ]
 
 
