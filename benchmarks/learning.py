@@ -23,9 +23,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.common import Priority
 
+from activities.knowledge import KnowledgeActivities
 from benchmarks.judged import UnknownFormat, collection, key, rows
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
 from benchmarks.stage import stage
@@ -118,11 +119,13 @@ class World:
         run = RunId(f"learning-{uuid.uuid4().hex[:10]}")
         request = RunRequest(question=question, mode="research", corpora=(self._corpus,), limits=_LIMITS, memory=memory)
         async with self._gate:
-            result: Result = await self._client.execute_workflow(
+            handle = await self._client.start_workflow(
                 AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE, priority=Priority(fairness_key=owner)
             )
+            result = await handle.result()
         remembered = any(note.startswith("Remembered") for note in result.notes)
-        return Ran(run, result.usage.searches + remembered, await self._recall(result, evidence), remembered)
+        calls = result.usage.searches + await _looks(handle)
+        return Ran(run, calls, await self._recall(result, evidence), remembered)
 
     async def _recall(self, result: Result, evidence: frozenset[str]) -> float:
         """Return the share of the evidence that the research has accepted."""
@@ -157,6 +160,12 @@ class World:
         for at in range(0, len(impressions), _AT_A_TIME):
             part = impressions[at : at + _AT_A_TIME]
             self._knowledge.memories.remember(RememberRequest(impressions=part, owner=owner, now=datetime.now(UTC)))
+
+
+async def _looks(handle: WorkflowHandle[Any, Result]) -> int:
+    """Return how often a run has looked at what related ones have accepted."""
+    began = [event.activity_task_scheduled_event_attributes async for event in handle.fetch_history_events()]
+    return sum(one.activity_type.name == KnowledgeActivities.inherit.__name__ for one in began)
 
 
 def _episode(kind: QueryType, strategy: str, number: int) -> Impression:

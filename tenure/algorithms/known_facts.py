@@ -31,10 +31,12 @@ _MARKS = re.compile(r"[`*]{2,}|`|\s?\[\d+(?:, ?\d+)*\]")
 """Markdown of code and emphasis, and marks of citations."""
 _POINTING = re.compile(
     r"\b(?:this|these|those(?! (?:who|that|which|of|with)\b)|such an?|do(?:es)? so|that one|"
-    r"(?:at|by|for|from|in|of|on|over|to|under|with) that)\b",
+    r"(?:at|by|for|from|in|of|on|over|to|under|with) that)\b|"
+    r"^(?:after|although|as|at|because|before|by|during|for|from|if|in|on|once|since|though|under|until|when|while|with)"
+    r"\b.*?, (?:\w+ly |also |then )?(?:he|it|she|they)\b",
     re.IGNORECASE,
 )
-"""Words that mean something said before, wherever in a sentence they stand."""
+"""Words that mean something said before, wherever they stand, and who or what it was after an opening."""
 
 
 def left(result: Result) -> tuple[Impression, ...]:

@@ -81,6 +81,7 @@ def test_a_fact_is_whole_sentences_in_plain_words() -> None:
                 claim("Three kinds of rye bread:", 1),
                 claim("The baker of the town answers one of these questions.", 1),
                 claim("The word sour means two things for that reason.", 1),
+                claim("On the last day of June, in the heat of noon, it became sour.", 1),
                 claim("The baker of the town envies those who bake rye.", 1),
                 claim("``", 1),
             )
