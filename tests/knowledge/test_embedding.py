@@ -87,7 +87,7 @@ def test_a_small_folder_is_embedded_at_once(cold: KnowledgeBase, docs: Path) -> 
 STRATEGIES = ("dense", "sparse", "rrf", "hybrid", "graph", "adaptive")
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES if SLOW else ("dense", "adaptive"))
+@pytest.mark.parametrize("strategy", STRATEGIES if SLOW else ("adaptive",))
 def test_a_passage_has_the_same_relevance_before_and_after(cold: KnowledgeBase, many: Path, strategy: Strategy) -> None:
     """Whether a vector was made for the search or in the background changes no relevance, whatever the strategy."""
     _read(cold, many)

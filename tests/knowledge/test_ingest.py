@@ -14,6 +14,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import EmbeddingModelMismatch, IngestCancelled
 from tenure.knowledge.schema import CACHE, SOURCES, chunks_table
 from tenure.knowledge.store import Store
+from tests.conftest import slow_form
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
 from tests.sources.pdfs import make_pdf
@@ -174,7 +175,7 @@ def test_another_chunk_length_reads_everything_anew(ingest: Ingest, docs: Path, 
     assert report.changed == 3
 
 
-@pytest.mark.parametrize("dimensions", [256, 64])
+@pytest.mark.parametrize("dimensions", [pytest.param(256, marks=slow_form), 64])
 def test_ingesting_everything_anew_changes_the_model(ingest: Ingest, docs: Path, uri: str, dimensions: int) -> None:
     """With another model all of a corpus's folders can be ingested anew, a part of them cannot."""
     ingest(docs)

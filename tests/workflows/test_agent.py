@@ -526,7 +526,7 @@ async def test_a_cancel_before_the_first_worker_is_kept(server: WorkflowEnvironm
     assert (result.status, chat.asked) == ("cancelled", [])
 
 
-@pytest.mark.parametrize("query", ["Cheese", "cheese"])
+@pytest.mark.parametrize("query", [pytest.param("Cheese", marks=slow_form), "cheese"])
 async def test_a_section_asked_for_twice_is_written_once(serving: Serving, query: str) -> None:
     """A missing section that exists under the name is a critique of it; nobody's text is lost."""
     asked = {"topic": "", "critique": "It is missing.", "query": query}

@@ -52,7 +52,7 @@ ENDLESS = {"max_reflexions": 10, "max_revisions": 10}
     ("limits", "name"),
     [
         ({"max_calls": 24}, "24 model calls"),
-        ({"max_tokens": 60_000}, "60,000 tokens"),
+        pytest.param({"max_tokens": 60_000}, "60,000 tokens", marks=slow_form),
         ({"max_cost_usd": 0.12, "dearest": PRICE}, "0.12 USD"),
     ],
 )

@@ -67,6 +67,7 @@ async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, 
     assert not [note for note in result.notes if "answered" in note]
 
 
+@slow_form
 async def test_a_question_back_waits_for_a_day_and_another_worker(
     later: Serving, skipping: WorkflowEnvironment
 ) -> None:
