@@ -127,15 +127,20 @@ def explained(question: str, passages: Sequence[Passage], encode: Encoder) -> Ar
 
 
 def _longest(links: Sequence[Cause], near: Sequence[float]) -> tuple[int, ...]:
-    """Return the chain whose links are nearest to the question together."""
+    """Return the chain whose links are nearest to the question together; of those that end alike, the best goes on."""
     following = {
         n: [m for m, other in enumerate(links) if m != n and connection(one, other)] for n, one in enumerate(links)
     }
+
+    def worth(path: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        return sum(near[n] for n in path), path
+
     paths: list[tuple[int, ...]] = [(n,) for n in range(len(links))]
     best: tuple[int, ...] = ()
-    while paths:
-        best = max([best, *paths], key=lambda path: (sum(near[n] for n in path), path))
-        paths = [(*path, m) for path in paths if len(path) < LONGEST for m in following[path[-1]] if m not in path]
+    for _ in range(LONGEST):
+        best = max([best, *paths], key=worth)
+        longer = sorted(((*path, m) for path in paths for m in following[path[-1]] if m not in path), key=worth)
+        paths = list({path[-1]: path for path in longer}.values())
     return best
 
 

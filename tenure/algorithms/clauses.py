@@ -39,12 +39,15 @@ _CLAIMED = re.compile(
 )
 """What makes a sentence the opinion of somebody, or an address to its reader."""
 _LEANS = re.compile(
-    r"\b(?:it|they|them|he|she|him|this|these|those|ones|(?:an?|the|each|every|another|\w+er|new|old)\s+one|both|either|"
-    r"latter|former|others?|same|such|then|there|here|doing so|do so|does so|instead|otherwise|too|also|still|else)\b|"
-    r"^(?:\S+\s+){0,2}(?:its|their|his|her)\b",
+    r"\b(?:it|they|them|he|she|him|this|these|those|ones|(?:an?|the|each|every|another|\w+er|new|old)\s+one|"
+    r"both(?!.*\band\b)|either(?!.*\bor\b)|neither(?!.*\bnor\b)|latter|former|others?|same|such|then|there|here|"
+    r"doing so|do so|does so|instead|otherwise|too|also|still|else)\b|^(?:\S+\s+){0,2}(?:its|their|his|her)\b",
     re.I,
 )
 """What points to the other clause."""
+_THAT = re.compile(r"\bthat(?=[.,])", re.I)
+_PAIRED = re.compile(r"^(?:both|either|neither)\s(?=.*\b(?:and|or|nor)\b)", re.I)
+"""What opens a clause on two things that are both named in it."""
 _GOES_ON = re.compile(r",\s+(?:and|or|but|nor|yet)\s")
 """What may go on with the conclusion behind its reason."""
 _OPENS = re.compile(r"^(?:and|but|or|so|as|that|which|who|to|by|in|for|with|without|of|\w+ing)\b", re.I)
@@ -100,4 +103,5 @@ def _sentence(clause: str) -> str:
 
 def _stands(text: str) -> bool:
     said = Sentence(text, 0, len(text), 1, "prose")
-    return presentable(said) and not points_back(text) and len(text.split()) <= LONGEST
+    points = points_back(_PAIRED.sub("", text)) or _THAT.search(text)
+    return presentable(said) and not points and len(text.split()) <= LONGEST

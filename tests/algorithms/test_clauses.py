@@ -26,6 +26,14 @@ def test_premise_and_conclusion_become_sentences(text: str) -> None:
     assert drawn(text) == (YEAST, RISES)
 
 
+def test_two_things_that_are_named_are_no_pointer() -> None:
+    """A clause on neither of two things stands alone where both have their names in it."""
+    found = drawn("The ovens are kept in the yard, since neither the shop nor the kitchen has a chimney.")
+
+    assert found is not None and found.premise == "Neither the shop nor the kitchen has a chimney."
+    assert drawn("The ovens are kept in the yard, since neither has a chimney on its roof.") is None
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -43,6 +51,7 @@ def test_premise_and_conclusion_become_sentences(text: str) -> None:
         "The dough of rye bread rises quickly, because yeast is warm.",
         "The dough of rye bread rises quickly because of the warm yeast in it.",
         "Warm yeast makes much gas, so make_dough lets the bread rise quickly.",
+        "The dough of wheat is not touched by that, so the dough of rye bread rises quickly.",
         "Warm yeast makes gas. The guild is old, so the dough of rye bread rises quickly.",
     ],
 )
