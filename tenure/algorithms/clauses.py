@@ -19,7 +19,7 @@ _SINCE = re.compile(
 _BECAUSE = re.compile(r"\s+because\s+(?!of\b)")
 _SO = re.compile(
     r"[,;]\s+(?:and\s+)?(?:so(?:\s+that)?(?!\s+(?:that|much|many|long|few|little|far|on|forth|called|as|is|are|was|"
-    r"were|does|do|did|has|have|had|can|could|will|would|too)\b)|therefore|thus|hence|consequently|which\s+means\s+that),?\s+"
+    r"were|does|do|did|has|have|had|can|could|will|would|too)\b)|therefore|thus|hence|consequently|which\s+(?:means\s+that|is\s+why)),?\s+"
 )
 _DENIAL = re.compile(r"\b(?:no|not|never|none|nothing|nobody|neither|nor|cannot|\w+n[’']t|only|just|hardly)\b", re.I)
 _CONDITION = re.compile(

@@ -38,10 +38,11 @@ EVENTS, LEAST_EVENTS, LEAST_YEARS = 8, 3, 2
 _LEAST_WORDS = 6
 
 _FOLLOWS = re.compile(
-    r"^(?:therefore|thus|hence|consequently|accordingly|as a (?:result|consequence)|so,|it follows that|"
-    r"for (?:this|that) reason|"
+    r"^(?:therefore|thus|hence|consequently|accordingly|as a (?:result|consequence)|it follows that|"
+    r"so(?:,|\s+(?:an?|the|any|every|each|no|all)\s)|for (?:this|that) reason|"
     r"(?:this|that|which) (?:means|implies|ensures|allows|makes|prevents|requires|leads|is why)\b|"
-    r"(?!(?:it|they|he|she|this|these|those)\b)(?:(?!and\b|or\b|but\b)[^\s,;:]+\s+){1,5}(?:therefore|thus|hence|consequently)\s)",
+    r"(?!(?:it|they|he|she|this|these|those)\b)(?:(?!and\b|or\b|but\b)[^\s,;:]+\s+){1,5}"
+    r"(?:therefore|thus|hence|consequently)\s)",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![\w.-])(?:1[89]|20)\d\d(?![\w-]|\.\d)")

@@ -15,6 +15,7 @@ RISES = "The dough of rye bread rises quickly."
         "Warm yeast makes much gas, so that the dough of rye bread rises quickly.",
         "Warm yeast makes much gas; therefore, the dough of rye bread rises quickly.",
         "Warm yeast makes much gas, and thus the dough of rye bread rises quickly.",
+        "Warm yeast makes much gas, which is why the dough of rye bread rises quickly.",
         "Warm yeast makes much gas, which means that the dough of rye bread rises quickly.",
         "The dough of rye bread rises quickly, because warm yeast makes much gas.",
         "The dough of rye bread rises quickly because warm yeast makes much gas.",

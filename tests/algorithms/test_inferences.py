@@ -25,15 +25,17 @@ def test_a_conclusion_follows_what_it_is_drawn_from() -> None:
 
 
 def test_a_sentence_concludes_by_itself_and_in_its_middle() -> None:
-    """A sentence of two clauses is taken apart, and one may say "therefore" behind its subject."""
+    """A sentence of two clauses is taken apart; one may say "therefore" behind its subject, or begin with "so"."""
     itself = "The kitchen of the bakers is cold, so the dough of rye bread has to rise all night."
     middle = f"{SALT} The bakers of rye bread therefore add salt to the dough late."
-    one, other = (inferred(QUESTION, [passage(text)], encode) for text in (itself, middle))
+    so = f"{COLD} So the bakers of rye bread have to heat the kitchen."
+    one, other, third = (inferred(QUESTION, [passage(text)], encode) for text in (itself, middle, so))
 
     assert [step.text for step in one.steps] == ["The kitchen of the bakers is cold."]
     assert one.conclusion is not None and other.conclusion is not None
     assert one.conclusion.text == "The dough of rye bread has to rise all night."
     assert other.conclusion.text == "The bakers of rye bread therefore add salt to the dough late."
+    assert third.conclusion is not None and third.conclusion.follows == (1,)
 
 
 def test_a_conclusion_that_is_only_near_the_subject_is_none() -> None:
