@@ -105,7 +105,7 @@ def make(folder: str, rows: int) -> tuple[dict[str, float], Questions]:
     store, table = Store(folder), memories_table(_DIMENSIONS)
     started = time.perf_counter()
     for memories, vectors in _batches(world, random, rows):
-        kept.write(store, table, [kept.row(one) for one in memories], vectors, _MODEL)
+        kept.write(store, table, memories, vectors, _MODEL, new=True)
         questions.see([one.id for one in memories], vectors)
     written = time.perf_counter()
     store.compact(table)

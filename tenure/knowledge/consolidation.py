@@ -32,7 +32,7 @@ from tenure.contracts.memory import (
 )
 from tenure.knowledge import memory_rows as kept
 from tenure.knowledge.errors import ConsolidationCancelled
-from tenure.knowledge.memory import FACTS, PAGE, last_touched
+from tenure.knowledge.memory import FACTS, PAGE
 from tenure.knowledge.schema import memories_table
 from tenure.knowledge.store import Store, literal
 from tenure.knowledge.vectors import vector_rows
@@ -147,7 +147,7 @@ class Consolidation:
             while rows := self._store.some_rows(table, kept.COLUMNS, foreign, PAGE).to_pylist():
                 memories = [kept.memory(row) for row in rows]
                 vectors = self._encode([kept.embedded_text(one) for one in memories])
-                kept.write(self._store, self._table, [kept.row(one) for one in memories], vectors, self._model.name)
+                kept.write(self._store, self._table, memories, vectors, self._model.name, new=True)
                 if table != self._table:
                     self._store.delete_in(table, "id", [one.id for one in memories])
                 self._changed += len(memories)
@@ -155,20 +155,21 @@ class Consolidation:
 
     def _promote(self) -> None:
         """Keep for good what was said for a while, and has proved useful since."""
-        lasting: list[dict[str, Any]] = []
-        for batch in self._batches(["id", "text", "importance"], "kind = 'short_term' AND NOT awaiting"):
-            used = kept.uses(self._store, batch["id"].to_pylist())
-            for row in batch.to_pylist():
-                uses = used[row["id"]]["uses"] if row["id"] in used else 0
-                kind = thinking.kept_as("short_term", row["text"], row["importance"], uses)
+        lasting: list[Memory] = []
+        for batch in self._batches(kept.COLUMNS, "kind = 'short_term' AND NOT awaiting"):
+            memories = [kept.memory(row) for row in batch.to_pylist()]
+            used = kept.uses(self._store, [one.id for one in memories])
+            for one in memories:
+                uses = used[one.id]["uses"] if one.id in used else 0
+                kind = thinking.kept_as("short_term", one.text, one.importance, uses)
                 if kind != "short_term":
-                    lasting.append({"id": row["id"], "kind": kind})
-        self._fill(lasting)
+                    lasting.append(one.model_copy(update={"kind": kind}))
+        self._rewrite(lasting)
 
-    def _fill(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        for at in range(0, len(rows), PAGE):
-            kept.fill(self._store, self._table, rows[at : at + PAGE])
-        self._changed += len(rows)
+    def _rewrite(self, memories: Sequence[Memory]) -> None:
+        for at in range(0, len(memories), PAGE):
+            kept.rewrite(self._store, self._table, memories[at : at + PAGE])
+        self._changed += len(memories)
 
     def _compare(self) -> None:
         """Hold what was never compared against all of its owner: join what says the same, decide what contradicts."""
@@ -213,7 +214,8 @@ class Consolidation:
                 elif kind != "procedural" and thinking.contradict(text, words, likeness):
                     apart.append((id, other))
         there = self._memories(list(dict.fromkeys((*groups.members, *(id for pair in apart for id in pair)))))
-        kept_in = self._merge([[there[id] for id in group] for group in groups.of_several()])
+        kept_in, joined = self._merge([[there[id] for id in group] for group in groups.of_several()])
+        there |= {one.id: one for one in joined}
         self._dispute({(kept_in.get(a, a), kept_in.get(b, b)) for a, b in apart}, there)
         kept.fill(self._store, self._table, [{"id": id, "compared": True} for id in block])
         self._noted += len(block)
@@ -230,22 +232,20 @@ class Consolidation:
     def _memories(self, ids: Sequence[str]) -> dict[str, Memory]:
         rows = self._store.rows_in(self._table, kept.COLUMNS, "id", ids).to_pylist()
         used = kept.uses(self._store, ids)
-        return {row["id"]: kept.memory(row, used.get(row["id"])) for row in rows}
+        return {one.id: kept.with_uses(one, used.get(one.id)) for one in map(kept.memory, rows)}
 
-    def _merge(self, groups: Sequence[Sequence[Memory]]) -> dict[str, str]:
-        """Make one memory of each group; return into which one the others went."""
+    def _merge(self, groups: Sequence[Sequence[Memory]]) -> tuple[dict[str, str], list[Memory]]:
+        """Make one memory of each group; return into which one the others went, and what was made."""
         sources = [[source for one in group for source in one.origin.sources] for group in groups]
         behind = kept.supports(self._store, sources)
         made = [thinking.joined(group, support) for group, support in zip(groups, behind, strict=True)]
         went = {one.id: into.id for group, into in zip(groups, made, strict=True) for one in group if one is not into}
         gone = [id for id, into in went.items() if id != into]
         kept.keep_uses(self._store, made)
-        columns = ("id", "kind", "made", "sources", "support", "confidence", "importance", "awaiting", "merged")
-        rows = [kept.row(one) for one in made]
-        kept.fill(self._store, self._table, [{name: row[name] for name in (*columns, "details")} for row in rows])
+        kept.rewrite(self._store, self._table, made)
         kept.delete(self._store, self._table, gone)
         self._changed += len(gone) + len(made)
-        return went
+        return went, made
 
     def _dispute(self, apart: Iterable[tuple[str, str]], there: Mapping[str, Memory]) -> None:
         """Note which of two memories that disagree has less behind it; one that still waits disputes nothing."""
@@ -255,7 +255,8 @@ class Consolidation:
             if a != b and not (one.awaiting or other.awaiting):
                 loser, winner = sorted((one, other), key=_standing)
                 lost[loser.id] = winner.id
-        self._fill([{"id": id, "disputed": winner} for id, winner in lost.items() if there[id].disputed != winner])
+        doubted = (there[id].model_copy(update={"disputed": winner}) for id, winner in lost.items())
+        self._rewrite([one for one in doubted if there[one.id].disputed != one.disputed])
 
     def _abstract(self) -> None:
         """Draw from episodes which way of searching does well with which kind of question."""
@@ -269,8 +270,7 @@ class Consolidation:
         known = self._memories(list(learnt))
         new = [one for id, one in learnt.items() if id not in known or _teaches(one) != _teaches(known[id])]
         vectors = self._encode([one.text for one in new])
-        rows = [kept.row(one, compared=True) for one in new]
-        kept.write(self._store, self._table, rows, vectors, self._model.name)
+        kept.write(self._store, self._table, new, vectors, self._model.name, new=False)
         self._changed += len(new)
 
     def _lesson(self, owner: str, kind: Any, strategy: str, found: _Lesson) -> Memory | None:
@@ -328,7 +328,7 @@ class Consolidation:
         for batch in self._batches(["id", "owner", "kind", "made", "importance", "awaiting"], where):
             rows = batch.to_pylist()
             used = kept.uses(self._store, batch["id"].to_pylist())
-            ages = np.asarray([self._now - last_touched(row, used.get(row["id"])) for row in rows], dtype=np.float64)
+            ages = np.asarray([self._now - _last_touched(row, used.get(row["id"])) for row in rows], dtype=np.float64)
             kinds: list[MemoryKind] = [row["kind"] for row in rows]
             fresh = thinking.freshness(kinds, ages, self._policy)
             strong = thinking.strength(np.asarray([row["importance"] for row in rows], dtype=np.float64), fresh)
@@ -338,6 +338,11 @@ class Consolidation:
             ]
             owners = np.asarray([row["owner"] for row in rows], dtype=object)
             yield batch["id"].to_pylist(), owners, strong, np.asarray(gone, dtype=bool)
+
+
+def _last_touched(row: kept.Row, use: kept.Row | None) -> int:
+    """Return when a memory was made or used the last time."""
+    return int(max(row["made"], use["last_used"] if use else 0))
 
 
 def _procedural(kinds: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -73,6 +73,14 @@ class _Kept:
     promoted: bool
 
 
+class _Near(NamedTuple):
+    """A memory that may come to mind."""
+
+    memory: Memory
+    similarity: float
+    """Cosine to the query."""
+
+
 class Memories:
     """The memories of one knowledge base."""
 
@@ -90,7 +98,7 @@ class Memories:
         memories = [_again(one.memory, known.get(id)) for id, one in first.items()]
         vectors = self._encode([kept.embedded_text(one) for one in memories])
         joined = [self._joined(one, vector) for one, vector in zip(memories, vectors, strict=True)]
-        kept.write(self._store, self._table, [kept.row(one) for one in joined], vectors, self._model.name)
+        kept.write(self._store, self._table, joined, vectors, self._model.name, new=True)
         state = {one.id: one for one in joined}
         return RememberReply(
             memories=tuple(one.memory.id for one in made),
@@ -121,7 +129,7 @@ class Memories:
 
     def _known(self, ids: Sequence[str]) -> dict[str, Memory]:
         rows = self._store.rows_in(self._table, kept.COLUMNS, "id", ids).to_pylist()
-        return {row["id"]: kept.memory(row) for row in rows}
+        return {one.id: one for one in map(kept.memory, rows)}
 
     def _joined(self, memory: Memory, vector: Vectors) -> Memory:
         """Return a memory with the sources of others that say the same, where its own are too few."""
@@ -149,26 +157,25 @@ class Memories:
         if not request.query.strip() or not request.kinds:
             raise InvalidSearch("there is nothing to be reminded of: no query, or no kind of memory")
         near = self._near(request)
-        used = kept.uses(self._store, [row["id"] for row in near])
-        ranked = sorted(self._ranked(near, used, request), key=lambda one: (-one.score, one.memory.id))
+        used = kept.uses(self._store, list(near))
+        ranked = sorted(self._ranked(near.values(), used, request), key=lambda one: (-one.score, one.memory.id))
         best = tuple(fitting(ranked[: request.most], lambda one: one.memory))
         if request.occasion:
             ids = [one.memory.id for one in best]
             kept.count_uses(self._store, ids, used, request.occasion, kept.seconds(request.now))
         return Recollection(memories=best, strategies=self.strategies(request.owner) if request.statistics else ())
 
-    def _near(self, request: Recollecting) -> list[dict[str, Any]]:
-        """Return the rows nearest to a query, and those that name what it names, with their similarity."""
+    def _near(self, request: Recollecting) -> dict[str, _Near]:
+        """Return the memories nearest to a query, and those that name what it names, by their ids."""
         asked = self._encode([request.query])[0]
         own = f"{kept.owned(request.owner, request.kinds)} AND NOT awaiting"
         own += f" AND model = {quoted([self._model.name])[1:-1]}"
         with ThreadPoolExecutor(1) as beside:  # the database looks for both at once
             naming = beside.submit(self._naming, request, own)
             near = self._store.nearest(self._table, kept.COLUMNS, asked, own, NEAR).to_pylist()
-        rows = {row["id"]: row | {"similarity": 1.0 - row["_distance"]} for row in near}
-        for row in naming.result():
-            rows.setdefault(row["id"], row | {"similarity": float(np.asarray(row["vector"]) @ asked)})
-        return list(rows.values())
+        found = [_Near(kept.memory(row), 1.0 - row["_distance"]) for row in near]
+        found += [_Near(kept.memory(row), float(np.asarray(row["vector"]) @ asked)) for row in naming.result()]
+        return {one.memory.id: one for one in reversed(found)}
 
     def _naming(self, request: Recollecting, own: str) -> list[dict[str, Any]]:
         """Return facts that name what a query names."""
@@ -187,19 +194,18 @@ class Memories:
         return (*keys, *Graph(self._store, request.corpora).beside(keys, BESIDE)) if request.corpora else keys
 
     def _ranked(
-        self, rows: Sequence[Mapping[str, Any]], used: Mapping[str, Mapping[str, Any]], request: Recollecting
+        self, found: Iterable[_Near], used: Mapping[str, kept.Row], request: Recollecting
     ) -> Iterable[Recollected]:
-        mean = self._strangers
-        now = kept.seconds(request.now)
-        ages = np.asarray([now - last_touched(row, used.get(row["id"])) for row in rows], dtype=np.float64)
-        fresh = thinking.freshness([row["kind"] for row in rows], ages, self._policy)
-        for row, left in zip(rows, fresh, strict=True):
-            near = relevance(row["similarity"], mean)
-            if near < request.min_relevance:
-                continue
-            memory = kept.memory(row, used.get(row["id"]))
+        mean, now = self._strangers, kept.seconds(request.now)
+        near = [(kept.with_uses(one.memory, used.get(one.memory.id)), relevance(one.similarity, mean)) for one in found]
+        near = [(memory, likeness) for memory, likeness in near if likeness >= request.min_relevance]
+        touched = [kept.seconds(max(memory.made, memory.last_used or memory.made)) for memory, _ in near]
+        fresh = thinking.freshness(
+            [memory.kind for memory, _ in near], now - np.asarray(touched, dtype=np.float64), self._policy
+        )
+        for (memory, likeness), left in zip(near, fresh.tolist(), strict=True):
             score = thinking.score(
-                *(near, float(left), memory.importance, memory.confidence, memory.uses), disputed=bool(memory.disputed)
+                *(likeness, left, memory.importance, memory.confidence, memory.uses), disputed=bool(memory.disputed)
             )
             yield Recollected(memory=memory, score=round(score.total, 6), **_rounded(score))
 
@@ -233,10 +239,10 @@ class Memories:
         following = f"{where} AND id > {quoted([request.after])[1:-1]}"
         ids = self._store.rows(self._table, ["id"], following)["id"]
         first = ids.take(pc.sort_indices(ids)).slice(0, request.most).to_pylist() if len(ids) else []
-        rows = self._store.rows_in(self._table, kept.COLUMNS, "id", first).sort_by("id").to_pylist()
-        used = kept.uses(self._store, first)
+        known, used = self._known(first), kept.uses(self._store, first)
+        there = [kept.with_uses(known[id], used.get(id)) for id in first if id in known]
         return MemoriesReply(
-            memories=tuple(fitting([kept.memory(row, used.get(row["id"])) for row in rows], lambda one: one)),
+            memories=tuple(fitting(there, lambda one: one)),
             of=self._store.count(self._table, where),
         )
 
@@ -303,11 +309,6 @@ def supported(store: Store, memory: Memory, sources: Iterable[SourceId]) -> Memo
     )
 
 
-def last_touched(row: Mapping[str, Any], use: Mapping[str, Any] | None) -> int:
-    """Return when a memory was made or used the last time."""
-    return int(max(row["made"], use["last_used"] if use else 0))
-
-
 def _rounded(score: thinking.Score) -> dict[str, float]:
     return {name: round(float(value), 4) for name, value in score._asdict().items()}
 
@@ -337,17 +338,5 @@ def _without(store: Store, table: str, ids: Sequence[str], sources: set[SourceId
     left = {one.id: [id for id in one.origin.sources if id not in sources] for one in memories}
     kept.delete(store, table, [id for id, others in left.items() if not others])
     staying = [supported(store, one, left[one.id]) for one in memories if left[one.id]]
-    kept.fill(
-        store,
-        table,
-        [
-            {
-                "id": one.id,
-                "sources": list(one.origin.sources),
-                "support": one.origin.support,
-                "awaiting": one.awaiting,
-            }
-            for one in staying
-        ],
-    )
+    kept.rewrite(store, table, staying)
     return len(memories) - len(staying)

@@ -10,25 +10,20 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import TypeAdapter
 
 from tenure.algorithms.memory import Support, Witness, entities, site, support
 from tenure.algorithms.near_duplicates import fingerprint
 from tenure.algorithms.passages import Vectors
-from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.memory import Details, Episode, Memory, Origin
+from tenure.contracts.base import SourceId
+from tenure.contracts.memory import Episode, Memory
 from tenure.knowledge.indexes import INDEX_ROWS
 from tenure.knowledge.schema import MEMORIES_PREFIX, MEMORY_USES, MEMORY_USES_SCHEMA, SOURCES, digest, memories_schema
 from tenure.knowledge.store import Store, quoted
 from tenure.knowledge.vectors import vector_column
 
-COLUMNS = (
-    *("id", "owner", "kind", "text", "made", "run", "sources", "support", "confidence", "importance", "valence"),
-    *("awaiting", "merged", "disputed", "details"),
-)
-"""What a memory is read from."""
+COLUMNS = ("memory",)
+"""What a memory is read from; what it is found by stands in columns beside it."""
 
-_DETAILS: TypeAdapter[Details] = TypeAdapter(Details)
 _NOT_AN_EPISODE = {"query_type": "", "strategy": "", "score": 0.0, "searches": 0}
 
 _COMMITS = 32
@@ -57,44 +52,48 @@ def tables(store: Store) -> tuple[str, ...]:
     return tuple(sorted(name for name in store.names() if name.startswith(MEMORIES_PREFIX)))
 
 
-def memory(row: Row, use: Row | None = None) -> Memory:
-    """Return the memory of a row of `COLUMNS`, with its row of uses."""
-    return Memory(
-        **{name: row[name] for name in ("id", "owner", "kind", "text", "confidence", "importance", "valence")},
-        **{name: row[name] for name in ("awaiting", "merged", "disputed")},
-        made=moment(row["made"]),
-        origin=Origin(run=RunId(row["run"]), sources=tuple(row["sources"]), support=row["support"]),
-        uses=use["uses"] if use else 0,
-        last_used=moment(use["last_used"]) if use else None,
-        details=_DETAILS.validate_json(row["details"]) if row["details"] else None,
-    )
+def memory(row: Row) -> Memory:
+    """Return the memory of a row of `COLUMNS`, as if it was never used."""
+    return Memory.model_validate_json(row["memory"])
 
 
-def row(one: Memory, *, compared: bool = False) -> dict[str, Any]:
-    """Return what stands in the table of a memory, but for its vector and the vector's model."""
+def with_uses(one: Memory, use: Row | None) -> Memory:
+    """Return a memory with its row of uses."""
+    return one.model_copy(update={"uses": use["uses"], "last_used": moment(use["last_used"])}) if use else one
+
+
+def row(one: Memory) -> dict[str, Any]:
+    """Return what stands in the table of a memory, but for its vector, the vector's model and whether it is new."""
     details = one.details
     episode = details.model_dump(include=set(_NOT_AN_EPISODE)) if isinstance(details, Episode) else _NOT_AN_EPISODE
-    kept = ("id", "owner", "kind", "text", "confidence", "importance", "valence", "awaiting", "merged", "disputed")
     return {
-        **{name: getattr(one, name) for name in kept},
+        **{name: getattr(one, name) for name in ("id", "owner", "kind", "text", "importance", "awaiting", "disputed")},
         "made": seconds(one.made),
         "run": one.origin.run,
         "sources": list(one.origin.sources),
-        "support": one.origin.support,
-        "details": details.model_dump_json() if details else "",
+        "memory": one.model_dump_json(exclude={"uses", "last_used"}),
         "entities": list(entities(one.text, details)),
         **episode,
-        "compared": compared,
     }
 
 
-def write(store: Store, table: str, rows: Sequence[Row], vectors: Vectors, model: str) -> None:
-    """Write rows with their vectors; one of the same id is replaced."""
-    if rows:
+def write(store: Store, table: str, memories: Sequence[Memory], vectors: Vectors, model: str, *, new: bool) -> None:
+    """Write memories with their vectors; one of the same id is replaced.
+
+    Args:
+        store: where they are written.
+        table: of memories with vectors of this size.
+        memories: the memories, n of them.
+        vectors: theirs, shape (n, dimensions).
+        model: what made the vectors.
+        new: whether a consolidation has to hold them against the others.
+    """
+    if memories:
         schema = memories_schema(vectors.shape[1])
-        columns: dict[str, Any] = {name: [one[name] for one in rows] for name in schema.names[:-2]}
-        columns |= {"model": [model] * len(rows), "vector": vector_column(vectors)}
-        store.merge(table, pa.table(columns, schema=schema), "id")
+        rows = [row(one) for one in memories]
+        columns: dict[str, Any] = {name: [one[name] for one in rows] for name in rows[0]}
+        columns |= {"compared": [not new] * len(rows), "model": [model] * len(rows), "vector": vector_column(vectors)}
+        store.merge(table, pa.table({name: columns[name] for name in schema.names}, schema=schema), "id")
 
 
 def embedded_text(one: Memory) -> str:
@@ -146,9 +145,15 @@ def delete(store: Store, table: str, ids: Sequence[str]) -> None:
     """Delete memories with their uses; what was disputed for one of them no longer is."""
     if ids:
         store.delete_in(MEMORY_USES, "memory", ids)
-        disputed = store.rows_in(table, ["id"], "disputed", ids)["id"].to_pylist()
+        gone = set(ids)
+        disputed = [memory(row) for row in store.rows_in(table, COLUMNS, "disputed", ids).to_pylist()]
         store.delete_in(table, "id", ids)
-        fill(store, table, [{"id": id, "disputed": ""} for id in disputed if id not in set(ids)])
+        rewrite(store, table, [one.model_copy(update={"disputed": ""}) for one in disputed if one.id not in gone])
+
+
+def rewrite(store: Store, table: str, memories: Sequence[Memory]) -> None:
+    """Write memories that are still there anew; their vectors stay."""
+    fill(store, table, [row(one) for one in memories])
 
 
 def fill(store: Store, table: str, rows: Sequence[Row]) -> None:

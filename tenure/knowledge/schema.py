@@ -290,14 +290,10 @@ def memories_schema(dimensions: int) -> pa.Schema:
             pa.field("made", pa.int64(), nullable=False),
             pa.field("run", pa.string(), nullable=False),
             pa.field("sources", pa.list_(pa.string()), nullable=False),
-            pa.field("support", pa.int64(), nullable=False),
-            pa.field("confidence", pa.float64(), nullable=False),
             pa.field("importance", pa.float64(), nullable=False),
-            pa.field("valence", pa.float64(), nullable=False),
             pa.field("awaiting", pa.bool_(), nullable=False),
-            pa.field("merged", pa.int64(), nullable=False),
             pa.field("disputed", pa.string(), nullable=False),
-            pa.field("details", pa.string(), nullable=False),  # JSON; empty for none
+            pa.field("memory", pa.string(), nullable=False),  # JSON of all of it, so that a recall reads one column
             pa.field("entities", pa.list_(pa.string()), nullable=False),  # keys, as the tables of the graph have them
             pa.field("query_type", pa.string(), nullable=False),  # of an episode, as what follows
             pa.field("strategy", pa.string(), nullable=False),
