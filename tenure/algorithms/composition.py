@@ -19,6 +19,7 @@ from tenure.algorithms.entities import written
 from tenure.algorithms.excerpts import Excerpt, excerpts, points_back, standing
 from tenure.algorithms.mmr import mmr
 from tenure.algorithms.passages import Encoder, Passage, Vectors
+from tenure.algorithms.question import parts
 from tenure.algorithms.text import fingerprint, stems, telling, ubiquitous, words
 
 FLOOR = 0.35
@@ -78,6 +79,12 @@ class Wish:
     """What a reviewer or a person asked for."""
     whole: str = ""
     """The question of the whole report; empty where the text is about all of it."""
+
+    @property
+    def asked(self) -> str:
+        """What a text that is on its topic has to be on as well: the whole question, or the part that the topic is."""
+        asked_for_itself = self.question.rstrip("?") in (part.rstrip("?") for part in parts(self.whole))
+        return self.question if asked_for_itself or not self.whole else self.whole
 
 
 def compose(
@@ -141,7 +148,7 @@ def _scores(
     wish: Wish, candidates: Sequence[Excerpt], vectors: Vectors, passages: Sequence[Passage], encode: Encoder
 ) -> NDArray[np.float32]:
     common = ubiquitous([passage.text for passage in passages])
-    about = (wish.topic, wish.question, wish.whole or wish.question)
+    about = (wish.topic, wish.question, wish.asked)
     anchors = encode([telling(text, common) for text in (*about, *wish.others, *wish.focus)])
     near = vectors @ anchors.T
     others, focus = near[:, 3 : 3 + len(wish.others)], near[:, 3 + len(wish.others) :]
@@ -156,7 +163,7 @@ def _scores(
         + 0.25 * near[:, 2]
         + 0.25 * _overlap(candidates, wanted)
         + 0.3 * prior
-        + NAMED * _names_what_is_asked(wish.whole or wish.question, candidates, passages)
+        + NAMED * _names_what_is_asked(wish.asked, candidates, passages)
         + leading
     ).astype(np.float32)
     score[near[:, 2] < ON_QUESTION * near[:, 2].max()] = -1.0

@@ -96,7 +96,7 @@ NEAR_BEST = 0.6
 """Share of the nearest lead's likeness to the question, or to a part of it, that another needs."""
 MAX_WORDS = 130
 """Words of the twin's abstract at the most."""
-LEAST_LEFT = 4
+LEAST_LEFT = 3
 """Sentences a section must have before it gives its first one to the abstract."""
 
 

@@ -68,6 +68,19 @@ def test_what_is_nearer_to_another_topic_is_left_to_it() -> None:
     assert beside == []
 
 
+def test_a_topic_that_is_a_part_of_the_question_is_held_to_that_part() -> None:
+    """What answers one of two joined questions need not resemble both of them."""
+    whole = "How does a worker survive a crash of its server, and how is bread made?"
+    passages = [
+        passage("A worker survives a crash of its server, whether bread is made or not.", "a", relevance=0.5),
+        passage("Bread is made of flour.", "b", relevance=0.5),
+    ]
+    part, beside = (Wish("Bread", asked, whole=whole) for asked in ("How is bread made?", "What is bread?"))
+
+    assert passages[1].text in said(compose(part, passages, encode))
+    assert passages[1].text not in said(compose(beside, passages, encode))
+
+
 def test_an_excerpt_belongs_to_the_heading_it_stands_under() -> None:
     """A document's own heading says better than likeness which section an excerpt is for."""
     rising = passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)
