@@ -248,12 +248,12 @@ def _renumbered(step: ReasoningStep, claim: Claim, numbers: Mapping[int, int]) -
 
 
 def beside(reasoning: Reasoning | None, written: Sequence[Draft]) -> Reasoning | None:
-    """Return a line of thought, unless most of its sentences stand in the report already."""
+    """Return a line of thought, unless most of its sentences stand in the report already, whole or within others."""
     if reasoning is None:
         return None
-    known = {fingerprint(claim.text) for draft in written for claim in draft.claims}
+    known = "\n".join(f" {fingerprint(claim.text)} " for draft in written for claim in draft.claims)
     said = [draft.claims[0] for draft in drafts(reasoning)]
-    repeated = sum(fingerprint(claim.text) in known for claim in said)
+    repeated = sum(f" {fingerprint(claim.text)} " in known for claim in said)
     return None if repeated > MOST_REPEATED * len(said) else reasoning
 
 

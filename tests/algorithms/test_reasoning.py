@@ -191,8 +191,10 @@ def test_what_the_report_says_already_is_left_out() -> None:
     thought = line(step("a"), concludes=step("b", 1))
     written = Draft(blocks=(Block(claims=(claim("A."), claim("B."))),))
     half = Draft(blocks=(Block(claims=(claim("A."),)),))
+    within = Draft(blocks=(Block(claims=(claim("A, so b."),)),))
 
     assert reasoning.beside(thought, [written]) is None
+    assert reasoning.beside(thought, [within]) is None
     assert reasoning.beside(thought, [half]) == thought
     assert reasoning.beside(None, [written]) is None
 
