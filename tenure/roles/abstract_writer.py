@@ -70,8 +70,8 @@ def _telling(question: str, sections: Sequence[Sequence[Lead]], evidence: Eviden
     return [leads[number] for number in best if alike[number] >= NEAR_BEST * alike.max()]
 
 
-_POINTS = re.compile(r"^(?:\S+\s+){0,8}(?:it|they|them|this|these|those|its|their)\b", re.IGNORECASE)
-"""A sentence that may need the one before it, once that stands elsewhere."""
+_POINTS = re.compile(r"^(?:\S+\s+){0,8}(?:it|they|them|this|these|those)\b|^(?:\S+\s+)?(?:its|their)\b", re.IGNORECASE)
+"""A sentence that may need the one before it, once that stands elsewhere; what is owned later is mostly named in it."""
 
 
 def _leads(section: SectionDraft, evidence: Evidence) -> list[Lead]:
