@@ -24,6 +24,9 @@ ANSWERED: Final = 0.75
 SEARCHES: Final[tuple[ToolName, ...]] = ("hybrid_search", "vector_search", "web_search")
 """Tools that search, the best first."""
 
+WANTED: Final = 12
+"""Passages of a search, as of any other search of a task; what reads them here needs no short observation."""
+
 LONGEST_QUERY, LONGEST_SENTENCE = 500, 300
 """Characters of a query, and of a sentence of an answer."""
 
@@ -107,16 +110,21 @@ def _moves(
     search = next((name for name in SEARCHES if name in offered), None)
     if search is None or (computed and not passages and any(one.tool == "calculate" for one in taken)):
         return
-    yield _move("Nothing was looked for yet.", search, query=shorten(task, LONGEST_QUERY))
+    yield _search("Nothing was looked for yet.", search, task)
     for part in open_parts if len(parts) > 1 else ():
-        yield _move("This part of the task is not answered.", search, query=shorten(part, LONGEST_QUERY))
+        yield _search("This part of the task is not answered.", search, part)
     made = [one.text for one in taken if one.tool in SEARCHES]
     if open_parts:
         for bridge in bridges(made[-1] if made else task, passages, made):
-            yield _move(f"“{bridge.name}” was named and leads on.", search, query=shorten(bridge.query, LONGEST_QUERY))
+            yield _search(f"“{bridge.name}” was named and leads on.", search, bridge.query)
 
 
-def _move(thought: str, tool: ToolName, **arguments: str) -> Move:
+def _search(thought: str, tool: ToolName, query: str) -> Move:
+    most = {} if tool == "web_search" else {"k": WANTED}
+    return _move(thought, tool, query=shorten(query, LONGEST_QUERY), **most)
+
+
+def _move(thought: str, tool: ToolName, **arguments: str | int) -> Move:
     return Move(thought, tool, json.dumps(arguments, ensure_ascii=False))
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tenure.algorithms.next_action import Taken, expression, next_action
+from tenure.algorithms.next_action import WANTED, Taken, expression, next_action
 from tenure.algorithms.passages import Passage
 from tenure.algorithms.protocol import Move
 from tenure.contracts.tools import ToolName
@@ -68,7 +68,7 @@ def test_figures_are_asked_of_tables_first() -> None:
 def test_a_name_that_was_found_leads_on() -> None:
     """What the passages name and the task does not is looked for next, until the task is answered."""
     second = following(TASK, ("hybrid_search", TASK), passages=(passage(AUTHOR),))
-    assert json.loads(second.arguments) == {"query": "George Eliot born"}
+    assert json.loads(second.arguments) == {"query": "George Eliot born", "k": WANTED}
 
     third = following(
         TASK, ("hybrid_search", TASK), ("hybrid_search", "George Eliot born"), passages=(passage(AUTHOR), passage(BORN))
@@ -87,7 +87,7 @@ def test_parts_that_are_not_answered_are_looked_for() -> None:
     found = (passage("Bread is made from flour."),)
 
     move = following(task, ("hybrid_search", task), passages=found)
-    assert json.loads(move.arguments) == {"query": "How does cheese ripen?"}
+    assert json.loads(move.arguments) == {"query": "How does cheese ripen?", "k": WANTED}
 
 
 def test_it_ends_with_the_sentences_that_answer() -> None:
