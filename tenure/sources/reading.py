@@ -26,7 +26,7 @@ from tenure.sources.page import parse_page
 from tenure.sources.parse import parse
 
 READY = "ready"
-RECIPE = "5"
+RECIPE = "6"
 """Raise it when parsers or chunker make something else of the same bytes: known files are then read anew."""
 
 
