@@ -42,8 +42,8 @@ async def vector_search(toolbox: Toolbox, arguments: VectorSearchArguments) -> O
 
 
 async def hybrid_search(toolbox: Toolbox, arguments: HybridSearchArguments) -> Observation:
-    """Search by words and meaning."""
-    return await _searched(toolbox, arguments.query, arguments.k, "hybrid")
+    """Search by words and meaning, weighed as every other search of a task."""
+    return await _searched(toolbox, arguments.query, arguments.k, "adaptive")
 
 
 async def graph_search(toolbox: Toolbox, arguments: GraphSearchArguments) -> Observation:

@@ -127,7 +127,7 @@ async def test_searches_bring_numbered_passages(serving: Serving) -> None:
     first, second, nothing, refused, unknown = found.observations
     assert found.available == tuple(info.name for info in CATALOGUE if not info.needs) and found.described == ""
     assert first.text.startswith("[1] Bread: ") and first.passages == found.found[: len(first.passages)]
-    assert [search.strategy for search in knowledge.searches[:2]] == ["hybrid", "dense"]
+    assert [search.strategy for search in knowledge.searches[:2]] == ["adaptive", "dense"]
     assert len(second.passages) == 2 and 0 < second.reliability <= 1
     assert (nothing.passages, nothing.problem) == (
         (),
