@@ -5,6 +5,7 @@ Start it as `python worker.py`, with `--queues` to serve some of the task queues
 
 import argparse
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -331,6 +332,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
             running.push_async_callback(visitor.aclose)
             if chromium is not None:
                 running.push_async_callback(chromium.aclose)
+            # What is imported stays for good: no collection in the middle of a workflow task has to go through it.
+            gc.freeze()
             for worker in workers(client, settings, queues, threads, engines, visitor, chromium):
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await usable_sandbox(settings)):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import gc
 import inspect
 import os
 import shutil
@@ -61,6 +62,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long before the runner's own limit a test is cancelled, in seconds.
 LEAVE_TO_CLEAN_UP = 15
+
+
+def pytest_collection_finish() -> None:
+    """Keep what there is by now out of garbage collections, as a worker does: workflow tasks have to be quick."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
