@@ -167,22 +167,26 @@ class Memories:
 
     def _near(self, request: Recollecting) -> dict[str, _Near]:
         """Return the memories nearest to a query, and those that name what it names, by their ids."""
-        asked = self._encode([request.query])[0]
-        own = f"{kept.owned(request.owner, request.kinds)} AND NOT awaiting"
-        own += f" AND model = {quoted([self._model.name])[1:-1]}"
-        with ThreadPoolExecutor(1) as beside:  # the database looks for both at once
-            naming = beside.submit(self._naming, request, own)
+        with ThreadPoolExecutor(1) as beside:  # the vector of the query is made meanwhile
+            naming = beside.submit(self._naming, request)
+            asked = self._encode([request.query])[0]
+            own = self._recallable(request.owner, request.kinds)
             near = self._store.nearest(self._table, kept.COLUMNS, asked, own, NEAR).to_pylist()
         found = [_Near(kept.memory(row), 1.0 - row["_distance"]) for row in near]
         found += [_Near(kept.memory(row), float(np.asarray(row["vector"]) @ asked)) for row in naming.result()]
         return {one.memory.id: one for one in reversed(found)}
 
-    def _naming(self, request: Recollecting, own: str) -> list[dict[str, Any]]:
+    def _recallable(self, owner: str, kinds: Sequence[str]) -> str:
+        """Return the condition for what an owner may be reminded of."""
+        return f"{kept.owned(owner, kinds)} AND NOT awaiting AND model = {quoted([self._model.name])[1:-1]}"
+
+    def _naming(self, request: Recollecting) -> list[dict[str, Any]]:
         """Return facts that name what a query names."""
         keys = self._named(request)
         if not keys or "semantic" not in request.kinds:
             return []
-        where = f"{own} AND kind = 'semantic' AND array_has_any(entities, make_array{quoted(keys)})"
+        own = self._recallable(request.owner, ("semantic",))
+        where = f"{own} AND array_has_any(entities, make_array{quoted(keys)})"
         found: list[dict[str, Any]] = self._store.some_rows(
             self._table, [*kept.COLUMNS, "vector"], where, NAMING
         ).to_pylist()
