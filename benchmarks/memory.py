@@ -11,6 +11,7 @@ memories among the forty that a recall weighs.
 """
 
 import argparse
+import gc
 import json
 import multiprocessing
 import resource
@@ -177,6 +178,7 @@ def _repeat(
 def recall(folder: str, questions: Questions) -> Recalls:
     """Be reminded by every question, without and with counting uses."""
     memories = KnowledgeBase(folder, Asked(questions, embedding_model(Settings(_env_file=None)))).memories
+    gc.freeze()  # as a worker does
 
     def ask(occasion: str) -> Callable[[int], list[str]]:
         def one(number: int) -> list[str]:
