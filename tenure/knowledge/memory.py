@@ -40,7 +40,7 @@ from tenure.knowledge.calibration import relevance, strangers_similarity
 from tenure.knowledge.errors import InvalidSearch
 from tenure.knowledge.graph import Graph
 from tenure.knowledge.schema import memories_table
-from tenure.knowledge.store import Store, quoted
+from tenure.knowledge.store import Store, literal, quoted
 from tenure.models.embedding import EmbeddingModel
 
 NEAR = 40
@@ -135,7 +135,7 @@ class Memories:
         """Return a memory with the sources of others that say the same, where its own are too few."""
         if not memory.awaiting:
             return memory
-        where = f"{kept.owned(memory.owner, FACTS)} AND model = {quoted([self._model.name])[1:-1]}"
+        where = f"{kept.owned(memory.owner, FACTS)} AND model = {literal(self._model.name)}"
         near = self._store.nearest(self._table, ["id", "text", "sources"], vector, where, WITNESSES)
         sources = [
             *memory.origin.sources,
@@ -178,7 +178,7 @@ class Memories:
 
     def _recallable(self, owner: str, kinds: Sequence[str]) -> str:
         """Return the condition for what an owner may be reminded of."""
-        return f"{kept.owned(owner, kinds)} AND NOT awaiting AND model = {quoted([self._model.name])[1:-1]}"
+        return f"{kept.owned(owner, kinds)} AND NOT awaiting AND model = {literal(self._model.name)}"
 
     def _naming(self, request: Recollecting) -> list[dict[str, Any]]:
         """Return facts that name what a query names."""
@@ -240,7 +240,7 @@ class Memories:
     def page(self, request: MemoriesRequest) -> MemoriesReply:
         """Return a page of an owner's memories, in the order of their ids."""
         where = kept.owned(request.owner, request.kinds)
-        following = f"{where} AND id > {quoted([request.after])[1:-1]}"
+        following = f"{where} AND id > {literal(request.after)}"
         ids = self._store.rows(self._table, ["id"], following)["id"]
         first = ids.take(pc.sort_indices(ids)).slice(0, request.most).to_pylist() if len(ids) else []
         known, used = self._known(first), kept.uses(self._store, first)
@@ -259,7 +259,7 @@ class Memories:
         if not (request.ids or request.run or request.source or request.kinds or request.everything):
             raise InvalidSearch("name what is to be forgotten: memories, a run, a source, kinds, or everything")
         where = kept.owned(request.owner, request.kinds)
-        where += f" AND run = {quoted([request.run])[1:-1]}" if request.run else ""
+        where += f" AND run = {literal(request.run)}" if request.run else ""
         where += f" AND id IN {quoted(request.ids)}" if request.ids else ""
         if request.source:
             return ForgetReply(forgotten=forget_sources(self._store, [SourceId(request.source)], where))

@@ -18,7 +18,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.memory import Episode, Memory
 from tenure.knowledge.indexes import INDEX_ROWS
 from tenure.knowledge.schema import MEMORIES_PREFIX, MEMORY_USES, MEMORY_USES_SCHEMA, SOURCES, digest, memories_schema
-from tenure.knowledge.store import Store, quoted
+from tenure.knowledge.store import Store, literal, quoted
 from tenure.knowledge.vectors import vector_column
 
 COLUMNS = ("memory",)
@@ -191,5 +191,5 @@ def _pairs(store: Store, ids: Sequence[SourceId], column: str) -> list[tuple[Sou
 
 def owned(owner: str, kinds: Sequence[str] = ()) -> str:
     """Return the condition for an owner's memories of some kinds, of all where none is named."""
-    own = f"owner = {quoted([owner])[1:-1]}"
+    own = f"owner = {literal(owner)}"
     return f"{own} AND kind IN {quoted(kinds)}" if kinds else own

@@ -27,7 +27,7 @@ from lancedb.table import LanceTable, Table
 
 from tenure.algorithms.passages import Vectors
 from tenure.contracts.corpus import VectorIndex
-from tenure.knowledge import indexes
+from tenure.knowledge import indexes, old_memories
 from tenure.knowledge.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.schema import (
     CHUNKS_PREFIX,
@@ -46,6 +46,8 @@ _CLOCKS = timedelta(minutes=1)
 """By how much the clocks of two machines may differ."""
 _ATTEMPTS = 40
 _IN_LIST = 500
+_AT_ONCE = 2_000
+"""Rows of an older version that are brought to the present one at once."""
 _CANDIDATES = 100
 """At least so many rows, and as many as are wanted, are compared by their full vectors (DESIGN §6)."""
 _PROBES = 20
@@ -161,6 +163,8 @@ class Store:
         if name not in self.names():
             return self._db.create_table(name, schema=schema, exist_ok=True)
         table = self._db.open_table(name)
+        if name.startswith(MEMORIES_PREFIX):
+            self._make_whole(table)
         missing = [field for field in schema.names if field not in table.schema.names]
         if missing and _ADDED.keys() >= set(missing):
             table.add_columns({field: _ADDED[field] for field in missing})
@@ -169,6 +173,20 @@ class Store:
         if key_of(table.schema) is None and (key := key_of(schema)) is not None:
             cast(LanceTable, table).set_unenforced_primary_key(key)
         return table
+
+    def _make_whole(self, table: Table) -> None:
+        """Let each memory of an older version stand whole in one column; one that was interrupted goes on."""
+        once = [field for field in old_memories.ONCE if field in table.schema.names]
+        if not once:
+            return
+        if "memory" not in table.schema.names:
+            table.add_columns({"memory": "cast('' as string)"})
+        while (rows := table.search().where("memory = ''").limit(_AT_ONCE).to_arrow()).num_rows:
+            memories = pa.array([old_memories.whole(row) for row in rows.drop_columns("vector").to_pylist()])
+            place = rows.schema.get_field_index("memory")
+            filled = rows.set_column(place, rows.schema.field(place), memories).select(table.schema.names)
+            table.merge_insert("id").when_matched_update_all().execute(filled)
+        table.drop_columns(once)
 
     def _rename_mentions(self) -> None:
         """Move what an older version wrote of mentions to where it belongs."""

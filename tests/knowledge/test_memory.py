@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import lancedb
 import pyarrow as pa
 import pytest
 
@@ -28,9 +29,10 @@ from tenure.contracts.run import Usage
 from tenure.knowledge import catalogue
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.errors import InvalidSearch
-from tenure.knowledge.schema import SOURCES, SOURCES_SCHEMA
+from tenure.knowledge.schema import SOURCES, SOURCES_SCHEMA, memories_table
 from tenure.knowledge.store import Store
 from tests.knowledge.conftest import Ingest
+from tests.knowledge.word_vectors import WordVectors
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 FOUNDED = "The Bank of England was founded by William Paterson in 1694."
@@ -267,3 +269,32 @@ def test_pages_of_memories_fit_into_a_payload(knowledge: KnowledgeBase) -> None:
 
     assert len(seen) == len(set(seen)) == 80 and seen == sorted(seen)
     assert pages == 2
+
+
+def test_memories_of_an_older_version_are_remembered(knowledge: KnowledgeBase, uri: str, model: WordVectors) -> None:
+    """A table with a column for each field comes to hold each memory whole, and what it is found by stays."""
+    episode = Episode(question="Who founded it?", strategy="direct", score=0.5)
+    founded = Impression(text=FOUNDED, origin=Origin(run=RunId("one")), confidence=0.6)
+    remember(knowledge, founded, Impression(text="It went well.", valence=0.5, details=episode))
+    before, name = all_of(knowledge), memories_table(model.dimensions)
+    database = lancedb.connect(uri)
+    rows = database.open_table(name).search().limit(None).to_arrow()
+    known = {one.id: one for one in before}
+    there = [known[id] for id in rows["id"].to_pylist()]
+    once: dict[str, list[object]] = {
+        "support": [one.origin.support for one in there],
+        "confidence": [one.confidence for one in there],
+        "valence": [one.valence for one in there],
+        "merged": [one.merged for one in there],
+        "details": [one.details.model_dump_json() if one.details else "" for one in there],
+    }
+    old = rows.drop_columns("memory")
+    for field, values in once.items():
+        old = old.append_column(field, pa.array(values))
+    database.create_table(name, old, mode="overwrite")
+
+    newer = KnowledgeBase(uri, model)
+
+    assert all_of(newer) == before
+    assert set(texts(reminded(newer))) >= {FOUNDED}
+    assert "details" not in database.open_table(name).schema.names
