@@ -13,11 +13,10 @@ RUN useradd --uid 10001 --no-create-home tenure \
     && install --directory --owner=tenure --group=tenure /var/lib/tenure
 WORKDIR /app
 COPY --from=build /app/.venv .venv
-COPY pyproject.toml worker.py client.py connection.py encryption.py codec_server.py schedules.py ./
+COPY pyproject.toml worker.py client.py ./
 COPY tenure tenure
 COPY workflows workflows
 COPY activities activities
-COPY commands commands
 COPY docs docs
 COPY deploy/health.py deploy/health.py
 ENV PATH=/app/.venv/bin:$PATH \

@@ -11,8 +11,8 @@ import traceback
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 
-from commands.errors import CommandError
-from commands.parser import build_parser
+from tenure.cli.errors import CommandError
+from tenure.cli.parser import build_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,10 +48,10 @@ def _explain(error: Exception) -> tuple[int, str]:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
-    from connection import CannotReach
     from tenure.prices import PricesError
     from tenure.settings import Settings, fault
-    from tenure.stack.errors import StackError
+    from tenure.temporal.connection import CannotReach
+    from tenure.temporal.stack.errors import StackError
 
     if isinstance(error, StackError | CannotReach):
         return 4, str(error)

@@ -36,40 +36,36 @@ from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
-from codec_server import codec_server
-from connection import CannotReach, connect
-from schedules import schedule_upkeep
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.errors import StoreUnreachable
-from tenure.knowledge.fetching import PageFetching
-from tenure.knowledge.meter import Meter
+from tenure.knowledge.pages.fetching import PageFetching
+from tenure.knowledge.store.errors import StoreUnreachable
+from tenure.knowledge.store.metrics import Meter
 from tenure.logs import configure
 from tenure.models.chat import ChatModel
-from tenure.models.chat_models import chat_model
 from tenure.models.embedding import embedding_model
+from tenure.models.factory import chat_model
 from tenure.models.reranking import rerank_model
-from tenure.notices import Notifier
+from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings, fault
-from tenure.sources.browser import Browser, browser
-from tenure.sources.fetch import Fetcher, fetcher
-from tenure.sources.mcp import McpServers
+from tenure.sources.fetch.browser import Browser, browser
+from tenure.sources.fetch.fetcher import Fetcher, fetcher
+from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.ask import WebSearch
-from tenure.sources.sql_engine import Limits
-from workflows.agent import AgentWorkflow
-from workflows.ask import AskWorkflow
-from workflows.batch import BatchWorkflow
-from workflows.coding import CodingWorkflow
-from workflows.consolidation import ConsolidationWorkflow
-from workflows.corpus import CorpusWorkflow
-from workflows.embed import EmbedWorkflow
-from workflows.graph import GraphWorkflow
-from workflows.ingest import IngestWorkflow
-from workflows.maintenance import MaintenanceWorkflow
-from workflows.memory import MemoryWorkflow
-from workflows.notify import NotifyWorkflow
-from workflows.queues import (
+from tenure.sources.tables.sql_engine import Limits
+from tenure.temporal.codec_server import codec_server
+from tenure.temporal.connection import CannotReach, connect
+from tenure.temporal.schedules import schedule_upkeep
+from workflows.coding.coding import CodingWorkflow
+from workflows.research.research import ResearchWorkflow
+from workflows.research.section import SectionWorkflow
+from workflows.research.spiral import SpiralWorkflow
+from workflows.research.subagent import SubagentWorkflow
+from workflows.run.agent import AgentWorkflow
+from workflows.run.ask import AskWorkflow
+from workflows.run.batch import BatchWorkflow
+from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
     EMBED_QUEUE,
@@ -78,12 +74,16 @@ from workflows.queues import (
     TENURE_QUEUE,
     WEB_QUEUE,
 )
-from workflows.relate import RelateWorkflow
-from workflows.research import ResearchWorkflow
-from workflows.section import SectionWorkflow
-from workflows.spiral import SpiralWorkflow
-from workflows.sql import SqlWorkflow
-from workflows.subagent import SubagentWorkflow
+from workflows.upkeep.consolidation import ConsolidationWorkflow
+from workflows.upkeep.corpus import CorpusWorkflow
+from workflows.upkeep.embed import EmbedWorkflow
+from workflows.upkeep.graph import GraphWorkflow
+from workflows.upkeep.ingest import IngestWorkflow
+from workflows.upkeep.maintenance import MaintenanceWorkflow
+from workflows.upkeep.memory import MemoryWorkflow
+from workflows.upkeep.notify import NotifyWorkflow
+from workflows.upkeep.relate import RelateWorkflow
+from workflows.upkeep.sql import SqlWorkflow
 
 WORKFLOWS = [
     AgentWorkflow,

@@ -13,7 +13,7 @@ from temporalio.client import AsyncActivityCancelledError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.heartbeat import heartbeating
-from tenure.contracts.calls import CallProgress
+from tenure.contracts.run.role_calls import CallProgress
 from tenure.models.chat import InFlight, TransportError
 
 PATIENCE = 2.0

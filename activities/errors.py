@@ -11,7 +11,7 @@ from typing import NoReturn
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from tenure.knowledge.errors import (
+from tenure.knowledge.store.errors import (
     CommitConflict,
     ConsolidationCancelled,
     CorruptTable,

@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import Beat
-from tenure.contracts.graph import RelatedReply, RelatedRequest, UnreadReply, UnreadRequest
+from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, UnreadReply, UnreadRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

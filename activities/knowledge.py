@@ -7,7 +7,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import PATH_MISSING, translated
 from activities.heartbeat import Beat
-from tenure.contracts.corpus import (
+from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
     EmbedReport,
@@ -16,12 +16,12 @@ from tenure.contracts.corpus import (
     IngestReport,
     IngestRequest,
 )
-from tenure.contracts.evidence import SearchReply, SearchRequest
-from tenure.contracts.fork import Forked, ForkRequest
-from tenure.contracts.learning import Inherited, InheritRequest
-from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
-from tenure.contracts.spiral import Analysis, AnalysisRequest
-from tenure.contracts.web import ReadPagesReply, ReadPagesRequest
+from tenure.contracts.evidence.passages import SearchReply, SearchRequest
+from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
+from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
+from tenure.contracts.research.fork import Forked, ForkRequest
+from tenure.contracts.research.learning import Inherited, InheritRequest
+from tenure.contracts.research.spiral import Analysis, AnalysisRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import Beat
-from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

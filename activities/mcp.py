@@ -11,10 +11,17 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import heartbeating
-from tenure.algorithms.page_quality import judge
-from tenure.contracts.tools import MOST_MCP_TOOLS, McpCallReply, McpCallRequest, McpTool, McpToolsReply, McpToolsRequest
-from tenure.sources.mcp import Answer, McpError, McpServers, Tool
-from tenure.sources.tool_text import answer_document
+from tenure.algorithms.retrieval.page_quality import judge
+from tenure.contracts.research.tools import (
+    MOST_MCP_TOOLS,
+    McpCallReply,
+    McpCallRequest,
+    McpTool,
+    McpToolsReply,
+    McpToolsRequest,
+)
+from tenure.sources.mcp.servers import Answer, McpError, McpServers, Tool
+from tenure.sources.parsers.tool_text import answer_document
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

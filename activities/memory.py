@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import Beat
-from tenure.contracts.memory import (
+from tenure.contracts.knowledge.memory import (
     ConsolidationProgress,
     ConsolidationRequest,
     ConsolidationStepReport,

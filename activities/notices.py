@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from tenure.contracts.notice import Notice
-from tenure.notices import NoticeError, NoticeRefused, Notifier
+from tenure.contracts.run.notifications import Notice
+from tenure.notifications import NoticeError, NoticeRefused, Notifier
 
 NOTICE_NOT_DELIVERED = "NoticeNotDelivered"
 """People outside were not told."""

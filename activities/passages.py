@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from tenure.algorithms.passages import Passage
-from tenure.contracts.evidence import PassageRef
-from tenure.knowledge.errors import UnknownChunk
+from tenure.algorithms.text.passage import Passage
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.knowledge.store.errors import UnknownChunk
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

@@ -6,9 +6,9 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import Beat
-from tenure.contracts.changes import StandingReply, StandingRequest
-from tenure.contracts.research import ReportDraft
-from tenure.contracts.result import Result
+from tenure.contracts.research.report import ReportDraft
+from tenure.contracts.result.changes import StandingReply, StandingRequest
+from tenure.contracts.result.result import Result
 from tenure.report.assemble import assemble
 
 if TYPE_CHECKING:

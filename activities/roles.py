@@ -16,56 +16,44 @@ from temporalio import activity
 from activities.calling import calling
 from activities.errors import translated
 from activities.passages import still_there
-from tenure.contracts.calls import RoleCall, RoleReply, Turn, role_reply
-from tenure.contracts.evidence import Claims, Disagreements, Draft, SynthesisDraft
-from tenure.contracts.graph import RelationsKept
-from tenure.contracts.reasoning import Hop, Reasoning, Thoughts
-from tenure.contracts.research import Assessment
-from tenure.contracts.tools import Comparison
+from tenure.contracts.evidence.passages import Claims, Disagreements, Draft, SynthesisDraft
+from tenure.contracts.evidence.reasoning import Hop, Reasoning, Thoughts
+from tenure.contracts.knowledge.graph import RelationsKept
+from tenure.contracts.research.report import Assessment
+from tenure.contracts.research.tools import Comparison
+from tenure.contracts.run.role_calls import RoleCall, RoleReply, Turn, role_reply
 from tenure.models.chat import OFFLINE, Answer, ChatModel, InFlight
 from tenure.models.structured import answer
-from tenure.roles import (
-    abstract_writer,
-    analyst,
-    answerer,
-    claim_checker,
-    claim_rewriter,
+from tenure.roles.base import Evidence, I, Message, O, Role
+from tenure.roles.claims import claim_checker, claim_rewriter, contradiction_finder, document_comparer, fact_extractor
+from tenure.roles.coding import analyst, code_reflector, coder, test_writer
+from tenure.roles.prompting import WrittenText, drafted
+from tenure.roles.reasoning import hop_reasoner, react, reasoner, thought_evaluator, thought_proposer
+from tenure.roles.research import (
     clarifier,
-    code_reflector,
-    coder,
-    contradiction_finder,
     decider,
     decomposer,
-    document_comparer,
-    fact_extractor,
-    hop_reasoner,
     hypothetical_document,
     outliner,
     planner,
     query_refiner,
     question_rewriter,
-    react,
-    reasoner,
-    relation_extractor,
-    report_reflector,
-    reranker,
     router,
+    synthesis_reflector,
+    synthesizer,
+    topic_namer,
+)
+from tenure.roles.retrieval import relation_extractor, reranker, sql_writer, stance_judge
+from tenure.roles.writing import (
+    abstract_writer,
+    answerer,
+    report_reflector,
     section_reviewer,
     section_rewriter,
     section_writer,
     self_evaluator,
-    sql_writer,
-    stance_judge,
-    synthesis_reflector,
-    synthesizer,
-    test_writer,
-    thought_evaluator,
-    thought_proposer,
     title_writer,
-    topic_namer,
 )
-from tenure.roles.base import Evidence, I, Message, O, Role
-from tenure.roles.writing import WrittenText, drafted
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.heartbeat import heartbeating
 from tenure.contracts.base import RunId
-from tenure.contracts.coding import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TrialRequest
+from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TrialRequest
 from tenure.contracts.sandbox import GivenFile, Outcome, Program, SelfTest
 from tenure.sandbox.base import NoSandbox, SandboxError
 from tenure.sandbox.repairing import search

@@ -9,8 +9,8 @@ from temporalio import activity
 
 from activities.errors import translated
 from activities.heartbeat import Beat
-from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
-from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

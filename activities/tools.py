@@ -7,12 +7,12 @@ from temporalio import activity
 from activities.errors import translated
 from activities.heartbeat import Beat
 from activities.passages import still_there
-from tenure.algorithms.arithmetic import calculate
-from tenure.algorithms.citing import cite
-from tenure.algorithms.observing import Numbered, told
-from tenure.algorithms.quantities import Refused
-from tenure.contracts.evidence import Claim
-from tenure.contracts.tools import (
+from tenure.algorithms.calculator.calculator import calculate
+from tenure.algorithms.calculator.quantities import Refused
+from tenure.algorithms.claims.citations import cite
+from tenure.algorithms.research.observations import Numbered, told
+from tenure.contracts.evidence.passages import Claim
+from tenure.contracts.research.tools import (
     CalculateReply,
     CalculateRequest,
     CiteRequest,
@@ -21,7 +21,7 @@ from tenure.contracts.tools import (
     Shown,
     ShowRequest,
 )
-from tenure.sources.tool_text import calculation_document
+from tenure.sources.parsers.tool_text import calculation_document
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import translated
 from activities.heartbeat import heartbeating
-from tenure.contracts.web import (
+from tenure.contracts.evidence.web import (
     FetchedPage,
     FetchReply,
     FetchRequest,
@@ -19,7 +19,7 @@ from tenure.contracts.web import (
 )
 
 if TYPE_CHECKING:
-    from tenure.knowledge.fetching import PageFetching
+    from tenure.knowledge.pages.fetching import PageFetching
     from tenure.sources.search.ask import WebSearch
 
 SEARCH_UNAVAILABLE = "SearchUnavailable"

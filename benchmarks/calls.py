@@ -25,8 +25,8 @@ from temporalio.worker import Worker
 
 from benchmarks.rounds import Rounds, RoundsWorkflow
 from benchmarks.start import environment
-from connection import connect
 from tenure.settings import Settings
+from tenure.temporal.connection import connect
 from tests.model_server import ModelServer
 from worker import runner
 

@@ -21,12 +21,12 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 
 from benchmarks.start import environment
-from connection import connect
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.run.run import Limits, RunRequest
 from tenure.settings import Settings
+from tenure.temporal.connection import connect
 from tests.model_server import ModelServer
-from workflows.agent import AgentWorkflow
-from workflows.queues import TENURE_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 _ROOT = Path(__file__).resolve().parents[1]
 _WAYS = ("signal", "cancel", "terminate")

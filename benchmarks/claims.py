@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.claims import SUPPORTED, Evidenced, measures, support
-from tenure.algorithms.text import sentences
-from tenure.models.minilm import MiniLM
+from tenure.algorithms.claims.support import SUPPORTED, Evidenced, measures, support
+from tenure.algorithms.text.sentences import sentences
+from tenure.models.minilm.model import MiniLM
 
 PENALTY = 15.0
 """What the squared weights of the fit count, in claims; measures are brought to one scale for it."""

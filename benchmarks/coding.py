@@ -26,19 +26,19 @@ from typing import Any
 from temporalio.client import Client
 
 from benchmarks.stage import stage
-from tenure.contracts.result import Result
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Limits, RunRequest
 from tenure.contracts.sandbox import Case, GivenFile, Trial
 from tenure.models.chat import ChatModel
-from tenure.models.openai_chat import OpenAIChat
+from tenure.models.openai.chat import OpenAIChat
 from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import sandbox
 from tenure.settings import Settings
 from tests.model_server import ModelServer
 from tests.worlds import MemoryKnowledge
 from worker import activity_methods, sandbox_methods
-from workflows.agent import AgentWorkflow
-from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
 Figures = dict[str, float | int | str]
 Row = Mapping[str, Any]

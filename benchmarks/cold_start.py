@@ -28,15 +28,15 @@ from temporalio.service import RPCError
 
 from benchmarks.judged import UnknownFormat, collection
 from benchmarks.start import environment
-from tenure.algorithms.text import sentences
-from tenure.contracts.corpus import EmbedRequest, IngestProgress, IngestRequest
-from tenure.contracts.evidence import SearchRequest
+from tenure.algorithms.text.sentences import sentences
+from tenure.contracts.evidence.corpora import EmbedRequest, IngestProgress, IngestRequest
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.models.minilm import MiniLM
+from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
-from tenure.sources.discover import discover
-from tenure.sources.document import Unreadable
-from tenure.sources.parse import parse
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.discover import discover
+from tenure.sources.parsers.parse import parse
 
 _ROOT = Path(__file__).resolve().parents[1]
 _QUESTION = "How did Python get type hints, and what do they cost?"

@@ -27,18 +27,18 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.heartbeat import PACE
-from tenure.contracts.result import Result
-from tenure.contracts.run import Limits, RunRequest
-from tenure.models.openai_chat import OpenAIChat
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Limits, RunRequest
+from tenure.models.openai.chat import OpenAIChat
 from tenure.settings import Settings
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import ModelServer, Weather
 from tests.schema_instance import Json
 from tests.worlds import KITCHEN, MemoryKnowledge
 from worker import WORKFLOWS, activity_methods, runner
-from workflows import search_attributes
-from workflows.agent import AgentWorkflow
-from workflows.queues import MODEL_QUEUE, TENURE_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime import search_attributes
+from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE
 
 AT_ONCE = 10
 """Runs under way at the same time."""

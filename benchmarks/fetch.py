@@ -24,16 +24,16 @@ from typing import Any, NamedTuple
 import psutil
 
 from tenure.contracts.base import RunId
-from tenure.contracts.web import FetchReply, FetchRequest
-from tenure.knowledge.fetching import PageFetching
-from tenure.knowledge.pages import PageCache
-from tenure.knowledge.readers import Readers
-from tenure.knowledge.store import Store
-from tenure.models.minilm import MiniLM
+from tenure.contracts.evidence.web import FetchReply, FetchRequest
+from tenure.knowledge.ingestion.readers import Readers
+from tenure.knowledge.pages.cache import PageCache
+from tenure.knowledge.pages.fetching import PageFetching
+from tenure.knowledge.store.store import Store
+from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
-from tenure.sources.fetch import Fetcher, Manners
-from tenure.sources.guard import Guard
-from tenure.sources.reading import PageTask, ReadPage, Recipe
+from tenure.sources.fetch.fetcher import Fetcher, Manners
+from tenure.sources.fetch.guard import Guard
+from tenure.sources.parsers.reading import PageTask, ReadPage, Recipe
 from tests.web import LIGHTHOUSES, Reply, Request, Web
 from tests.web.pages import page
 

@@ -17,12 +17,12 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest
-from tenure.contracts.evidence import SearchRequest
+from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.models.minilm import MiniLM
+from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
-from tenure.sources.discover import discover
+from tenure.sources.parsers.discover import discover
 
 _QUERIES = (
     "How are errors reported to the caller?",

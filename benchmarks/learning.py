@@ -31,15 +31,15 @@ from benchmarks.judged import UnknownFormat, collection, key, rows
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
 from benchmarks.stage import stage
 from tenure.contracts.base import RunId
-from tenure.contracts.memory import Episode, Impression, Origin, RememberRequest
-from tenure.contracts.result import Result
-from tenure.contracts.run import Limits, QueryType, RunRequest
-from tenure.contracts.spiral import SpiralResult
+from tenure.contracts.knowledge.memory import Episode, Impression, Origin, RememberRequest
+from tenure.contracts.research.spiral import SpiralResult
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Limits, QueryType, RunRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
 from worker import activity_methods
-from workflows.agent import AgentWorkflow
-from workflows.queues import TENURE_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 _AT_ONCE = 3
 _LIMITS = Limits(min_relevance=0.3, max_per_source=5, max_sections=2, max_revisions=0, max_reflexions=0)

@@ -29,9 +29,9 @@ from typing import Any, get_args
 import numpy as np
 
 from benchmarks.vectors import Questions, World
-from tenure.algorithms.passages import Vectors
+from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import RunId
-from tenure.contracts.memory import (
+from tenure.contracts.knowledge.memory import (
     ConsolidationRequest,
     ConsolidationStep,
     Episode,
@@ -42,11 +42,11 @@ from tenure.contracts.memory import (
     Procedure,
     Recollecting,
 )
-from tenure.knowledge import memory_rows as kept
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.memory import NEAR
-from tenure.knowledge.schema import memories_table
-from tenure.knowledge.store import Store
+from tenure.knowledge.memory import rows as kept
+from tenure.knowledge.memory.memories import NEAR
+from tenure.knowledge.store.schema import memories_table
+from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel, embedding_model
 from tenure.settings import Settings
 

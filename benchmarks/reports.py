@@ -19,11 +19,11 @@ from statistics import median
 
 from benchmarks.start import environment
 from tenure.contracts.base import SourceId
-from tenure.contracts.result import Result, ResultClaim
+from tenure.contracts.result.result import Result, ResultClaim
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.catalogue import SourceRecord
+from tenure.knowledge.store.catalogue import SourceRecord
 from tenure.models.embedding import embedding_model
-from tenure.report.prose import flatten
+from tenure.report.render.escaping import flatten
 from tenure.settings import Settings
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -25,11 +25,11 @@ from typing import NamedTuple, get_args
 from pydantic import ValidationError
 
 from benchmarks.judged import Collection, Question, UnknownFormat, collection
-from tenure.contracts.corpus import IngestProgress, IngestRequest
-from tenure.contracts.evidence import SearchRequest, Strategy
-from tenure.contracts.rerank import Rerank
+from tenure.contracts.evidence.corpora import IngestProgress, IngestRequest
+from tenure.contracts.evidence.passages import SearchRequest, Strategy
+from tenure.contracts.evidence.rerank import Rerank
 from tenure.knowledge.base import KnowledgeBase
-from tenure.models.minilm import MiniLM
+from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

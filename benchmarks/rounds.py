@@ -3,14 +3,14 @@
 from pydantic import Field
 from temporalio import workflow
 
-from workflows.calls import Calls
-from workflows.steering import Steered
+from workflows.runtime.calls import Calls
+from workflows.runtime.control import Steered
 
 with workflow.unsafe.imports_passed_through():
     from activities.roles import RoleActivities
     from tenure.contracts.base import Contract
-    from tenure.contracts.evidence import Block, Claim, Draft, SearchRequest
-    from tenure.roles.section_reviewer import SectionReviewerInput
+    from tenure.contracts.evidence.passages import Block, Claim, Draft, SearchRequest
+    from tenure.roles.writing.section_reviewer import SectionReviewerInput
 
 
 class Rounds(Contract):

@@ -20,18 +20,18 @@ from temporalio.client import Client
 
 from benchmarks.stage import stage
 from benchmarks.stand_in import StandInWorkflow
-from tenure.algorithms.effort import EFFORTS
+from tenure.algorithms.research.effort import EFFORTS
 from tenure.contracts.base import RunId
-from tenure.contracts.corpus import IngestRequest
-from tenure.contracts.evidence import PassageRef, SearchRequest
-from tenure.contracts.research import Topic
-from tenure.contracts.run import Limits
-from tenure.contracts.spiral import SpiralRequest, SpiralResult
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+from tenure.contracts.research.report import Topic
+from tenure.contracts.research.spiral import SpiralRequest, SpiralResult
+from tenure.contracts.run.run import Limits
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.embedding import embedding_model
 from tenure.settings import Settings
 from worker import activity_methods
-from workflows.queues import TENURE_QUEUE
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 _CORPUS = "pooled"
 _AT_ONCE = 4

@@ -12,8 +12,8 @@ from temporalio.worker import Worker
 
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from worker import WORKFLOWS, runner
-from workflows import search_attributes
-from workflows.queues import TENURE_QUEUE
+from workflows.runtime import search_attributes
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 
 @asynccontextmanager

@@ -2,13 +2,13 @@
 
 from temporalio import workflow
 
-from workflows.spiral import SpiralWorkflow
-from workflows.steering import Steered
-from workflows.subagent import SubagentWorkflow
+from workflows.research.spiral import SpiralWorkflow
+from workflows.research.subagent import SubagentWorkflow
+from workflows.runtime.control import Steered
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.contracts.research import ProgressUpdate
-    from tenure.contracts.spiral import SpiralRequest, SpiralResult, SubagentRequest, SubagentResult
+    from tenure.contracts.research.report import ProgressUpdate
+    from tenure.contracts.research.spiral import SpiralRequest, SpiralResult, SubagentRequest, SubagentResult
 
 
 class _StandIn(Steered):

@@ -27,21 +27,21 @@ from benchmarks.judged import Collection, Question, UnknownFormat, collection
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
 from benchmarks.stage import stage
 from benchmarks.stand_in import TaskStandInWorkflow
-from tenure.algorithms.bandit import MOST
-from tenure.algorithms.effort import EFFORTS
-from tenure.algorithms.effort import strategy as suggested
-from tenure.algorithms.experience import ARMS, way, went
-from tenure.algorithms.query_type import classify
+from tenure.algorithms.memory.bandit import MOST
+from tenure.algorithms.memory.experience import ARMS, way, went
+from tenure.algorithms.research.effort import EFFORTS
+from tenure.algorithms.research.effort import strategy as suggested
+from tenure.algorithms.retrieval.query_type import classify
 from tenure.contracts.base import RunId
-from tenure.contracts.learning import Experience
-from tenure.contracts.memory import StrategyRecord
-from tenure.contracts.retrieval import Strategy
-from tenure.contracts.run import Limits, QueryType
-from tenure.contracts.spiral import Step, SubagentRequest, SubagentResult
+from tenure.contracts.evidence.retrieval import Strategy
+from tenure.contracts.knowledge.memory import StrategyRecord
+from tenure.contracts.research.learning import Experience
+from tenure.contracts.research.spiral import Step, SubagentRequest, SubagentResult
+from tenure.contracts.run.run import Limits, QueryType
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
 from worker import activity_methods
-from workflows.queues import TENURE_QUEUE
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 _ORDERS = 20

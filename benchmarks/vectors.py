@@ -34,14 +34,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tenure.algorithms.passages import Vectors
-from tenure.contracts.corpus import VectorIndex
-from tenure.contracts.evidence import SearchRequest
-from tenure.knowledge import catalogue
+from tenure.algorithms.text.passage import Vectors
+from tenure.contracts.evidence.corpora import VectorIndex
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.catalogue import CorpusRecord
-from tenure.knowledge.schema import chunks_schema, chunks_table
-from tenure.knowledge.store import Store
+from tenure.knowledge.store import catalogue
+from tenure.knowledge.store.catalogue import CorpusRecord
+from tenure.knowledge.store.schema import chunks_schema, chunks_table
+from tenure.knowledge.store.store import Store
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 TARGETS = {100_000: (25.0, 0.98), 1_000_000: (60.0, 0.95)}

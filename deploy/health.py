@@ -18,7 +18,7 @@ from temporalio.client import Client
 from temporalio.envconfig import ClientConfig
 from temporalio.service import RPCError
 
-from workflows.queues import ALL_QUEUES
+from workflows.runtime.task_queues import ALL_QUEUES
 
 
 async def unserved(client: Client, queues: Sequence[str], host: str) -> list[str]:

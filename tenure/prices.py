@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tenure.contracts.budget import Price
+from tenure.contracts.run.budget import Price
 from tenure.settings import Settings
 
 

@@ -24,14 +24,14 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
-from tenure.contracts.calls import LONGEST_ANSWER
-from tenure.contracts.corpus import VectorIndex
-from tenure.contracts.memory import MemoryPolicy
-from tenure.contracts.reasoning import ReasoningChoice
-from tenure.contracts.rerank import Recency, Rerank
-from tenure.contracts.retrieval import Strategy
+from tenure.contracts.evidence.corpora import VectorIndex
+from tenure.contracts.evidence.reasoning import ReasoningChoice
+from tenure.contracts.evidence.rerank import Recency, Rerank
+from tenure.contracts.evidence.retrieval import Strategy
+from tenure.contracts.knowledge.memory import MemoryPolicy
 from tenure.contracts.roles import RoleName
-from tenure.contracts.run import Complexity
+from tenure.contracts.run.role_calls import LONGEST_ANSWER
+from tenure.contracts.run.run import Complexity
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How long a reasoning model may think before it answers."""
@@ -484,7 +484,9 @@ def named_keys(written: str) -> dict[str, bytes]:
         try:
             keys[name] = base64.b64decode(encoded, validate=True)
         except ValueError:
-            raise ValueError(f"the key {name} is not base64; `python encryption.py` makes one") from None
+            raise ValueError(
+                f"the key {name} is not base64; `python -m tenure.temporal.encryption` makes one"
+            ) from None
         if len(keys[name]) != KEY_BYTES:
             raise ValueError(f"the key {name} has {len(keys[name])} bytes and needs {KEY_BYTES}")
     return keys

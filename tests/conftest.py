@@ -27,18 +27,18 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
 from activities.heartbeat import PACE
-from tenure.contracts.ask import Answer, AskRequest
-from tenure.contracts.result import Result
-from tenure.contracts.run import RunRequest
+from tenure.contracts.result.ask import Answer, AskRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import RunRequest
 from tenure.models.chat import ChatModel
-from tenure.notices import Notifier
+from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
 from tests.worlds import MemoryKnowledge
 from worker import WORKFLOWS, activity_methods, browser_methods, runner, sandbox_methods
-from workflows import search_attributes
-from workflows.agent import AgentWorkflow
-from workflows.ask import AskWorkflow
-from workflows.queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.run.ask import AskWorkflow
+from workflows.runtime import search_attributes
+from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug.
 settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.commands.conftest import CommandLine, no_stack
+from tests.cli.conftest import CommandLine, no_stack
 from tests.conftest import temporal_binary
 from tests.model_server import ModelServer
 

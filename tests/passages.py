@@ -1,8 +1,8 @@
 """Passages for tests: a few words in, a passage of a stored source out."""
 
-from tenure.algorithms.passages import Passage
+from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence import PassageRef
+from tenure.contracts.evidence.passages import PassageRef
 
 
 def passage(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tenure.algorithms.mutation import Edit, applied
+from tenure.algorithms.coding.mutation import Edit, applied
 from tenure.contracts.sandbox import Artifact, Batch, GivenFile, Outcome, Program, SelfTest, TestResult, Trial, Verdict
 from tenure.sandbox.base import SetupFailed
 

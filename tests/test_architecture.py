@@ -7,7 +7,9 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -18,7 +20,10 @@ from tenure.contracts.roles import ROLE_NAMES
 from tenure.roles.base import Role, RoleOutput
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("tenure", "workflows", "activities", "commands")
+PACKAGES = ("tenure", "workflows", "activities")
+
+MAX_FILES = 20
+"""Python files that a folder may hold."""
 
 PURE = {"tenure.contracts", "tenure.algorithms", "tenure.roles"}
 """What a workflow may run: no I/O, no clock, no chance."""
@@ -26,14 +31,16 @@ PURE = {"tenure.contracts", "tenure.algorithms", "tenure.roles"}
 WORLD = {"tenure.models", "tenure.knowledge", "tenure.sources", "tenure.sandbox", "tenure.report"}
 """What touches the world or shows it."""
 
+APPLICATION = {"tenure.cli", "tenure.temporal"}
+"""The command line and the plumbing of Temporal: they know the SDK and the workflows."""
+
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
     "tenure.settings": {"tenure.contracts"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
-    "tenure.notices": {"tenure.contracts", "tenure.settings"},
+    "tenure.notifications": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings"},
-    "tenure.settings_reference": {"tenure.settings", "tenure.contracts"},
-    "tenure.tools_reference": {"tenure.contracts", "tenure.algorithms"},
+    "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms"},
     "tenure.algorithms": {"tenure.contracts"},
     "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
     "tenure.models": {*PURE, "tenure.settings", "tenure.prices"},
@@ -42,11 +49,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources"},
     "tenure.sandbox": {*PURE, "tenure.settings"},
     "tenure.report": PURE,
-    "tenure.stack": {"tenure.contracts", "tenure.settings", "tenure.prices"},
-    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notices"},
+    "tenure.temporal": {"tenure.contracts", "tenure.settings", "tenure.prices", "workflows"},
+    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"},
     # Activity classes for their names only.
     "workflows": {*PURE, "activities"},
-    "commands": {"tenure.contracts", "tenure.report", "tenure.stack", "tenure.settings", "tenure.prices", "workflows"},
+    "tenure.cli": {
+        *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows")
+    },
 }
 """What each part of the house may import besides itself."""
 
@@ -59,7 +68,7 @@ IMPURE_STANDARD = {
 }
 """Modules of the standard library that reach out, wait, or give another answer the next time."""
 
-SHARED_BY_ROLES = {"base", "writing", "coding"}
+SHARED_BY_ROLES = {"prompting"}
 """Modules of `tenure/roles` that are not a role: what a role is, and what some of them share."""
 
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
@@ -87,10 +96,16 @@ def imports(module: str) -> set[str]:
     return graph().find_modules_directly_imported_by(module)
 
 
+@cache
+def role_modules() -> dict[str, str]:
+    """Return the dotted names of the modules that each hold one role, by the role's name."""
+    found = [module for module in modules_of("tenure.roles") if module.count(".") == 3]
+    return {name: module for module in found if (name := module.rsplit(".", 1)[1]) not in SHARED_BY_ROLES}
+
+
 def role_names() -> list[str]:
     """Return the names of the modules that each hold one role."""
-    found = {module.split(".")[2] for module in modules_of("tenure.roles") if module.count(".") == 2}
-    return sorted(found - SHARED_BY_ROLES)
+    return sorted(role_modules())
 
 
 @cache
@@ -133,14 +148,49 @@ def test_imports_go_in_one_direction(name: str) -> None:
     assert wrong == set()
 
 
+def children(package: str) -> dict[str, set[str]]:
+    """Return which files and subpackages of a package import which others of them."""
+    inside = {module for module in graph().modules if module.startswith(f"{package}.")}
+
+    def child(module: str) -> str:
+        return module[len(package) + 1 :].split(".")[0]
+
+    edges: dict[str, set[str]] = {child(module): set() for module in inside}
+    for module in inside:
+        edges[child(module)] |= {child(other) for other in imports(module) & inside} - {child(module)}
+    return edges
+
+
+def packages() -> list[str]:
+    """Return the packages of the house, nested ones included."""
+    parents = {module.rpartition(".")[0] for module in graph().modules if module.split(".")[0] in PACKAGES}
+    return sorted(parents - {""})
+
+
+@pytest.mark.parametrize("package", packages())
+def test_no_package_has_an_import_circle(package: str) -> None:
+    """The files and subpackages of a package can be put in an order in which each imports only earlier ones."""
+    tuple(TopologicalSorter(children(package)).static_order())
+
+
+def test_no_folder_is_too_large_to_survey() -> None:
+    """No folder holds more than twenty Python files, apart from `__init__.py`."""
+    folders = Counter(path.parent for path in tracked() if path.suffix == ".py" and path.name != "__init__.py")
+    large = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MAX_FILES}
+
+    assert large == {}
+
+
 def test_the_library_knows_nothing_of_temporal() -> None:
-    """No module of tenure imports the SDK, a workflow or an activity."""
-    library = [module for module in graph().modules if module.split(".")[0] == "tenure"]
+    """No module of the library imports the SDK, a workflow or an activity."""
+    library = [
+        module for module in graph().modules if module.split(".")[0] == "tenure" and part(module) not in APPLICATION
+    ]
     wrong = {
         f"{module} imports {imported}"
         for module in library
         for imported in imports(module)
-        if imported.split(".")[0] in ("temporalio", "workflows", "activities", "commands")
+        if imported.split(".")[0] in ("temporalio", "workflows", "activities") or part(imported) in APPLICATION
     }
 
     assert wrong == set()
@@ -176,8 +226,8 @@ def test_pure_parts_open_no_file(module: str) -> None:
 def test_the_client_knows_contracts_and_workflow_names_only() -> None:
     """client.py imports the commands and nothing of the world behind the workflows."""
     file = ROOT / "client.py"
-    own = {name for name in _imported(file) if name.split(".")[0] in (*PACKAGES, "connection", "worker")}
-    allowed = {"commands", "connection", *MAY_IMPORT["commands"], "tenure"}
+    own = {name for name in _imported(file) if name.split(".")[0] in (*PACKAGES, "worker")}
+    allowed = {"tenure.cli", *MAY_IMPORT["tenure.cli"], "tenure"}
 
     assert {name for name in own if part(name) not in allowed} == set()
 
@@ -203,7 +253,7 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 @pytest.mark.parametrize("name", role_names())
 def test_a_role_has_a_prompt_a_schema_and_a_twin(name: str) -> None:
     """Every role module exports ROLE, named for the module, built from its own prompt, schema and twin."""
-    module = import_module(f"tenure.roles.{name}")
+    module = import_module(role_modules()[name])
     role = module.ROLE
 
     assert isinstance(role, Role)

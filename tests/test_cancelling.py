@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 
-from tenure.contracts.result import Result
-from tenure.contracts.run import Limits, RunRequest
-from tenure.models.openai_chat import OpenAIChat
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Limits, RunRequest
+from tenure.models.openai.chat import OpenAIChat
 from tests.conftest import Serving
 from tests.model_server import ModelServer
 from tests.models.routes import routes

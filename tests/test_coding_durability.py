@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.run.run import Limits, RunRequest
 from tenure.contracts.sandbox import GivenFile
 from tests.model_server import ModelServer
 from tests.test_durability import around, finished, in_flight, of_roles, worker_process
-from workflows.agent import AgentWorkflow
-from workflows.queues import TENURE_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 TESTS = GivenFile(
     name="test_double.py",

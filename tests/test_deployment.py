@@ -22,9 +22,10 @@ from temporalio.worker import Worker
 
 from deploy.health import unserved
 from tenure.settings import Settings
-from tenure.stack.server import command
+from tenure.temporal.stack.server import command
 from tests.conftest import SLOW
-from workflows import queues, search_attributes
+from workflows.runtime import search_attributes
+from workflows.runtime import task_queues as queues
 
 ROOT = Path(__file__).resolve().parents[1]
 BINARIES = Path(sys.executable).parent

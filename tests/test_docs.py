@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from commands.parser import build_parser
-from tenure import tools_reference
-from tenure.algorithms.chunking import sections
-from tenure.algorithms.outline import is_generic
-from tenure.contracts.rerank import Rerank
+from tenure.algorithms.fallback.facets import is_generic
+from tenure.algorithms.text.chunking import sections
+from tenure.cli.parser import build_parser
+from tenure.contracts.evidence.rerank import Rerank
+from tenure.contracts.research.tools import CATALOGUE
 from tenure.contracts.roles import ROLE_NAMES
-from tenure.contracts.tools import CATALOGUE
+from tenure.reference import tools as tools_reference
+from tenure.reference.settings import GROUPS, PUBLISHED, reference
 from tenure.settings import RoleSettings, Settings, variable
-from tenure.settings_reference import GROUPS, PUBLISHED, reference
-from tenure.sources.parse import parse
+from tenure.sources.parsers.parse import parse
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -38,12 +38,12 @@ def shell_lines(text: str) -> list[str]:
 
 
 def test_the_settings_reference_is_current() -> None:
-    """docs/settings.md is what `python -m tenure.settings_reference` writes."""
+    """docs/settings.md is what `python -m tenure.reference.settings` writes."""
     assert PUBLISHED.read_text(encoding="utf-8") == reference()
 
 
 def test_the_page_of_tools_is_current() -> None:
-    """docs/tools.md is what `python -m tenure.tools_reference` writes, with each tool and argument."""
+    """docs/tools.md is what `python -m tenure.reference.tools` writes, with each tool and argument."""
     page = tools_reference.PUBLISHED.read_text(encoding="utf-8")
 
     assert page == tools_reference.reference()

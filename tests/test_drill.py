@@ -7,7 +7,7 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.drill import BUDGET, case_of, drill, within
-from tenure.contracts.run import Limits
+from tenure.contracts.run.run import Limits
 from tests.conftest import slow_form
 from tests.model_server import ModelServer, Weather
 

@@ -17,14 +17,14 @@ from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.contracts.corpus import IngestRequest
-from tenure.contracts.result import Result
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.result.result import Result
 from tenure.contracts.roles import ROLE_NAMES
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.run.run import Limits, RunRequest
 from tests.conftest import SLOW, slow_form
 from tests.model_server import ModelServer
-from workflows.agent import AgentWorkflow
-from workflows.queues import TENURE_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 ROOT = Path(__file__).parents[1]
 MOMENTS = ("router", "outliner", "section_writer", "report_reflector", "abstract_writer")

@@ -16,10 +16,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.result import Result, ResultClaim
-from tenure.knowledge.catalogue import sources
-from tenure.knowledge.store import Store
-from tests.commands.conftest import no_stack
+from tenure.contracts.result.result import Result, ResultClaim
+from tenure.knowledge.store.catalogue import sources
+from tenure.knowledge.store.store import Store
+from tests.cli.conftest import no_stack
 from tests.conftest import slow_form
 from tests.homes import Home, home, modelled_home
 from tests.model_server import ModelServer
@@ -172,7 +172,7 @@ def test_a_folder_of_every_family_becomes_a_cited_report(offline: Home, shelf: P
     done = offline.run("start", QUESTION, "--docs", str(shelf), "--json", "-o", str(report))
 
     assert done.returncode == 0, done.stderr
-    Draft202012Validator(json.loads((ROOT / "schema" / "result.schema.json").read_text())).validate(
+    Draft202012Validator(json.loads((ROOT / "tenure" / "report" / "result.schema.json").read_text())).validate(
         json.loads(done.stdout)
     )
     result = Result.model_validate_json(done.stdout)

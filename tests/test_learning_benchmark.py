@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.judged import Collection, Document, Question
 from benchmarks.learning import Outcome, Pair, Ran, figures, pairs
 from benchmarks.strategies import Tried, choosing, misleading
-from tenure.algorithms.experience import ARMS
+from tenure.algorithms.memory.experience import ARMS
 from tenure.contracts.base import RunId
 
 MUSIQUE = {

@@ -10,8 +10,8 @@ import pytest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from tenure.contracts.corpus import IngestReport
-from tenure.contracts.result import Result
+from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.result.result import Result
 from tests.homes import Home, home
 
 PEPS = Path(__file__).resolve().parents[2] / "shared" / "data" / "peps"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.contracts.budget import Price
+from tenure.contracts.run.budget import Price
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 

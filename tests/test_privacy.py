@@ -10,7 +10,7 @@ from tenure.settings import KEY_BYTES
 from tests.conftest import slow_form
 from tests.homes import Home, modelled_home
 from tests.model_server import Fault, ModelServer
-from tests.stack.conftest import free_ports
+from tests.temporal.stack.conftest import free_ports
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from benchmarks.reports import QUESTIONS, figures, repeated
 from tenure.contracts.base import SourceId
-from tenure.knowledge.catalogue import SourceRecord
+from tenure.knowledge.store.catalogue import SourceRecord
 from tests.report.samples import SOURCES, full
 
 STORED = {

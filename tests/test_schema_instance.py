@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tenure.contracts.roles import ROLE_NAMES
-from tenure.models.json_schema import strict_schema
+from tenure.models.openai.json_schema import strict_schema
 from tests.schema_instance import MARKER, instance, nonsense
 
 

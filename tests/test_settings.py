@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from tenure.contracts.rerank import Recency, Rerank
-from tenure.contracts.run import Limits
+from tenure.contracts.evidence.rerank import Recency, Rerank
+from tenure.contracts.run.run import Limits
 from tenure.settings import RoleSettings, Settings, fault
 
 

@@ -16,9 +16,9 @@ import pytest
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from tenure.contracts.research import RunState
-from tenure.contracts.result import Result
-from tenure.contracts.run import Progress
+from tenure.contracts.research.report import RunState
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Progress
 from tests.conftest import slow_form
 from tests.homes import Home, modelled_home
 from tests.model_server import ModelServer

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.result import Result
-from tenure.knowledge.catalogue import sources
-from tenure.knowledge.store import Store
+from tenure.contracts.result.result import Result
+from tenure.knowledge.store.catalogue import sources
+from tenure.knowledge.store.store import Store
 from tests.homes import Home, home
 from tests.web.pages import LIGHTHOUSES
 from tests.web.server import Web

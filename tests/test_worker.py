@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from activities.mcp import McpActivities
-from tenure.models.chat_models import chat_model
+from tenure.models.factory import chat_model
 from tenure.settings import Settings
-from tenure.sources.mcp import McpServers
+from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.ask import WebSearch
 from tests.roles.cases import CASES
 from tests.sandboxes import ScriptedSandbox
@@ -25,7 +25,15 @@ from worker import (
     slots,
     web_methods,
 )
-from workflows.queues import ALL_QUEUES, BROWSER_QUEUE, EMBED_QUEUE, MODEL_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
+from workflows.runtime.task_queues import (
+    ALL_QUEUES,
+    BROWSER_QUEUE,
+    EMBED_QUEUE,
+    MODEL_QUEUE,
+    SANDBOX_QUEUE,
+    TENURE_QUEUE,
+    WEB_QUEUE,
+)
 
 
 def served() -> dict[str, set[str]]:

@@ -5,8 +5,8 @@ import asyncio
 import numpy as np
 import pytest
 
-from tenure.contracts.corpus import IngestProgress, IngestReport, IngestRequest
-from tenure.contracts.evidence import SearchRequest
+from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.models.chat import Ask, InFlight
 from tenure.roles.base import Message
 from tests.roles.cases import CASES

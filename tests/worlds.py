@@ -15,13 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenure.algorithms.passages import Passage, Vectors
-from tenure.algorithms.text import stems
+from tenure.algorithms.text.passage import Passage, Vectors
+from tenure.algorithms.text.sentences import stems
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.budget import Price
-from tenure.contracts.calls import Turn
-from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
-from tenure.contracts.corpus import (
+from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
+from tenure.contracts.evidence.corpora import (
     CorpusStats,
     EmbedReport,
     EmbedRequest,
@@ -30,22 +28,24 @@ from tenure.contracts.corpus import (
     IngestRequest,
     StoreStats,
 )
-from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
-from tenure.contracts.fork import Forked, ForkRequest
-from tenure.contracts.graph import RelationsKept
-from tenure.contracts.learning import Inherited, InheritRequest
-from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
-from tenure.contracts.memory import Recollecting, Recollection, RememberReply, RememberRequest
-from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
-from tenure.contracts.spiral import Analysis, AnalysisRequest, Candidate, Finding
-from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
-from tenure.contracts.tools import FoundTerm, LookupReply, LookupRequest
-from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebEngine, WebSource
-from tenure.knowledge.errors import InvalidSearch
+from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebEngine, WebSource
+from tenure.contracts.knowledge.graph import RelationsKept
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.contracts.knowledge.memory import Recollecting, Recollection, RememberReply, RememberRequest
+from tenure.contracts.research.fork import Forked, ForkRequest
+from tenure.contracts.research.learning import Inherited, InheritRequest
+from tenure.contracts.research.spiral import Analysis, AnalysisRequest, Candidate, Finding
+from tenure.contracts.research.tools import FoundTerm, LookupReply, LookupRequest
+from tenure.contracts.run.budget import Price
+from tenure.contracts.run.role_calls import Turn
+from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import Ask, Completion, InFlight, Spent
 from tenure.roles.base import Message, Tier
-from tenure.roles.relation_extractor import RelationExtractorOutput
-from tenure.sources.document import Document
+from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
+from tenure.sources.document.document import Document
 
 DIMENSIONS = 512
 

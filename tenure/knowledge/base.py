@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from tenure.algorithms.passages import Passage, TokenEncoder, Vectors
+from tenure.algorithms.text.passage import Passage, TokenEncoder, Vectors
 from tenure.contracts.base import SourceId
-from tenure.contracts.calls import Turn
-from tenure.contracts.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
-from tenure.contracts.corpus import (
+from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
+from tenure.contracts.evidence.corpora import (
     CacheStats,
     CorpusStats,
     EmbedReport,
@@ -18,49 +17,59 @@ from tenure.contracts.corpus import (
     StoreStats,
     VectorIndex,
 )
-from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
-from tenure.contracts.fork import Forked, ForkRequest
-from tenure.contracts.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
-from tenure.contracts.learning import Inherited, InheritRequest
-from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
-from tenure.contracts.memory import ConsolidationProgress, ConsolidationRequest, ConsolidationStepReport, MemoryPolicy
-from tenure.contracts.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
-from tenure.contracts.spiral import Analysis, AnalysisRequest
-from tenure.contracts.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
-from tenure.contracts.tools import LookupReply, LookupRequest
-from tenure.contracts.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebScope
-from tenure.knowledge import catalogue, conversations, findings, graph, readings, statements
-from tenure.knowledge.background import BackgroundModel
-from tenure.knowledge.catalogue import SourceRecord
-from tenure.knowledge.chunk_vectors import ChunkVectors
-from tenure.knowledge.consolidation import Consolidation
-from tenure.knowledge.corpus_writer import CorpusWriter, recipe
-from tenure.knowledge.embedding import Embedding
-from tenure.knowledge.forking import fork
-from tenure.knowledge.grouping import group
-from tenure.knowledge.ingest import Ingestion, never
-from tenure.knowledge.inheriting import inherit
-from tenure.knowledge.intake import Intake
-from tenure.knowledge.lookup import lookup
+from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebScope
+from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.contracts.knowledge.memory import (
+    ConsolidationProgress,
+    ConsolidationRequest,
+    ConsolidationStepReport,
+    MemoryPolicy,
+)
+from tenure.contracts.research.fork import Forked, ForkRequest
+from tenure.contracts.research.learning import Inherited, InheritRequest
+from tenure.contracts.research.spiral import Analysis, AnalysisRequest
+from tenure.contracts.research.tools import LookupReply, LookupRequest
+from tenure.contracts.run.role_calls import Turn
+from tenure.knowledge.embeddings.background import BackgroundModel
+from tenure.knowledge.embeddings.cache import EmbeddingCache, SentenceVectors
+from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
+from tenure.knowledge.embeddings.embedding import Embedding
+from tenure.knowledge.graph import graph, statements
+from tenure.knowledge.graph.related import related
+from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, recipe
+from tenure.knowledge.ingestion.ingest import Ingestion, never
+from tenure.knowledge.ingestion.readers import Readers
+from tenure.knowledge.ingestion.results import Results
+from tenure.knowledge.ingestion.web_pages import Intake
 from tenure.knowledge.maintenance import maintain
-from tenure.knowledge.memory import Memories, forget_sources
-from tenure.knowledge.meter import Meter
-from tenure.knowledge.pages import PageCache
-from tenure.knowledge.readers import Readers
-from tenure.knowledge.recall import NEAR, recall
-from tenure.knowledge.related import related
-from tenure.knowledge.reranking import SecondStage
-from tenure.knowledge.results import Results
-from tenure.knowledge.search import search
-from tenure.knowledge.store import Store
-from tenure.knowledge.structured import Structured
-from tenure.knowledge.vectors import EmbeddingCache, SentenceVectors
+from tenure.knowledge.memory import conversations
+from tenure.knowledge.memory.consolidation import Consolidation
+from tenure.knowledge.memory.memories import Memories, forget_sources
+from tenure.knowledge.pages import readings
+from tenure.knowledge.pages.cache import PageCache
+from tenure.knowledge.search import findings
+from tenure.knowledge.search.forking import fork
+from tenure.knowledge.search.grouping import group
+from tenure.knowledge.search.lookup import lookup
+from tenure.knowledge.search.prior_runs import inherit
+from tenure.knowledge.search.recall import NEAR, recall
+from tenure.knowledge.search.reranking import SecondStage
+from tenure.knowledge.search.search import search
+from tenure.knowledge.store import catalogue
+from tenure.knowledge.store.catalogue import SourceRecord
+from tenure.knowledge.store.metrics import Meter
+from tenure.knowledge.store.store import Store
+from tenure.knowledge.tables.queries import Structured
 from tenure.models.embedding import EmbeddingModel, TokenReading
 from tenure.models.reranking import RerankModel
 from tenure.roles.base import Message
-from tenure.roles.relation_extractor import RelationExtractorOutput
-from tenure.sources.document import Document
-from tenure.sources.sql_engine import Limits
+from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
+from tenure.sources.document.document import Document
+from tenure.sources.tables.sql_engine import Limits
 
 PAGE_READERS = 2
 """Processes that read pages of the web; they stay, since each takes half a second to start."""

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from tenure.contracts.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
-from tenure.knowledge.errors import CommitConflict, CorruptTable, MaintenanceCancelled
-from tenure.knowledge.pages import trim
-from tenure.knowledge.schema import PAGES, is_ours
-from tenure.knowledge.store import KEEP_VERSIONS, Store
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from tenure.knowledge.pages.cache import trim
+from tenure.knowledge.store.errors import CommitConflict, CorruptTable, MaintenanceCancelled
+from tenure.knowledge.store.schema import PAGES, is_ours
+from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 
 
 def maintain(

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol
 
-from tenure.algorithms.budget import estimated_tokens
-from tenure.contracts.budget import Price
-from tenure.contracts.calls import PaidAnswer
+from tenure.algorithms.control.budget import estimated_tokens
+from tenure.contracts.run.budget import Price
+from tenure.contracts.run.role_calls import PaidAnswer
 from tenure.roles.base import Function, Message, O, Tier
 
 Finish = Literal["stop", "tool_calls"]

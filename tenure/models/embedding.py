@@ -13,7 +13,7 @@ Errors of this layer::
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from tenure.algorithms.passages import Tokens, Vectors
+from tenure.algorithms.text.passage import Tokens, Vectors
 from tenure.settings import Settings
 
 
@@ -91,9 +91,9 @@ class TokenReading(Protocol):
 def embedding_model(settings: Settings) -> EmbeddingModel:
     """Return the model the settings ask for; nothing is loaded or contacted before its first use."""
     if settings.embedding_model:
-        from tenure.models.openai_embeddings import OpenAIEmbeddings
+        from tenure.models.openai.embeddings import OpenAIEmbeddings
 
         return OpenAIEmbeddings.from_settings(settings)
-    from tenure.models.minilm import MiniLM
+    from tenure.models.minilm.model import MiniLM
 
     return MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)

@@ -23,6 +23,6 @@ def rerank_model(settings: Settings) -> RerankModel | None:
     if not settings.rerank_model:
         return None
     # The client library takes more than a second of processor time to load: only for those who need it.
-    from tenure.models.rerank_endpoint import RerankEndpoint
+    from tenure.models.openai.reranking import RerankEndpoint
 
     return RerankEndpoint.from_settings(settings)

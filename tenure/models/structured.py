@@ -15,9 +15,9 @@ from typing import Any, Final
 from json_repair import repair_json
 from pydantic import ValidationError
 
-from tenure.algorithms.budget import cost
-from tenure.contracts.budget import Allowance, Price
-from tenure.contracts.calls import PaidAnswer
+from tenure.algorithms.control.budget import cost
+from tenure.contracts.run.budget import Allowance, Price
+from tenure.contracts.run.role_calls import PaidAnswer
 from tenure.models.chat import (
     OFFLINE,
     Answer,

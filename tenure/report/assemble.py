@@ -6,12 +6,13 @@ stored text once more, since this is the last moment at which a false one can be
 
 from collections.abc import Mapping
 
-from tenure.algorithms.reasoning import drafts
+from tenure.algorithms.reasoning.strategies import drafts
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Block, Draft, SynthesisDraft
-from tenure.contracts.reasoning import Reasoning, ReasoningStep
-from tenure.contracts.research import ReportDraft, SectionDraft
-from tenure.contracts.result import (
+from tenure.contracts.evidence.passages import Block, Draft, SynthesisDraft
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
+from tenure.contracts.evidence.web import WebAccount
+from tenure.contracts.research.report import ReportDraft, SectionDraft
+from tenure.contracts.result.result import (
     Result,
     ResultReasoning,
     ResultSection,
@@ -19,11 +20,10 @@ from tenure.contracts.result import (
     ResultStep,
     Synthesis,
 )
-from tenure.contracts.web import WebAccount
 from tenure.report.citations import Numbering, SourceRecord
-from tenure.report.marks import NUMERIC, to_markdown
-from tenure.report.program import program
-from tenure.report.prose import flatten
+from tenure.report.render.escaping import flatten
+from tenure.report.render.marks import NUMERIC, to_markdown
+from tenure.report.render.program import program
 
 MOST_CONTEXT = 200
 """Characters that a citation keeps of its source on either side of the quote."""

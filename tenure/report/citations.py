@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Block, Citation, Claim, Disagreement, Draft
-from tenure.contracts.result import Contradiction, ResultCitation, ResultClaim, SourceEntry
-from tenure.report.prose import flatten
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Disagreement, Draft
+from tenure.contracts.result.result import Contradiction, ResultCitation, ResultClaim, SourceEntry
+from tenure.report.render.escaping import flatten
 
 
 class SourceRecord(Protocol):

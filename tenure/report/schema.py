@@ -13,9 +13,9 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from tenure.contracts.base import Contract
-from tenure.contracts.result import Result
+from tenure.contracts.result.result import Result
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "schema" / "result.schema.json"
+PUBLISHED = Path(__file__).resolve().parent / "result.schema.json"
 """Where the schema is published."""
 
 

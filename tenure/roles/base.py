@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from tenure.algorithms.passages import Encoder, Passage, TokenEncoder, Vectors
+from tenure.algorithms.text.passage import Encoder, Passage, TokenEncoder, Vectors
 
 Tier = Literal["main", "fast"]
 

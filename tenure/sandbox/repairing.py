@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from tenure.algorithms.programs import digest
-from tenure.algorithms.repair import Candidate, Covered, candidates, ochiai
-from tenure.contracts.coding import RepairProgress, RepairReply, RepairRequest, SourceFile
+from tenure.algorithms.coding.programs import digest
+from tenure.algorithms.coding.repair import Candidate, Covered, candidates, ochiai
+from tenure.contracts.result.programs import RepairProgress, RepairReply, RepairRequest, SourceFile
 from tenure.contracts.sandbox import Batch, GivenFile, Outcome, Program
 from tenure.sandbox.base import Sandbox
 

@@ -25,16 +25,16 @@ from temporalio.worker import Worker
 from activities import calling as calling_module
 from activities.calling import calling
 from activities.roles import RoleActivities
-from tenure.contracts.calls import CallProgress, PaidAnswer, RoleReply, role_call
+from tenure.contracts.run.role_calls import CallProgress, PaidAnswer, RoleReply, role_call
 from tenure.models.chat import TransportError
-from tenure.models.openai_chat import OpenAIChat
-from tenure.roles.router import RouterInput, RouterOutput
+from tenure.models.openai.chat import OpenAIChat
+from tenure.roles.research.router import RouterInput, RouterOutput
 from tests.conftest import slow_form
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 from tests.schema_instance import Json
 from tests.worlds import MemoryKnowledge, ScriptedChat
-from workflows.queues import MODEL_QUEUE
+from workflows.runtime.task_queues import MODEL_QUEUE
 
 ROOT = Path(__file__).parents[2]
 ROUTE = {"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "asked so"}

@@ -10,12 +10,12 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.errors import MODEL_REJECTED, MODEL_UNAVAILABLE, raise_for_model, translated
 from activities.roles import RoleActivities
-from tenure.contracts.calls import role_call
+from tenure.contracts.run.role_calls import role_call
 from tenure.models.chat import ContextOverflow, ModelError, RequestRejected, TransportError, UnusableAnswer
 from tenure.models.embedding import EmbeddingError, UnexpectedVectors, WeightsMissing
-from tenure.models.openai_chat import OpenAIChat
-from tenure.models.openai_embeddings import OpenAIEmbeddings
-from tenure.roles.router import RouterInput
+from tenure.models.openai.chat import OpenAIChat
+from tenure.models.openai.embeddings import OpenAIEmbeddings
+from tenure.roles.research.router import RouterInput
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 from tests.worlds import MemoryKnowledge

@@ -10,7 +10,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.errors import KNOWLEDGE_REFUSED, MODEL_UNAVAILABLE, PATH_MISSING
 from activities.knowledge import KnowledgeActivities
-from tenure.contracts.corpus import (
+from tenure.contracts.evidence.corpora import (
     CacheStats,
     CorpusReply,
     CorpusRequest,
@@ -22,8 +22,8 @@ from tenure.contracts.corpus import (
     IngestRequest,
     StoreStats,
 )
-from tenure.contracts.evidence import SearchReply, SearchRequest
-from tenure.knowledge.errors import (
+from tenure.contracts.evidence.passages import SearchReply, SearchRequest
+from tenure.knowledge.store.errors import (
     CommitConflict,
     CorruptTable,
     IngestCancelled,

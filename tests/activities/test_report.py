@@ -3,11 +3,11 @@
 from temporalio.testing import ActivityEnvironment
 
 from activities.report import ReportActivities
-from tenure.algorithms.citing import cite
+from tenure.algorithms.claims.citations import cite
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.evidence import Block, Draft
-from tenure.contracts.research import ReportDraft, SectionDraft
-from tenure.contracts.result import Result
+from tenure.contracts.evidence.passages import Block, Draft
+from tenure.contracts.research.report import ReportDraft, SectionDraft
+from tenure.contracts.result.result import Result
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 BREAD = "Bread is made from flour, water, salt and yeast."

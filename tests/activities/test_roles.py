@@ -11,17 +11,17 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.errors import KNOWLEDGE_REFUSED, MODEL_REJECTED
 from activities.roles import RoleActivities
-from tenure.algorithms.passages import Passage
+from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import RunId
-from tenure.contracts.calls import RoleReply, Turn, role_call
-from tenure.contracts.evidence import Draft, PassageRef, SearchRequest
-from tenure.knowledge.errors import CorruptTable, KnowledgeError, UnknownChunk
+from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
+from tenure.contracts.run.role_calls import RoleReply, Turn, role_call
+from tenure.knowledge.store.errors import CorruptTable, KnowledgeError, UnknownChunk
 from tenure.models.chat import Ask, Completion, ContextOverflow, InFlight, RequestRejected
 from tenure.roles.base import Message
-from tenure.roles.planner import PlannerInput
-from tenure.roles.router import RouterInput, RouterOutput
-from tenure.roles.section_writer import SectionWriterInput
-from tenure.roles.synthesizer import SynthesizerInput
+from tenure.roles.research.planner import PlannerInput
+from tenure.roles.research.router import RouterInput, RouterOutput
+from tenure.roles.research.synthesizer import SynthesizerInput
+from tenure.roles.writing.section_writer import SectionWriterInput
 from tests.roles.cases import CASES
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story, text
 

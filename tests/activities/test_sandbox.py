@@ -9,7 +9,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.sandbox import SANDBOX_FAILED, SANDBOX_MISSING, SandboxActivities
 from tenure.contracts.base import RunId
-from tenure.contracts.coding import ProgramRequest, RepairProgress, RepairRequest, TrialRequest
+from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairRequest, TrialRequest
 from tenure.contracts.sandbox import GivenFile, Outcome, Program, Trial
 from tenure.sandbox.base import NoSandbox
 from tests.sandboxes import USABLE, ScriptedSandbox

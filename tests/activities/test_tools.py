@@ -8,8 +8,8 @@ from temporalio.testing import ActivityEnvironment
 from activities.mcp import LONGEST_WORDS, McpActivities
 from activities.tools import ToolActivities
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence import PassageRef
-from tenure.contracts.tools import (
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.tools import (
     CiteRequest,
     McpArguments,
     McpCallRequest,
@@ -17,8 +17,8 @@ from tenure.contracts.tools import (
     NumberedPassage,
     ShowRequest,
 )
-from tenure.knowledge.errors import UnknownChunk
-from tenure.sources.mcp import Answer, McpServers, ServerFailed, Tool
+from tenure.knowledge.store.errors import UnknownChunk
+from tenure.sources.mcp.servers import Answer, McpServers, ServerFailed, Tool
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 

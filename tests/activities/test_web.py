@@ -11,7 +11,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.web import SEARCH_ATTEMPTS, SEARCH_UNAVAILABLE, BrowserActivities, WebActivities
 from tenure.contracts.base import RunId
-from tenure.contracts.web import (
+from tenure.contracts.evidence.web import (
     FetchReply,
     FetchRequest,
     ProviderAnswer,
@@ -19,12 +19,12 @@ from tenure.contracts.web import (
     WebSearchReply,
     WebSearchRequest,
 )
-from tenure.knowledge.errors import CommitConflict
-from tenure.knowledge.fetching import PageFetching
-from tenure.knowledge.pages import PageCache
-from tenure.knowledge.store import Store
-from tenure.sources.fetch import Fetcher, Manners
-from tenure.sources.guard import Guard
+from tenure.knowledge.pages.cache import PageCache
+from tenure.knowledge.pages.fetching import PageFetching
+from tenure.knowledge.store.errors import CommitConflict
+from tenure.knowledge.store.store import Store
+from tenure.sources.fetch.fetcher import Fetcher, Manners
+from tenure.sources.fetch.guard import Guard
 from tests.web import LIGHTHOUSES, Web
 
 RUN = RunId("r")

@@ -18,9 +18,9 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from tenure.contracts.corpus import IngestRequest
-from tenure.contracts.result import Result
-from tenure.contracts.run import Feedback, Limits, RunRequest
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Feedback, Limits, RunRequest
 from tenure.contracts.sandbox import GivenFile
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.sandboxes import ScriptedSandbox
@@ -41,9 +41,9 @@ from tests.worlds import (
     text,
 )
 from worker import WORKFLOWS, activity_methods, runner, sandbox_methods
-from workflows import search_attributes
-from workflows.agent import AgentWorkflow
-from workflows.queues import SANDBOX_QUEUE, TENURE_QUEUE
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime import search_attributes
+from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
 HERE = Path(__file__).parent
 SLASH = "__"

@@ -6,8 +6,8 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from commands.history import recorded
-from tenure.contracts.trace import History
+from tenure.cli.session.history import recorded
+from tenure.contracts.research.trace import History
 from tests.histories.record import HERE, SLASH
 
 PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.contracts.corpus import IngestReport, IngestRequest
-from tenure.contracts.evidence import PassageRef, SearchRequest
+from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
+from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tests.knowledge.word_vectors import WordVectors
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tenure.contracts.evidence import SearchRequest
-from tenure.contracts.maintenance import MaintenanceProgress
+from tenure.contracts.evidence.passages import SearchRequest
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.errors import MaintenanceCancelled
-from tenure.knowledge.ingest import never
+from tenure.knowledge.ingestion.ingest import never
 from tenure.knowledge.maintenance import maintain
-from tenure.knowledge.schema import CACHE, CACHE_SCHEMA, SOURCES
-from tenure.knowledge.store import KEEP_VERSIONS, Store
+from tenure.knowledge.store.errors import MaintenanceCancelled
+from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, SOURCES
+from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 from tests.knowledge.conftest import Ingest
 
 AT_ONCE = timedelta(milliseconds=1)

@@ -8,20 +8,20 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tenure.contracts.corpus import IngestRequest
-from tenure.contracts.evidence import SearchRequest
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.errors import StoreUnreachable
-from tenure.knowledge.schema import CACHE, CACHE_SCHEMA
-from tenure.knowledge.store import Store, storage_options
+from tenure.knowledge.store.errors import StoreUnreachable
+from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
+from tenure.knowledge.store.store import Store, storage_options
 from tests.conftest import slow_form
 from tests.knowledge.word_vectors import WordVectors
 
 _WRITER = """
 import sys
 import pyarrow as pa
-from tenure.knowledge.schema import CACHE, CACHE_SCHEMA
-from tenure.knowledge.store import Store
+from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
+from tenure.knowledge.store.store import Store
 
 store, name = Store(sys.argv[1]), sys.argv[2]
 for n in range(3):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenure.algorithms.passages import Vectors
+from tenure.algorithms.text.passage import Vectors
 
 
 class WordVectors:

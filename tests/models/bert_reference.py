@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from tenure.models.minilm_weights import published_model
+from tenure.models.minilm.weights import published_model
 
 Array = NDArray[np.float32]
 _HEADS = 12

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tenure.models.embedding import embedding_model
-from tenure.models.minilm import MiniLM
-from tenure.models.openai_embeddings import OpenAIEmbeddings
+from tenure.models.minilm.model import MiniLM
+from tenure.models.openai.embeddings import OpenAIEmbeddings
 from tenure.settings import Settings
 
 

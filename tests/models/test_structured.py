@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
-from tenure.algorithms.passages import Passage
+from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.models.chat import Answer, RequestRejected, Spent, TransportError
-from tenure.models.openai_chat import OpenAIChat
+from tenure.models.openai.chat import OpenAIChat
 from tenure.models.structured import NotReadable, answer, read
 from tenure.roles.base import Evidence, Message, Role, RoleInput, RoleOutput, mark_passages
 from tests.model_server import Fault, ModelServer

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
-from tenure.contracts.coding import Failure, Lesson, Proof, SourceFile, StoredArtifact
-from tenure.contracts.corpus import SkippedFile
-from tenure.contracts.evidence import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
-from tenure.contracts.research import ReportDraft, SectionDraft
-from tenure.contracts.result import Contradiction, CritiqueRecord, Evaluation, Result, ResultAttempt
-from tenure.contracts.run import Degraded, Handled, RoleUsage, Usage
+from tenure.contracts.evidence.corpora import SkippedFile
+from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
+from tenure.contracts.research.report import ReportDraft, SectionDraft
+from tenure.contracts.result.programs import Failure, Lesson, Proof, SourceFile, StoredArtifact
+from tenure.contracts.result.result import Contradiction, CritiqueRecord, Evaluation, Result, ResultAttempt
+from tenure.contracts.run.run import Degraded, Handled, RoleUsage, Usage
 from tenure.report.assemble import assemble
 
 

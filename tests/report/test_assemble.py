@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence import Block, Citation, Claim, Disagreement, Draft, SynthesisDraft
-from tenure.contracts.research import SectionDraft
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Disagreement, Draft, SynthesisDraft
+from tenure.contracts.research.report import SectionDraft
 from tenure.report.assemble import CONTEXT_IN_ALL, assemble
-from tenure.report.references import quotes
+from tenure.report.render.references import quotes
 from tests.report.samples import (
     FALLS,
     MOON,

@@ -14,8 +14,8 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Locator, Page, async_playwright
 
-from tenure.contracts.result import Result
-from tenure.report.html import render_html
+from tenure.contracts.result.result import Result
+from tenure.report.render.html import render_html
 from tests.report.samples import full, programmed
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -2,7 +2,7 @@ import json
 
 from jsonschema import Draft202012Validator
 
-from tenure.contracts.evidence import Draft
+from tenure.contracts.evidence.passages import Draft
 from tenure.report.assemble import assemble
 from tenure.report.schema import PUBLISHED, result_schema, schema_text
 from tests.report.samples import SOURCES, report

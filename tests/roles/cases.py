@@ -8,55 +8,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenure.contracts.coding import Attempt, Failure, Lesson, SourceFile
-from tenure.contracts.computing import FailedProgram
-from tenure.contracts.evidence import Block, Citation, Claim, Draft, SynthesisDraft
-from tenure.contracts.react import ReactStep, Transcript
-from tenure.contracts.reasoning import ReasoningStep
-from tenure.contracts.research import SectionDraft
-from tenure.contracts.spiral import Executed, LatentTopic, Reflection
-from tenure.contracts.tables import ColumnInfo, FailedQuery, TableInfo
-from tenure.roles import (
-    abstract_writer,
-    analyst,
-    answerer,
-    claim_checker,
-    claim_rewriter,
+from tenure.contracts.evidence.computing import FailedProgram
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, SynthesisDraft
+from tenure.contracts.evidence.react import ReactStep, Transcript
+from tenure.contracts.evidence.reasoning import ReasoningStep
+from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
+from tenure.contracts.research.report import SectionDraft
+from tenure.contracts.research.spiral import Executed, LatentTopic, Reflection
+from tenure.contracts.result.programs import Attempt, Failure, Lesson, SourceFile
+from tenure.roles.base import Evidence, Role, RoleInput
+from tenure.roles.claims import claim_checker, claim_rewriter, contradiction_finder, document_comparer, fact_extractor
+from tenure.roles.coding import analyst, code_reflector, coder, test_writer
+from tenure.roles.reasoning import hop_reasoner, react, reasoner, thought_evaluator, thought_proposer
+from tenure.roles.research import (
     clarifier,
-    code_reflector,
-    coder,
-    contradiction_finder,
     decider,
     decomposer,
-    document_comparer,
-    fact_extractor,
-    hop_reasoner,
     hypothetical_document,
     outliner,
     planner,
     query_refiner,
     question_rewriter,
-    react,
-    reasoner,
-    relation_extractor,
-    report_reflector,
-    reranker,
     router,
+    synthesis_reflector,
+    synthesizer,
+    topic_namer,
+)
+from tenure.roles.retrieval import relation_extractor, reranker, sql_writer, stance_judge
+from tenure.roles.writing import (
+    abstract_writer,
+    answerer,
+    report_reflector,
     section_reviewer,
     section_rewriter,
     section_writer,
     self_evaluator,
-    sql_writer,
-    stance_judge,
-    synthesis_reflector,
-    synthesizer,
-    test_writer,
-    thought_evaluator,
-    thought_proposer,
     title_writer,
-    topic_namer,
 )
-from tenure.roles.base import Evidence, Role, RoleInput
 from tests.passages import passage
 from tests.worlds import encode
 

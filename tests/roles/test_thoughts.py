@@ -1,20 +1,20 @@
 """The twins that propose and judge thoughts and find facts hop by hop, and what is made of their answers."""
 
 from tenure.roles.base import Evidence
-from tenure.roles.hop_reasoner import HopReasonerInput, HopReasonerOutput, hopped
-from tenure.roles.hop_reasoner import offline as hop
-from tenure.roles.hop_reasoner import render as render_hop
-from tenure.roles.thought_evaluator import ThoughtEvaluatorInput
-from tenure.roles.thought_evaluator import offline as evaluate
-from tenure.roles.thought_evaluator import render as render_evaluation
-from tenure.roles.thought_proposer import (
+from tenure.roles.reasoning.hop_reasoner import HopReasonerInput, HopReasonerOutput, hopped
+from tenure.roles.reasoning.hop_reasoner import offline as hop
+from tenure.roles.reasoning.hop_reasoner import render as render_hop
+from tenure.roles.reasoning.thought_evaluator import ThoughtEvaluatorInput
+from tenure.roles.reasoning.thought_evaluator import offline as evaluate
+from tenure.roles.reasoning.thought_evaluator import render as render_evaluation
+from tenure.roles.reasoning.thought_proposer import (
     ProposedThought,
     ThoughtProposerInput,
     ThoughtProposerOutput,
     proposed,
 )
-from tenure.roles.thought_proposer import offline as propose
-from tenure.roles.thought_proposer import render as render_proposal
+from tenure.roles.reasoning.thought_proposer import offline as propose
+from tenure.roles.reasoning.thought_proposer import render as render_proposal
 from tests.passages import passage
 from tests.worlds import encode
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.algorithms.programs import digest
-from tenure.contracts.coding import RepairProgress, RepairReply, RepairRequest
+from tenure.algorithms.coding.programs import digest
+from tenure.contracts.result.programs import RepairProgress, RepairReply, RepairRequest
 from tenure.contracts.sandbox import Case, GivenFile, Outcome, Program, SandboxLimits
 from tenure.sandbox import repairing
 from tenure.sandbox.base import Sandbox

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tenure.sources.tables import Database, databases
+from tenure.sources.tables.catalogue import Database, databases
 
 ROWS: list[dict[str, object]] = [
     {"region": "North", "product": "bread", "revenue": 100.5, "day": "2026-01-01"},

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenure.sources.sql_engine import Engine, Limits, SqlProblem, TimedOut
-from tenure.sources.sql_guard import SqlRefused
-from tenure.sources.tables import Database
+from tenure.sources.tables.catalogue import Database
+from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem, TimedOut
+from tenure.sources.tables.sql_guard import SqlRefused
 from tests.sources.postgres_server import binaries, postgres
 from tests.sources.table_files import ROWS, inserted
 

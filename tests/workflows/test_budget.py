@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.budget import Price
-from tenure.contracts.result import Result
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.budget import Price
+from tenure.contracts.run.run import Limits, RunRequest
 from tenure.models.chat import Spent
 from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text

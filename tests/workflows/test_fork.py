@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowHandle
 
-from commands.errors import UsageError
-from commands.origin import origin_of
-from tenure.contracts.fork import ForkedRun, Origin
-from tenure.contracts.result import Result
-from tenure.contracts.run import Feedback, Limits, RunRequest
+from tenure.cli.errors import UsageError
+from tenure.cli.session.run_request import origin_of
+from tenure.contracts.research.fork import ForkedRun, Origin
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Feedback, Limits, RunRequest
 from tests.conftest import Serving, Stage, slow_form
-from tests.workflows.test_agent import until, until_signalled
+from tests.workflows.run.test_agent import until, until_signalled
 from tests.worlds import ENOUGH, FINISH, KITCHEN, Held, Reticent, ScriptedChat, in_turn, plans, says, search, story
-from workflows.agent import AgentWorkflow
+from workflows.run.agent import AgentWorkflow
 
 pytestmark = pytest.mark.timeout(180)
 

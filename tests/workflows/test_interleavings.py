@@ -15,13 +15,13 @@ import pytest
 from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.contracts.result import Result
-from tenure.contracts.run import Limits, RunRequest
-from tenure.contracts.steering import VERBS, Acknowledged, Budget, OutlineTopic, Steering
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.control import VERBS, Acknowledged, Budget, OutlineTopic, Steering
+from tenure.contracts.run.run import Limits, RunRequest
 from tenure.models.chat import Ask, Completion, InFlight
 from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
-from workflows.agent import AgentWorkflow
+from workflows.run.agent import AgentWorkflow
 
 ENDS = {"done", "finished_early", "cancelled", "no_evidence"}
 CALLS = 30

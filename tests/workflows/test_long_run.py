@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from tenure.algorithms.passages import Passage
+from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence import PassageRef, SearchReply, SearchRequest
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.run.run import Limits, RunRequest
 from tests.conftest import Serving
-from tests.workflows.test_spiral import MORE
+from tests.workflows.research.test_spiral import MORE
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, plans, says, search, story
 
 SLOW = os.environ.get("TENURE_SLOW_TESTS") == "1"

@@ -1,9 +1,9 @@
 """What a run says of its research while and after it is done."""
 
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.run.run import Limits, RunRequest
 from tests.conftest import Serving
 from tests.worlds import ENOUGH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
-from workflows.agent import AgentWorkflow
+from workflows.run.agent import AgentWorkflow
 
 MORE = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
 WINE = {"query": "How is wine made?", "target_outline_topic": "Wine"}

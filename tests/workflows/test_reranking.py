@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tenure.contracts.evidence import SearchRequest
-from tenure.contracts.rerank import Recency, Rerank
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.evidence.passages import SearchRequest
+from tenure.contracts.evidence.rerank import Recency, Rerank
+from tenure.contracts.run.run import Limits, RunRequest
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
 

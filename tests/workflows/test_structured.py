@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from tenure.contracts.evidence import PassageRef
-from tenure.contracts.run import Limits, RunRequest
-from tenure.contracts.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
+from tenure.contracts.run.run import Limits, RunRequest
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 

@@ -1,9 +1,9 @@
 """Sub-questions of a run: layer by layer, later ones with the answers of earlier ones in them."""
 
-from tenure.contracts.run import Limits, RunRequest
+from tenure.contracts.run.run import Limits, RunRequest
 from tests.conftest import Serving, slow_form
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
-from workflows.agent import AgentWorkflow
+from workflows.run.agent import AgentWorkflow
 
 LIMITS = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=0)
 LIBRARY = {

@@ -8,12 +8,12 @@ import pytest
 from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.contracts.run import Phase
-from tenure.contracts.steering import VERBS, Acknowledged, Budget, OutlineTopic, Steering, Verb
+from tenure.contracts.run.control import VERBS, Acknowledged, Budget, OutlineTopic, Steering, Verb
+from tenure.contracts.run.run import Phase
 from tests.conftest import Serving, slow_form
-from tests.workflows.test_agent import REQUEST, until
+from tests.workflows.run.test_agent import REQUEST, until
 from tests.worlds import FINISH, KITCHEN, Held, MemoryKnowledge, ScriptedChat, says, story, text
-from workflows.agent import AgentWorkflow
+from workflows.run.agent import AgentWorkflow
 
 Handle = WorkflowHandle[Any, Any]
 

@@ -13,12 +13,12 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.contracts.run import RunRequest
+from tenure.contracts.run.run import RunRequest
 from tests.conftest import Serving, serving_at, slow_form
-from tests.workflows.test_agent import REQUEST, until
+from tests.workflows.run.test_agent import REQUEST, until
 from tests.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, says, story
-from workflows import search_attributes
-from workflows.agent import AgentWorkflow
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime import search_attributes
 
 DAY = timedelta(days=1)
 

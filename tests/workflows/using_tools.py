@@ -2,18 +2,18 @@
 
 from temporalio import workflow
 
-from workflows.calls import Calls
-from workflows.steering import Steered
-from workflows.toolbox import Toolbox
-from workflows.tools import TOOLS, available, use
+from workflows.research.toolbox import Toolbox
+from workflows.research.tools import TOOLS, available, use
+from workflows.runtime.calls import Calls
+from workflows.runtime.control import Steered
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import JsonValue
 
     from tenure.contracts.base import Contract
-    from tenure.contracts.evidence import PassageRef
-    from tenure.contracts.spiral import SubagentRequest
-    from tenure.contracts.tools import Observation, ToolName
+    from tenure.contracts.evidence.passages import PassageRef
+    from tenure.contracts.research.spiral import SubagentRequest
+    from tenure.contracts.research.tools import Observation, ToolName
 
 
 class Uses(Contract):

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from tenure.algorithms.text import STOP_WORDS, words
-from tenure.contracts.web import WebSearchRequest
+from tenure.algorithms.text.sentences import STOP_WORDS, words
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, Unavailable, oldest
 from tenure.sources.search.feeds import document, entries, local
 from tenure.sources.search.service import Service

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tenure.algorithms.addresses import within
-from tenure.contracts.web import ProviderAnswer, WebSearchReply, WebSearchRequest
+from tenure.algorithms.text.urls import within
+from tenure.contracts.evidence.web import ProviderAnswer, WebSearchReply, WebSearchRequest
 from tenure.settings import Settings
 from tenure.sources.search.base import Found, LeftOut, SearchError, SearchProvider, Unavailable
 from tenure.sources.search.fusion import fuse

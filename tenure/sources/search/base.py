@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Protocol
 
-from tenure.contracts.web import TimeRange, WebSearchRequest
+from tenure.contracts.evidence.web import TimeRange, WebSearchRequest
 
 LONGEST_TITLE: Final = 300
 LONGEST_SNIPPET: Final = 1_000

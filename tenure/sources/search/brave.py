@@ -4,7 +4,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from tenure.contracts.web import TimeRange, WebSearchRequest
+from tenure.contracts.evidence.web import TimeRange, WebSearchRequest
 from tenure.sources.search.base import Found, found, primary, restricted, shortened
 from tenure.sources.search.service import Service
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
-from tenure.algorithms import rrf
-from tenure.algorithms.addresses import InvalidAddress, canonical, host, within
-from tenure.algorithms.dates import period
-from tenure.contracts.web import WebHit, WebSearchRequest
+from tenure.algorithms.retrieval import rrf
+from tenure.algorithms.text.dates import period
+from tenure.algorithms.text.urls import InvalidAddress, canonical, host, within
+from tenure.contracts.evidence.web import WebHit, WebSearchRequest
 from tenure.sources.search.base import Found, oldest
 
 LONGEST_ADDRESS: Final = 2_000

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tenure.contracts.web import WebSearchRequest
-from tenure.sources.mcp import Answer, McpError, McpServers, NotAllowed, Tool
+from tenure.contracts.evidence.web import WebSearchRequest
+from tenure.sources.mcp.servers import Answer, McpError, McpServers, NotAllowed, Tool
 from tenure.sources.search.base import Found, LeftOut, Refused, Unavailable, found, restricted
 from tenure.sources.search.listing import linked, listed
 from tenure.sources.search.service import parsed

@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import quote
 from xml.etree.ElementTree import Element
 
-from tenure.algorithms.addresses import InvalidAddress, host, within
-from tenure.contracts.web import WebSearchRequest
+from tenure.algorithms.text.urls import InvalidAddress, host, within
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, Refused, primary
 from tenure.sources.search.feeds import document, entries, local
 from tenure.sources.search.listing import listed

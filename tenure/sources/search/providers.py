@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from tenure.settings import SearchEngine, Settings, variable
-from tenure.sources.mcp import McpServers
+from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.arxiv import Arxiv
 from tenure.sources.search.base import LeftOut, SearchProvider
 from tenure.sources.search.brave import Brave

@@ -5,7 +5,7 @@ import re
 import httpx
 from pydantic import BaseModel
 
-from tenure.contracts.web import WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, Refused, Unavailable, found, primary, restricted
 from tenure.sources.search.service import Service
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from tenure.contracts.web import WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, found, oldest
 from tenure.sources.search.service import Service
 

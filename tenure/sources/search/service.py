@@ -15,10 +15,10 @@ from typing import Any, Final, NoReturn, TypeVar
 import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from tenure.sources.fetch_errors import Unusable
+from tenure.sources.fetch.decompression import ACCEPTED, Body
+from tenure.sources.fetch.errors import Unusable
+from tenure.sources.fetch.transfer import retry_after
 from tenure.sources.search.base import Refused, Unavailable
-from tenure.sources.transfer import retry_after
-from tenure.sources.unpack import ACCEPTED, Body
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Bytes of an answer; fifty results with all their abstracts have less than a tenth."""

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from tenure.contracts.web import WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, Unavailable, found, primary, shortened
 from tenure.sources.search.service import Service
 

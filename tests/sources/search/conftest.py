@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tenure.contracts.web import WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, SearchProvider
 from tenure.sources.search.service import Http, Service
 from tests.sources.search.engine import Asked, Engine, Said

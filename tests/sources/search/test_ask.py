@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tenure.contracts.web import WebSearchReply, WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchReply, WebSearchRequest
 from tenure.sources.search.ask import WebSearch
 from tenure.sources.search.base import Found, LeftOut, Refused, SearchProvider, Unavailable
 from tenure.sources.search.searxng import Searxng

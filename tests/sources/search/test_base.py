@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from tenure.contracts.web import TimeRange, WebSearchRequest
+from tenure.contracts.evidence.web import TimeRange, WebSearchRequest
 from tenure.sources.search.base import LONGEST_SNIPPET, found, oldest, plain, primary, restricted, shortened
 
 

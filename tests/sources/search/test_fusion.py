@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.contracts.web import WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found
 from tenure.sources.search.fusion import LONGEST_ADDRESS, fuse
 

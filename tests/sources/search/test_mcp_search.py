@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.web import WebSearchRequest
-from tenure.sources.mcp import Answer, Link, McpServers, NotAllowed, ServerFailed, Tool
+from tenure.contracts.evidence.web import WebSearchRequest
+from tenure.sources.mcp.servers import Answer, Link, McpServers, NotAllowed, ServerFailed, Tool
 from tenure.sources.search.base import Found, LeftOut, Refused, Unavailable
 from tenure.sources.search.mcp_search import McpSearch
 

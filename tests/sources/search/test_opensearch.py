@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.web import WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, Refused
 from tenure.sources.search.opensearch import OpenSearch, filled
 from tenure.sources.search.service import Http, Service

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.contracts.web import WebSearchRequest
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.base import Found, Refused, Unavailable
 from tenure.sources.search.searxng import Searxng
 from tenure.sources.search.service import Http, Service

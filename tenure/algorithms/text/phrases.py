@@ -1,0 +1,124 @@
+"""Terms: the noun phrases and code identifiers of a text, found by rules and without a tagger.
+
+A phrase is a run of content words between stop words, marks and verbs (after RAKE, Rose et al., 2010). One word
+alone is a term only where its spelling says so: `merge_insert`, `HTTPServer`, `read-only`, `BM25`. Stop words, verbs
+and plurals are English; what marks delimit and what is spelt like an identifier is found in any language.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from tenure.algorithms.text.entities import key
+from tenure.algorithms.text.sentences import STOP_WORDS
+
+LONGEST_PHRASE = 4
+"""Words of a phrase at the most; longer runs are mostly no phrases."""
+_LEAST_LETTERS = 3
+
+_PIECE = re.compile(r"[^\W_][\w]*(?:[-.'’/][^\W_]\w*)*(?:\(\))?|_\w+|[^\w\s]")
+_IDENTIFIER = re.compile(
+    r"_*[^\W\d_]\w*(?:_\w+)+|_+[^\W\d_]\w*|[\w.]*\w\(\)|[^\W\d_]\w*(?:\.[^\W\d_]\w*)+"  # snake_case, call(), a.b
+    r"|[^\W\d_]*[a-z][A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*|(?=\w*\d)(?=\w*[A-Z])[A-Za-z]\w+"  # camelCase, BM25
+)
+_SUFFIXES = ("'s", "’s", "n't", "n’t")
+_NO_ADVERBS = frozenset("family assembly anomaly supply reply monopoly july italy fly ally jelly".split())
+_VERBS = frozenset(
+    """accept accepts accepted add adds added aim aims allow allows allowed appear appears appeared apply applies
+    applied arrive arrived ask asks asked assume assumes avoid avoids based become becomes became begin begins
+    began begun believe believed belong belongs bring brings brought build builds built call calls called came
+    carry carries carried cause causes caused check checks choose chooses chose chosen come comes consider
+    considers considered consist consists contain contains contained continue continues create creates created deal
+    deals decide decides decided define defines defined depend depends derive derived describe describes described
+    determine determines determined develop developed die died differ differs discuss discussed emit emits enable
+    enables enabled ends ensure ensures establish established evaluate evaluated exist exists expect expects
+    expected explain explains fail fails failed find finds found follow follows followed form formed gave go goes
+    gone went grow grew happen happened help helps hold holds held hopes identify implement implements implemented
+    imply implies improve improves include includes included including increase increases indicate indicates
+    introduce introduced investigate investigated keep keeps kept know knows known lead leads led leave leaves left
+    let lets lie lies live lived look looks lose lost maintain married match matches means meant meet met move
+    moved note noted obtain obtained occur occurs offer offers offered open opens own owned owns operate pass
+    passes passed play plays played prefer present presents presented prevent prevents produce produces produced
+    propose proposed prove proved provide provides provided put puts raise raises raised reach reaches reached read
+    reads receive receives received reduce reduces refer refers relate related release released remain remains
+    remove removes removed replace replaces replaced report reported represent represents require requires required
+    result results return returns returned run runs ran said saw say says see sees seem seems seen sell sold send
+    sends sent serve served set sets show shows showed shown sit sits specify specifies specified stand stands
+    stood start starts started stay stays stop stops store stores stored study studied suggest suggests support
+    supports supported suppose take takes taken took tell tells think thought told tried try tries turn turns
+    turned understand want wants watch went win won work works worked write writes written wrote""".split()
+)
+"""Forms of common verbs: where one stands, a noun phrase ends."""
+_PLURALS = (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"))
+_NO_PLURAL = ("ss", "us", "is", "as", "os")
+
+
+@lru_cache(maxsize=50_000)
+def term_key(text: str) -> str:
+    """Return the key of a term: that of a name, the last word in the singular where it is written small."""
+    name = key(text)
+    head, _, last = name.rpartition(" ")
+    if text[-1:].islower() and text.split()[-1].islower():
+        last = _singular(last)
+    return f"{head} {last}".strip()
+
+
+def terms(sentence: str) -> tuple[str, ...]:
+    """Return the terms of a sentence as they are written there, in order, each key once."""
+    found: dict[str, str] = {}
+    for run in _runs(sentence):
+        for term in _terms_of(run):
+            found.setdefault(term_key(term), term)
+    found.pop("", None)
+    return tuple(found.values())
+
+
+def is_identifier(word: str) -> bool:
+    """Whether a word is spelt like a name in code, or like an abbreviation with a number."""
+    plain = word.isalpha() and (word.islower() or word[1:].islower())
+    return not plain and _IDENTIFIER.fullmatch(word) is not None
+
+
+def _runs(sentence: str) -> Iterator[list[str]]:
+    """Yield the runs of words that no stop word, mark, verb or adverb interrupts."""
+    run: list[str] = []
+    for piece in _PIECE.findall(sentence):
+        if _interrupts(piece):
+            if run:
+                yield run
+                run = []
+            if piece.endswith("()"):
+                yield [piece]
+        else:
+            run.append(piece)
+    if run:
+        yield run
+
+
+@lru_cache(maxsize=50_000)
+def _interrupts(piece: str) -> bool:
+    """Whether no phrase goes on over a word or mark."""
+    small = piece.lower()
+    adverb = small.endswith("ly") and small.isalpha() and small not in _NO_ADVERBS
+    return adverb or small in STOP_WORDS or small in _VERBS or small.endswith(_SUFFIXES) or not piece[-1].isalnum()
+
+
+def _terms_of(run: Sequence[str]) -> Iterator[str]:
+    """Yield the phrase that a run is, and its words that are terms by themselves."""
+    words = list(run)
+    while words and (words[-1].endswith("ed") or words[-1].isdigit()):
+        words.pop()
+    while words and words[0].isdigit():
+        words.pop(0)
+    if 2 <= len(words) <= LONGEST_PHRASE:
+        yield " ".join(words)
+    for word in run:
+        if is_identifier(word) or (len(run) == 1 and "-" in word and len(word) > _LEAST_LETTERS):
+            yield word
+
+
+def _singular(word: str) -> str:
+    for plural, singular in _PLURALS:
+        if word.endswith(plural):
+            return word.removesuffix(plural) + singular
+    return word[:-1] if len(word) > _LEAST_LETTERS and word.endswith("s") and not word.endswith(_NO_PLURAL) else word

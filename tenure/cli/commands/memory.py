@@ -1,0 +1,204 @@
+"""`memory`: looking at what is remembered, searching it, forgetting it, and taking it out as a file."""
+
+import asyncio
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from rich.table import Table
+from rich.text import Text
+from temporalio.client import Client
+
+from tenure.cli.errors import UsageError
+from tenure.cli.formatting import counted, one_line
+from tenure.cli.session.connection import MEMORY_WORKFLOW, explained, open_session
+from tenure.cli.session.server_target import announce, ensure
+from tenure.cli.terminal import check_writable, print_json, print_table, say, write_file
+from tenure.contracts.knowledge.memory import (
+    LASTING,
+    ForgetRequest,
+    MemoriesReply,
+    MemoriesRequest,
+    Memory,
+    MemoryReply,
+    MemoryRequest,
+    Recollecting,
+    Recollection,
+)
+from tenure.settings import Settings
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+ANSWER_TIMEOUT = timedelta(minutes=35)
+"""How long an answer may take, the start of a worker included; to forget all of very many takes long."""
+
+_SHOWN = 20
+_WIDTH = 100
+_PAGE = 500
+
+
+def memory(arguments: Namespace, settings: Settings) -> int:
+    """Run `memory` with one of its actions."""
+    _check_fitting(arguments)
+    check_writable(arguments.output)
+    place = ensure(settings)
+    announce(place)
+
+    async def run() -> int:
+        return await _ACTIONS[arguments.action](arguments, await open_session(place))
+
+    return asyncio.run(run())
+
+
+def _check_fitting(arguments: Namespace) -> None:
+    """Refuse what does not belong to the action, and an action that says too little.
+
+    Raises:
+        UsageError: something does not, or it does.
+    """
+    action, what = arguments.action, arguments.what
+    if action == "search" and len(what) != 1:
+        raise UsageError('`memory search "TEXT"` wants one text to look for')
+    if action in ("list", "export") and what:
+        raise UsageError(f"`memory {action}` takes no {what[0]!r}: --kind and --owner choose among memories")
+    chosen = arguments.run or arguments.source or arguments.all
+    if chosen and action != "forget":
+        raise UsageError("--run, --source and --all belong to `memory forget`")
+    if arguments.limit is not None and action not in ("list", "search"):
+        raise UsageError("--limit belongs to `memory list` and `memory search`")
+    if arguments.output is not None and action != "export":
+        raise UsageError("-o belongs to `memory export`")
+    if action == "forget" and not (what or chosen or arguments.kind):
+        raise UsageError("name what is to be forgotten: ids of memories, --run ID, --source ID, --kind KIND or --all")
+
+
+async def _ask(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
+    """Ask where the knowledge base is.
+
+    Raises:
+        Unreachable: no worker answers.
+        CommandError: it failed.
+    """
+    workflow_id = f"memory-{action}-{uuid4().hex[:8]}"
+    with explained(workflow_id):
+        reply: MemoryReply = await client.execute_workflow(
+            MEMORY_WORKFLOW,
+            request,
+            id=workflow_id,
+            task_queue=TENURE_QUEUE,
+            result_type=MemoryReply,
+            static_summary=f"{action} memories",
+            execution_timeout=ANSWER_TIMEOUT,
+        )
+    return reply
+
+
+async def _list(arguments: Namespace, client: Client) -> int:
+    wanted = arguments.limit or _SHOWN
+    listed: list[Memory] = []
+    of = 0
+    async for page in _pages(arguments, client, min(wanted, _PAGE)):
+        listed += page.memories
+        of = page.of
+        if len(listed) >= wanted:
+            break
+    reply = MemoriesReply(memories=tuple(listed[:wanted]), of=of)
+    if arguments.json:
+        print_json(reply.model_dump(mode="json"))
+        return 0
+    if reply.memories:
+        print_table(_table([(one, "") for one in reply.memories], ""))
+    if reply.of > len(reply.memories) or not reply.of:
+        say(f"{counted(reply.of, 'memory', 'memories')} in all")
+    return 0
+
+
+async def _pages(arguments: Namespace, client: Client, most: int) -> AsyncIterator[MemoriesReply]:
+    """Yield the memories of an owner, page by page."""
+    after = ""
+    while True:
+        request = MemoriesRequest(owner=arguments.owner, kinds=tuple(arguments.kind), after=after, most=most)
+        page = (await _ask(client, MemoryRequest(page=request), "list")).page
+        yield page
+        if not page.memories:
+            return
+        after = page.memories[-1].id
+
+
+async def _search(arguments: Namespace, client: Client) -> int:
+    request = Recollecting(
+        query=arguments.what[0],
+        owner=arguments.owner,
+        kinds=tuple(arguments.kind) or ("short_term", *LASTING),
+        most=arguments.limit or _SHOWN,
+        now=datetime.now(UTC),
+    )
+    found = (await _ask(client, MemoryRequest(search=request), "search")).found
+    if arguments.json:
+        print_json(found.model_dump(mode="json", exclude={"strategies"}))
+    elif found.memories:
+        print_table(_found(found))
+    else:
+        say(f"nothing is remembered of {request.query!r}")
+    return 0
+
+
+async def _forget(arguments: Namespace, client: Client) -> int:
+    request = ForgetRequest(
+        owner=arguments.owner,
+        ids=tuple(arguments.what),
+        run=arguments.run or "",
+        source=arguments.source or "",
+        kinds=tuple(arguments.kind),
+        everything=arguments.all,
+    )
+    forgot = (await _ask(client, MemoryRequest(forget=request), "forget")).forgot
+    if not forgot.forgotten and request.ids:
+        raise UsageError("there is no such memory of this owner: `python client.py memory list` shows them")
+    if arguments.json:
+        print_json(forgot.model_dump(mode="json"))
+    else:
+        say(f"{counted(forgot.forgotten, 'memory', 'memories')} forgotten")
+    return 0
+
+
+async def _export(arguments: Namespace, client: Client) -> int:
+    """Write a line of JSON for each memory; with --json one document instead."""
+    memories = [one async for page in _pages(arguments, client, _PAGE) for one in page.memories]
+    if arguments.json and arguments.output is None:
+        print_json([one.model_dump(mode="json") for one in memories])
+        return 0
+    lines = "".join(f"{one.model_dump_json()}\n" for one in memories)
+    if arguments.output is None:
+        sys.stdout.write(lines)
+        return 0
+    write_file(arguments.output, lines.encode())
+    if arguments.json:
+        print_json({"file": str(arguments.output), "memories": len(memories)})
+    else:
+        say(f"{counted(len(memories), 'memory', 'memories')} written to {arguments.output}")
+    return 0
+
+
+_ACTIONS = {"list": _list, "search": _search, "forget": _forget, "export": _export}
+
+
+def _found(found: Recollection) -> Table:
+    return _table([(one.memory, f"{one.score:.2f}") for one in found.memories], "score")
+
+
+def _table(rows: list[tuple[Memory, str]], heading: str) -> Table:
+    """Set memories as a table, one line each."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for name in ("id", "kind", "since", "uses", "sure", *([heading] if heading else []), "memory"):
+        table.add_column(name, justify="right" if name in ("uses", "sure", heading) else "left")
+    for one, score in rows:
+        figures = (f"{one.made:%Y-%m-%d}", f"{one.uses:,}", f"{one.confidence:.0%}", *([score] if heading else []))
+        table.add_row(one.id, one.kind, *figures, Text(one_line(one.text, _WIDTH) + _mark(one)))
+    return table
+
+
+def _mark(one: Memory) -> str:
+    """Return what to know of a memory that nobody is reminded of, or that counts less."""
+    return " (waits for a second source)" if one.awaiting else " (disputed)" if one.disputed else ""

@@ -1,0 +1,243 @@
+"""`schedule`: standing questions, which the server has asked again and again, and what looks after them."""
+
+import asyncio
+import secrets
+from argparse import Namespace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from rich.table import Table
+from temporalio.client import (
+    Client,
+    Schedule,
+    ScheduleActionExecutionStartWorkflow,
+    ScheduleActionStartWorkflow,
+    ScheduleAlreadyRunningError,
+    ScheduleBackfill,
+    ScheduleHandle,
+    ScheduleListActionStartWorkflow,
+    ScheduleOverlapPolicy,
+    SchedulePolicy,
+    ScheduleSpec,
+    ScheduleState,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from tenure.cli.commands.start import build_request, check_corpora, details, telling
+from tenure.cli.errors import UsageError
+from tenure.cli.formatting import one_line, within_bytes
+from tenure.cli.ownership import turn
+from tenure.cli.run_ids import check_run, slug
+from tenure.cli.session.connection import AGENT_WORKFLOW, explained, open_session, register_search_attributes
+from tenure.cli.session.server_target import Place, announce, ensure
+from tenure.cli.terminal import print_json, print_table, say
+from tenure.contracts.run.run import RunRequest
+from tenure.settings import Settings
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+ACTIONS = ("list", "pause", "resume", "trigger", "backfill", "delete")
+
+_LATE = timedelta(hours=1)
+"""What was due while no server ran is made up for within this time, where nothing else is said."""
+_DONE = {
+    "pause": "is paused",
+    "resume": "is asked again",
+    "trigger": "is asked now",
+    "backfill": "is asked for the time that was missed",
+    "delete": "is no longer asked",
+}
+
+
+def schedule(arguments: Namespace, settings: Settings) -> int:
+    """Run `schedule`: with `--cron` the text is a question, else an action."""
+    if arguments.cron is not None:
+        return _ask_again(arguments, settings)
+    if arguments.what not in ACTIONS:
+        raise UsageError(f'say when it is asked, such as --cron "0 8 * * 1", or one of {", ".join(ACTIONS)}')
+    if (arguments.id is None) != (arguments.what == "list"):
+        raise UsageError("name a standing question: `python client.py schedule list` shows them")
+    backfill = arguments.what == "backfill"
+    if (arguments.begin is not None) != backfill or (arguments.end is not None and not backfill):
+        raise UsageError("--from TIME belongs to `schedule backfill ID`, and is needed there")
+    place = ensure(settings)
+    announce(place)
+    return asyncio.run(_listed(arguments, place) if arguments.what == "list" else _done(arguments, place))
+
+
+def planned(arguments: Namespace, request: RunRequest, name: str) -> Schedule:
+    """Return the schedule that the arguments describe."""
+    overlap = ScheduleOverlapPolicy[(arguments.overlap or "skip").upper()]
+    catchup = _LATE if arguments.catchup is None else timedelta(seconds=arguments.catchup)
+    return Schedule(
+        action=ScheduleActionStartWorkflow(
+            AGENT_WORKFLOW,
+            request,
+            id=name,
+            task_queue=TENURE_QUEUE,
+            memo={"question": one_line(request.question, 500)},
+            static_summary=within_bytes(request.question),
+            static_details=details(request, name),
+            priority=turn(arguments),
+        ),
+        spec=ScheduleSpec(
+            cron_expressions=[arguments.cron],
+            time_zone_name=arguments.timezone,
+            jitter=None if arguments.jitter is None else timedelta(seconds=arguments.jitter),
+        ),
+        policy=SchedulePolicy(overlap=overlap, catchup_window=catchup),
+        state=ScheduleState(paused=arguments.paused),
+    )
+
+
+async def begin(client: Client, wanted: Schedule, name: str) -> datetime | None:
+    """Have a question asked again and again; return when for the first time, None for never.
+
+    Raises:
+        UsageError: the name is in use, or the time cannot be understood.
+    """
+    try:
+        handle = await client.create_schedule(name, wanted)
+    except ScheduleAlreadyRunningError as error:
+        raise UsageError(f"the name {name} is in use: choose another --name, or delete it first") from error
+    except RPCError as error:
+        if error.status == RPCStatusCode.INVALID_ARGUMENT:
+            raise UsageError(f"the server does not take the schedule: {one_line(error.message, 200)}") from error
+        raise
+    due = (await handle.describe()).info.next_action_times
+    return due[0] if due else None
+
+
+def _ask_again(arguments: Namespace, settings: Settings) -> int:
+    """Run `schedule QUESTION`."""
+    arguments.question = arguments.what
+    request = build_request(arguments, settings).model_copy(update={"standing": True})
+    private = settings.encryption_keys is not None
+    named = secrets.token_hex(6) if private else f"{slug(request.question)}-{secrets.token_hex(3)}"
+    name = check_run(arguments.name) if arguments.name else f"standing-{named}"
+    place = ensure(settings)
+    announce(place)
+    return asyncio.run(_begun(arguments, place, telling(request, place), name))
+
+
+async def _begun(arguments: Namespace, place: Place, request: RunRequest, name: str) -> int:
+    client = await open_session(place)
+    await register_search_attributes(client, place)
+    await check_corpora(client, request)
+    with explained(name):
+        due = await begin(client, planned(arguments, request, name), name)
+    if arguments.json:
+        print_json({"id": name, "next": due.isoformat() if due else None, "paused": arguments.paused})
+    else:
+        when = f"for the first time {due:%Y-%m-%d %H:%M} UTC" if due else "at no time that will come"
+        say(f"standing question {name}: asked {when}" + (" once it is resumed" if arguments.paused else ""))
+    return 0
+
+
+async def _done(arguments: Namespace, place: Place) -> int:
+    """Do what is to be done with one standing question."""
+    client = await open_session(place)
+    handle = client.get_schedule_handle(arguments.id)
+    with explained(arguments.id):
+        try:
+            await act(arguments, handle)
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:
+                raise
+            raise UsageError(
+                f"there is no standing question {arguments.id}: `python client.py schedule list` shows them"
+            ) from error
+    if arguments.json:
+        print_json({"id": arguments.id, "action": arguments.what})
+    else:
+        say(f"standing question {arguments.id} {_DONE[arguments.what]}")
+    return 0
+
+
+async def act(arguments: Namespace, handle: ScheduleHandle) -> None:
+    """Do with a standing question what the arguments say.
+
+    Raises:
+        RPCError: the server refuses.
+    """
+    match arguments.what:
+        case "pause":
+            await handle.pause()
+        case "resume":
+            await handle.unpause()
+        case "trigger":
+            await handle.trigger()
+        case "backfill":
+            await handle.backfill(missed(arguments))
+        case _:
+            await handle.delete()
+
+
+def missed(arguments: Namespace) -> ScheduleBackfill:
+    """Return the time that is made up for; its runs come one after the other, since each is compared with the last."""
+    return ScheduleBackfill(
+        start_at=arguments.begin,
+        end_at=arguments.end or datetime.now(UTC),
+        overlap=ScheduleOverlapPolicy[(arguments.overlap or "buffer_all").upper()],
+    )
+
+
+async def _listed(arguments: Namespace, place: Place) -> int:
+    """Print the standing questions."""
+    client = await open_session(place)
+    with explained("schedule list"):
+        rows = await standing(client)
+    if arguments.json:
+        print_json({"schedules": rows})
+    elif rows:
+        print_table(_table(rows))
+    else:
+        say('there is no standing question: `python client.py schedule "QUESTION" --cron "0 8 * * 1"` makes one')
+    return 0
+
+
+async def standing(client: Client) -> list[dict[str, Any]]:
+    """Describe the standing questions there are.
+
+    Raises:
+        RPCError: the server refuses.
+    """
+    rows = []
+    async for listed in await client.list_schedules():
+        action = listed.schedule.action if listed.schedule else None
+        if isinstance(action, ScheduleListActionStartWorkflow) and action.workflow == AGENT_WORKFLOW:
+            rows.append(await _row(client, listed.id))
+    return sorted(rows, key=lambda row: str(row["id"]))
+
+
+async def _row(client: Client, name: str) -> dict[str, Any]:
+    """Describe one standing question."""
+    found = await client.get_schedule_handle(name).describe()
+    action = found.schedule.action
+    if not isinstance(action, ScheduleActionStartWorkflow):
+        raise TypeError(f"{name} starts no workflow")
+    [payload] = action.args
+    [request] = await client.data_converter.decode([payload], [RunRequest])
+    due, runs = found.info.next_action_times, found.info.recent_actions
+    started = runs[-1].action if runs else None
+    last = started.workflow_id if isinstance(started, ScheduleActionExecutionStartWorkflow) else ""
+    return {
+        "id": name,
+        "question": request.question,
+        "paused": found.schedule.state.paused,
+        "next": due[0].isoformat() if due else None,
+        "last": runs[-1].started_at.isoformat() if runs else None,
+        "last_run": last,
+        "runs": found.info.num_actions,
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    """Set standing questions as a table."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for heading in ("standing question", "next", "last run", "runs"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        due = "paused" if row["paused"] else str(row["next"] or "never")[:16]
+        table.add_row(row["id"], due, row["last_run"] or "none yet", str(row["runs"]), one_line(row["question"], 120))
+    return table

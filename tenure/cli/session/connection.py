@@ -1,0 +1,108 @@
+"""A conversation with the server: connecting, what the server must know, what its refusals mean."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.client import Client, WorkflowFailureError, WorkflowQueryFailedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from tenure.cli.errors import CommandError, Unreachable, UsageError
+from tenure.cli.formatting import failure, one_line
+from tenure.cli.session.server_target import Place, require_local_or_configured
+from tenure.temporal import connection
+from workflows.runtime.search_attributes import ALL
+
+AGENT_WORKFLOW = "AgentWorkflow"
+BATCH_WORKFLOW = "BatchWorkflow"
+INGEST_WORKFLOW = "IngestWorkflow"
+CORPUS_WORKFLOW = "CorpusWorkflow"
+SQL_WORKFLOW = "SqlWorkflow"
+GRAPH_WORKFLOW = "GraphWorkflow"
+ASK_WORKFLOW = "AskWorkflow"
+RESEARCH_WORKFLOW = "ResearchWorkflow"
+RELATE_WORKFLOW = "RelateWorkflow"
+MEMORY_WORKFLOW = "MemoryWorkflow"
+
+QUERY_TIMEOUT = timedelta(seconds=10)
+"""How long a query waits for a worker; a worker that is starting needs some seconds."""
+
+NO_ANSWER = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.CANCELLED)
+"""Statuses of a query that found no worker in time."""
+
+_IS_OVER = re.compile("already completed|aborted by closing workflow")
+"""What the server says of a run that has ended, or that ends just now."""
+
+
+async def open_session(place: Place) -> Client:
+    """Connect to the server of a place.
+
+    Raises:
+        Unreachable: it does not answer.
+    """
+    try:
+        return await connection.connect(place.settings)
+    except connection.CannotReach as error:
+        raise Unreachable(f"{error}; {require_local_or_configured(place)}") from error
+
+
+@contextmanager
+def explained(run_id: str) -> Iterator[None]:
+    """Turn the server's refusals concerning a run into one line each."""
+    try:
+        yield
+    except WorkflowFailureError as error:
+        raise CommandError(f"run {run_id} failed: {failure(error)}") from error
+    except WorkflowQueryFailedError as error:
+        raise CommandError(f"run {run_id} cannot answer: {one_line(str(error), 200)}") from error
+    except RPCError as error:
+        raise refusal(error, run_id) from error
+
+
+def refusal(error: RPCError, run_id: str) -> CommandError:
+    """Say what an error of the server means for a person."""
+    if error.status == RPCStatusCode.NOT_FOUND and _IS_OVER.search(error.message):
+        return CommandError(f"run {run_id} is finished: `python client.py report {run_id}` shows what it found")
+    if error.status == RPCStatusCode.NOT_FOUND and "amespace" in error.message:
+        return Unreachable(f"{one_line(error.message, 150)}: check TEMPORAL_NAMESPACE")
+    if error.status == RPCStatusCode.NOT_FOUND:
+        return UsageError(f"there is no run {run_id}: `python client.py list` shows the runs there are")
+    if error.status in NO_ANSWER:
+        return Unreachable(f"no worker answers for {run_id}: start one with `python client.py up`")
+    if error.status == RPCStatusCode.UNAVAILABLE:
+        return Unreachable("the Temporal server no longer answers: `python client.py status` tells more")
+    return CommandError(f"the Temporal server refuses ({error.status.name.lower()}): {one_line(error.message, 200)}")
+
+
+async def register_search_attributes(client: Client, place: Place) -> None:
+    """Make sure that the namespace knows the search attributes of a run.
+
+    Raises:
+        Unreachable: it lacks some, and does not let us add them.
+    """
+    missing = [key.name for key in ALL]
+    try:
+        request = ListSearchAttributesRequest(namespace=client.namespace)
+        known = await client.operator_service.list_search_attributes(request)
+        missing = [name for name in missing if name not in known.custom_attributes]
+        if missing:
+            keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+            await client.operator_service.add_search_attributes(
+                AddSearchAttributesRequest(
+                    namespace=client.namespace, search_attributes=dict.fromkeys(missing, keyword)
+                )
+            )
+    except RPCError as error:
+        if error.status == RPCStatusCode.ALREADY_EXISTS:
+            return  # another client was quicker
+        if error.status in (RPCStatusCode.UNAVAILABLE, RPCStatusCode.NOT_FOUND):
+            raise refusal(error, "") from error
+        options = " ".join(f"--name {name} --type Keyword" for name in missing)
+        raise Unreachable(
+            f"namespace {client.namespace} lacks search attributes and does not let this client add them: run "
+            f"`temporal operator search-attribute create --address {place.address} "
+            f"--namespace {client.namespace} {options}`"
+        ) from error

@@ -1,0 +1,148 @@
+"""The embedded embedding model: all-MiniLM-L6-v2 on CTranslate2, int8, no torch, no network.
+
+Mean pooling over the tokens, unit length. Input beyond 256 tokens is cut off, as the model's authors do.
+Loading is put off to the first use and happens once, whichever thread comes first.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tenure.algorithms.text.passage import Tokens, Vectors
+from tenure.models.minilm.weights import converted_model, published_model
+
+if TYPE_CHECKING:
+    from ctranslate2 import Encoder
+    from tokenizers import Tokenizer
+
+_BATCH_TOKENS = 1024
+"""Tokens of one forward pass, padding included; measured, larger batches fall out of the cache."""
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    tokenizer: "Tokenizer"
+    encoder: "Encoder"
+    lanes: ThreadPoolExecutor
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2; texts longer than 256 tokens are represented by their first 256.
+
+    It can be pickled: the copy loads the model again, on its own first use.
+    """
+
+    name = "all-MiniLM-L6-v2/int8"
+    dimensions = 384
+    max_tokens = 254
+    """256 less the two special tokens around every text."""
+
+    def __init__(self, cache: Path, threads: int = 0) -> None:
+        """Keep the converted model under `cache`; `threads` 0 means one per core."""
+        self._cache = cache
+        self._threads = threads or _cores()
+        self._lock = threading.Lock()
+        self._tokenizer: Tokenizer | None = None
+        self._loaded: _Loaded | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give away the configuration only."""
+        return {"cache": self._cache, "threads": self._threads}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Start as fresh as a new model."""
+        self.__init__(**state)  # type: ignore[misc]
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens the whole text takes; loads the tokenizer only, not the weights."""
+        return len(self._tokens().encode(text, add_special_tokens=False).ids)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit row per text, in order; equal texts get equal rows."""
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, states in self._states(texts):
+            vectors[row] = _unit(states.mean(axis=0))
+        return vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return one array per text, in order, with a unit row for each of its tokens that stands for something."""
+        found = dict(self._states(texts))
+        # The first and the last token frame every text and say nothing of their own.
+        return [_unit(found[row][1:-1]) for row in range(len(texts))]
+
+    def read_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the tokens of each text with their vectors and their places in it, in order."""
+        encodings = self._model().tokenizer.encode_batch(list(texts)) if texts else []
+        return [
+            Tokens(vectors, tuple(encoding.offsets[1 : 1 + len(vectors)]))
+            for vectors, encoding in zip(self.embed_tokens(texts), encodings, strict=True)
+        ]
+
+    def _states(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
+        """Yield each text's place and the last hidden states of its tokens."""
+        if not texts:
+            return
+        model = self._model()
+        ids = [self._cut(encoding.ids) for encoding in model.tokenizer.encode_batch(list(texts))]
+        batches = list(_batches(ids))
+        results = model.lanes.map(lambda rows: model.encoder.forward_batch([ids[row] for row in rows]), batches)
+        for rows, output in zip(batches, results, strict=True):
+            states = np.asarray(output.last_hidden_state, dtype=np.float32)
+            yield from ((row, text[: len(ids[row])]) for row, text in zip(rows, states, strict=True))
+
+    def _cut(self, ids: list[int]) -> list[int]:
+        return ids if len(ids) <= self.max_tokens + 2 else [*ids[: self.max_tokens + 1], ids[-1]]
+
+    def _tokens(self) -> "Tokenizer":
+        with self._lock:
+            return self._tokens_unlocked()
+
+    def _tokens_unlocked(self) -> "Tokenizer":
+        if self._tokenizer is None:
+            # Parallelism of the tokenizer competes with the forward passes and warns after a fork.
+            os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+            from tokenizers import Tokenizer
+
+            tokenizer = Tokenizer.from_file(os.fspath(published_model() / "tokenizer.json"))
+            # The published file truncates at 128 and pads; here texts are counted whole and cut at 256.
+            tokenizer.no_truncation()
+            tokenizer.no_padding()
+            self._tokenizer = tokenizer
+        return self._tokenizer
+
+    def _model(self) -> _Loaded:
+        with self._lock:
+            if self._loaded is None:
+                from ctranslate2 import Encoder
+
+                folder = os.fspath(converted_model(self._cache))
+                encoder = Encoder(folder, compute_type="int8", inter_threads=self._threads, intra_threads=1)
+                lanes = ThreadPoolExecutor(self._threads, thread_name_prefix="minilm")
+                self._loaded = _Loaded(self._tokens_unlocked(), encoder, lanes)
+            return self._loaded
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _batches(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Deal the rows into batches of similar length, longest first, so that little is padded."""
+    batch: list[int] = []
+    for row in sorted(range(len(ids)), key=lambda row: (-len(ids[row]), row)):
+        if batch and (len(batch) + 1) * len(ids[batch[0]]) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(row)
+    yield batch

@@ -1,0 +1,40 @@
+"""Steps of a task in words: thought, action, observation, and how sure they were."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tenure.algorithms.text.questions import shorten
+from tenure.contracts.evidence.react import ReactStep
+from tenure.report.render.escaping import escape
+
+LONGEST: Final = 240
+"""Characters of a thought and of an observation that are shown."""
+
+
+def step_lines(steps: Sequence[ReactStep], answer: str) -> Iterator[str]:
+    """Yield a list item for each step, and one for the answer."""
+    for step in steps:
+        thought = f" {_brief(step.thought)}" if step.thought else ""
+        yield f"- step {step.n}{thought} **{_call(step)}**{_came(step)}"
+    if answer:
+        yield f"- answered: {escape(answer)}"
+
+
+def _call(step: ReactStep) -> str:
+    if step.tool == "finish" and not step.corrected:
+        return f"finish, {step.confidence:.0%} sure"
+    return f"{_brief(step.tool) or 'no action'}{f' {_brief(step.arguments)}' if step.arguments else ''}"
+
+
+def _came(step: ReactStep) -> str:
+    """Say what came of a step."""
+    if step.tool == "finish" and not step.corrected:
+        return ""
+    if step.corrected:
+        return f", corrected: {_brief(step.observation)}"
+    new = f", {step.passages} new passage{'' if step.passages == 1 else 's'}" if step.passages else ""
+    return f", reliability {step.reliability:.2f}{new}: {_brief(step.observation)}"
+
+
+def _brief(text: str) -> str:
+    return escape(shorten(" ".join(text.split()), LONGEST))

@@ -1,0 +1,274 @@
+"""The trace of a run as Markdown: cycle by cycle, section by section, and how it ended."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from tenure.contracts.evidence.retrieval import Strategy
+from tenure.contracts.evidence.web import WebPage
+from tenure.contracts.research.learning import KnownFact
+from tenure.contracts.research.spiral import PlannedAction, Reflection
+from tenure.contracts.research.trace import (
+    Trace,
+    TracedCycle,
+    TracedMemory,
+    TracedPlan,
+    TracedProgram,
+    TracedQuery,
+    TracedReflection,
+    TracedSection,
+    TracedTask,
+)
+from tenure.report.render.escaping import escape
+from tenure.report.render.program import attempt_lines, difference, fenced, told
+from tenure.report.render.steps import step_lines
+
+HOW: Mapping[Strategy, str] = {
+    "direct": "",
+    "iterative": "in several wordings",
+    "multi_hop": "from hop to hop",
+    "hierarchical": "broadly, then by groups",
+    "contrastive": "for and against",
+    "memory": "led by earlier findings",
+    "react": "step by step with tools",
+}
+"""What is said of how a task searched."""
+
+
+def as_markdown(trace: Trace) -> str:
+    """Set a trace as Markdown."""
+    parts = [
+        _opening(trace),
+        _titled("Computed from tables", _programs(trace.programs)),
+        _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
+        *(_cycle(cycle) for cycle in trace.cycles),
+        _titled("Resolution of the synthesis", [escape(trace.resolution)] if trace.resolution else []),
+        _titled("Reasoning", _bullets(f"{one.role.replace('_', ' ')}: {one.said}" for one in trace.thoughts)),
+        *_generations(trace),
+        _titled("Attempts", attempt_lines(told(trace.attempts))),
+        _titled("What people said", _people(trace)),
+        _titled("How it went on and ended", _bullets(trace.decisions)),
+        _titled("Left to later runs", _bullets(trace.memory.kept) if trace.memory else []),
+        _titled("Pages of the web", _bullets(_page(page) for page in trace.web.pages) if trace.web else []),
+        _titled("Notes of the run", _bullets(trace.notes)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _opening(trace: Trace) -> str:
+    end = f", ended {trace.ended}" if trace.ended else ""
+    lines = [
+        f"# Trace of {escape(trace.id)}",
+        escape(trace.question),
+        f"Status {trace.status}, begun {trace.started}{end}.",
+    ]
+    if trace.failure:
+        lines.append(f"Failed: {escape(trace.failure)}")
+    if trace.complexity:
+        lines.append(f"Routed to {trace.mode} as {trace.complexity}.")
+    if trace.effort:
+        lines.append(
+            f"Research of at most {_counted(trace.effort.cycles, 'cycle')}, with at most "
+            f"{_counted(trace.effort.subagents, 'task')} each."
+        )
+    if trace.outline:
+        lines.append(f"First outline: {_quoted(trace.outline)}.")
+    if trace.at_hand:
+        lines.append(f"At hand from the search for the whole question: {_counted(len(trace.at_hand), 'passage')}.")
+    return "\n\n".join(lines)
+
+
+def _remembered(memory: TracedMemory) -> Iterator[str]:
+    """Yield what a run was reminded of, run by run."""
+    for earlier in memory.related:
+        passages = sum(one.run == earlier.run for one in memory.passages)
+        yield (
+            f"`{earlier.run}`, asked “{escape(earlier.question)}” (relevance {earlier.relevance:.2f}): "
+            f"{_counted(passages, 'passage')} taken over."
+        )
+    asked = {earlier.run for earlier in memory.related}
+    for run in dict.fromkeys(one.run for one in memory.passages if one.run not in asked):
+        passages = sum(one.run == run for one in memory.passages)
+        yield f"`{run}`, related by what it has found: {_counted(passages, 'passage')} taken over."
+    yield from _listed("Queries that count as made", memory.queries)
+    yield from _listed("Advice", memory.advice)
+    if memory.facts:
+        yield _block("**Facts, to be found anew**", map(_fact, memory.facts))
+
+
+def _fact(fact: KnownFact) -> str:
+    return f"- {escape(fact.text)} (`{fact.run}`, relevance {fact.relevance:.2f}, {_counted(fact.support, 'source')})"
+
+
+def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:
+    """Yield the programs with what they read and printed; one that was mended with what it changed."""
+    before = ""
+    for number, program in enumerate(written, 1):
+        if number == 1:
+            yield escape(program.wanted)
+        state = f" failed: {escape(program.problem)}" if program.problem else ""
+        yield f"**Program {number}** {escape(program.shows)}{state}".rstrip()
+        yield from (fenced(sql, "sql") for sql in program.inputs)
+        if program.code:
+            yield fenced(difference(before, program.code), "diff") if before else fenced(program.code, "python")
+        if program.printed.strip():
+            yield f"It printed:\n\n{fenced(program.printed)}"
+        yield from _labelled("It made", _quoted(program.artifacts))
+        before = program.code or before
+
+
+def _page(page: WebPage) -> str:
+    """Say what became of a page, and what it is worth."""
+    worth = f", worth {page.quality:.2f}" if page.status in ("read", "left_out") else ""
+    why = f": {page.note}" if page.note else ""
+    return f"{page.status.replace('_', ' ')}{worth}, {page.title or 'without title'}, {page.address}{why}"
+
+
+def _cycle(cycle: TracedCycle) -> str:
+    lines = [line for number, plan in enumerate(cycle.plans) for line in _plan(plan, again=number > 0)]
+    lines += _labelled("Coverage", _shares(cycle.coverage))
+    if cycle.gain is not None:
+        sources = len({finding.passage.source for finding in cycle.accepted})
+        accepted = f"{_counted(len(cycle.accepted), 'passage')} of {_counted(sources, 'source')} accepted"
+        lines.append(f"**Information gain** {cycle.gain:.2f}: {accepted}.")
+    lines += _labelled("Offered beside the outline", _quoted(cycle.offered))
+    lines += _labelled("Situation", escape(cycle.situation))
+    lines += _labelled("Complication", escape(cycle.complication))
+    lines += _looked_back(cycle.reflection) if cycle.reflection else []
+    if cycle.decision:
+        verdict = "go on" if cycle.decision.goes_on else "end the research"
+        lines.append(f"**Decision** to {verdict}: {escape(cycle.decision.reasoning)}")
+        lines += _labelled("Missing", _quoted(cycle.decision.key_factors))
+    lines += _listed("Failed", cycle.failures)
+    return _titled(f"Cycle {cycle.number}", lines)
+
+
+def _plan(plan: TracedPlan, *, again: bool) -> Iterator[str]:
+    if again:
+        yield f"The plan was made anew at {plan.at}."
+    yield from _listed("People said", plan.heard)
+    yield from _labelled("Critique", escape(plan.critique))
+    yield from _labelled("Thought", escape(plan.thought))
+    if plan.actions:
+        yield _block("**Plan**", [_action(action) for action in plan.actions])
+    yield from _labelled("No plan", escape(plan.failure))
+    yield from _listed("Not carried out", plan.refused or plan.left)
+    yield from _labelled("Added to the outline", _quoted(plan.added))
+    yield from _labelled("Dropped from the outline", _quoted(plan.dropped))
+    if plan.tasks:
+        yield _block("**Tasks**", [line for task in plan.tasks for line in _task(task)])
+
+
+def _action(action: PlannedAction) -> str:
+    needs = f", after {', '.join(map(escape, action.depends_on))}" if action.depends_on else ""
+    expected = f" (expected: {escape(action.expected_output)})" if action.expected_output else ""
+    topic = f" for “{escape(action.target_outline_topic)}”" if action.target_outline_topic else ""
+    query = f" “{escape(action.query)}”" if action.query else ""
+    return f"- {escape(action.id) + ': ' if action.id else ''}{action.action}{query}{topic}{needs}{expected}"
+
+
+def _task(task: TracedTask) -> Iterator[str]:
+    first, *more = task.queries
+    how = "reading on in one source" if task.reading else HOW[task.strategy]
+    told = "; ".join(filter(None, (how, escape(task.why))))
+    aside = f" ({told})" if told else ""
+    state = {"in_progress": "under way", "failed": f"failed, {escape(task.note)}"}.get(task.status, _figures(first))
+    yield f"- “{escape(first.query)}” for “{escape(task.topic)}”{aside}: {state}"
+    yield from (f"  - then “{escape(query.query)}”: {_figures(query)}" for query in more)
+    yield from (f"  {line}" for line in step_lines(task.steps, task.answer))
+
+
+def _figures(query: TracedQuery) -> str:
+    if not query.judged:
+        return f"{query.found} found, not judged"
+    others = ((query.irrelevant, "irrelevant"), (query.known, "known already"), (query.elsewhere, "found twice"))
+    return ", ".join([f"{query.found} found", f"{query.accepted} accepted", *(f"{n} {why}" for n, why in others if n)])
+
+
+def _looked_back(reflection: Reflection) -> Iterator[str]:
+    yield f"**Reflection** {reflection.overall_quality}. {escape(reflection.depth_assessment)}".rstrip()
+    yield from _listed("Missing insights", reflection.missing_core_insights)
+    yield from _listed("Issues of logic", reflection.logic_issues)
+    yield from _listed("Suggestions", reflection.improvement_suggestions)
+
+
+def _generations(trace: Trace) -> Iterator[str]:
+    """Yield the sections of each generation, and what was made of them."""
+    written = {section.generation for section in trace.sections}
+    for number in sorted(written | {seen.generation for seen in trace.reflections}):
+        yield _generation(number, [section for section in trace.sections if section.generation == number])
+        yield from (_reflection(seen) for seen in trace.reflections if seen.generation == number)
+
+
+def _generation(number: int, sections: Iterable[TracedSection]) -> str:
+    return _titled(
+        f"Sections, generation {number}", ["\n".join(line for section in sections for line in _section(section))]
+    )
+
+
+def _section(section: TracedSection) -> Iterator[str]:
+    figures = ""
+    if section.claims:
+        figures = (
+            f", {_counted(section.claims, 'sentence')}, {_counted(section.sources, 'source')}, "
+            f"coverage {section.coverage:.0%}"
+        )
+    note = f": {escape(section.note)}" if section.note else ""
+    yield f"- “{escape(section.topic)}” {section.status.replace('_', ' ')}{figures}{note}"
+    yield from (f"  - asked for: {escape(critique)}" for critique in section.critiques)
+    for review in section.reviews:
+        query = f" (searched for “{escape(review.query)}”)" if review.query else ""
+        yield f"  - review {review.action}{': ' + escape(review.critique) if review.critique else ''}{query}"
+
+
+def _reflection(reflection: TracedReflection) -> str:
+    lines = [
+        f"- {'“' + escape(critique.topic) + '”: ' if critique.topic else ''}{escape(critique.critique)}"
+        for critique in reflection.critiques
+    ]
+    found = ["\n".join(lines) if lines else "Nothing that matters was found."]
+    found += _listed("Further considerations", reflection.further_considerations)
+    return _titled(f"Criticism of generation {reflection.generation}", found)
+
+
+def _people(trace: Trace) -> list[str]:
+    said = [
+        (said.at, f"“{escape(said.text)}”{f' on “{escape(said.topic)}”' if said.topic else ''}: {escape(said.outcome)}")
+        for said in trace.feedback
+    ]
+    said += [(word.at, word.signal) for word in trace.words]
+    return ["\n".join(f"- {at} {what}" for at, what in sorted(said))] if said else []
+
+
+def _titled(heading: str, lines: Iterable[str]) -> str:
+    """Return a part of the trace, empty where it has nothing to say."""
+    said = [line for line in lines if line]
+    return "\n\n".join([f"## {heading}", *said]) if said else ""
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    return [f"**{label}** {text}"] if text else []
+
+
+def _listed(label: str, texts: Iterable[str]) -> list[str]:
+    lines = [f"- {escape(text)}" for text in texts]
+    return [_block(f"**{label}**", lines)] if lines else []
+
+
+def _bullets(texts: Iterable[str]) -> list[str]:
+    lines = [f"- {escape(text)}" for text in texts]
+    return ["\n".join(lines)] if lines else []
+
+
+def _block(label: str, lines: Iterable[str]) -> str:
+    return "\n".join([label, "", *lines])
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return ", ".join(f"“{escape(text)}”" for text in texts)
+
+
+def _shares(coverage: Mapping[str, float]) -> str:
+    return ", ".join(f"“{escape(topic)}” {share:.0%}" for topic, share in coverage.items())
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,102 @@
+"""The form in which roles write and read prose: sentences, each naming the passages it rests on.
+
+Writers answer with structure instead of marked-up text, so that no citation can be lost, invented or
+misread on the way: a sentence can name only positions of passages it was given (DESIGN §3).
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tenure.algorithms.claims.citations import cite
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.writing.composition import ComposedBlock
+from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.roles.base import RoleOutput
+
+CITING_RULE = (
+    "Every sentence that states a fact names, in `passages`, the numbers of the passages it rests on. "
+    "Use only numbers you were given. Say nothing the passages do not say; if they do not answer something, "
+    "leave it out. Never write citation marks, source names or addresses into the text itself."
+)
+"""The sentence every writing prompt carries."""
+
+
+class WrittenSentence(BaseModel):
+    """One sentence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    text: str = Field(min_length=1, max_length=2000)
+    """The sentence in plain prose, without citation marks and without Markdown."""
+    passages: tuple[int, ...]
+    """Numbers of the passages it rests on; empty only for a sentence that states no fact."""
+
+
+class WrittenBlock(BaseModel):
+    """A paragraph or a list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    kind: Literal["paragraph", "bullets"]
+    """`paragraph` for running prose, `bullets` for a list with one sentence to a bullet."""
+    sentences: tuple[WrittenSentence, ...] = Field(min_length=1, max_length=15)
+    """Its sentences in reading order."""
+
+
+class WrittenText(RoleOutput):
+    """A piece of a report."""
+
+    blocks: tuple[WrittenBlock, ...] = Field(max_length=10)
+    """Paragraphs and lists in reading order; none if the passages say nothing on the topic."""
+
+
+def written(blocks: Sequence[ComposedBlock]) -> WrittenText:
+    """Return composed text in the form a model would have answered with."""
+    return WrittenText(
+        blocks=tuple(
+            WrittenBlock(
+                kind=block.kind,
+                sentences=tuple(WrittenSentence(text=s.text, passages=(s.passage,)) for s in block.sentences),
+            )
+            for block in blocks
+        )
+    )
+
+
+def drafted(text: WrittenText, passages: Sequence[Passage]) -> Draft:
+    """Return what a writer wrote with every named passage turned into a verbatim citation."""
+    return Draft(
+        blocks=tuple(
+            Block(kind=block.kind, claims=tuple(cite(s.text.strip(), s.passages, passages) for s in block.sentences))
+            for block in text.blocks
+        )
+    )
+
+
+def marked(draft: Draft, passages: Sequence[Passage]) -> str:
+    """Render a draft for a model, each sentence followed by the numbers of its passages."""
+    return "\n\n".join(
+        " ".join(f"{claim.text} {_marks(claim, passages)}".strip() for claim in block.claims) for block in draft.blocks
+    )
+
+
+def numbers(claim: Claim, passages: Sequence[Passage]) -> tuple[int, ...]:
+    """Return the positions, from 1, of the passages a claim cites, as far as they are among `passages`."""
+    cited = {citation.chunk for citation in claim.citations}
+    return tuple(n for n, passage in enumerate(passages, 1) if passage.chunk in cited)
+
+
+def _marks(claim: Claim, passages: Sequence[Passage]) -> str:
+    return "".join(f"[{n}]" for n in numbers(claim, passages))
+
+
+def as_list(title: str, items: Sequence[str]) -> str:
+    """Render a titled list for a prompt; nothing for no items."""
+    return f"{title}:\n" + "\n".join(f"- {item}" for item in items) if items else ""
+
+
+def joined(*pieces: str) -> str:
+    """Join the parts of a prompt that are there."""
+    return "\n\n".join(piece for piece in pieces if piece)

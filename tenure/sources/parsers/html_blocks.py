@@ -1,0 +1,86 @@
+"""Markup to the normal form as it stands, block by block: for books, feeds, and pages without a main text."""
+
+import re
+from typing import Final
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from tenure.sources.document.normal_form import NormalForm
+
+_SILENT: Final = frozenset(("head", "script", "style", "noscript", "template", "svg", "math", "object", "iframe"))
+_INLINE: Final = frozenset(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rp rt ruby s samp small "
+    "span strike strong sub sup time tt u var wbr".split()
+)
+_HEADING = re.compile(r"h([1-6])")
+_TEXTS = etree.XPath(".//text()[not(ancestor::script or ancestor::style)]")
+
+
+def write_blocks(form: NormalForm, root: HtmlElement) -> None:
+    """Write all that an element says."""
+    writer = _Writer(form)
+    writer.walk(root)
+    writer.end_paragraph()
+
+
+class _Writer:
+    """Collects inline words until a block begins or ends."""
+
+    def __init__(self, form: NormalForm) -> None:
+        self._form = form
+        self._words: list[str] = []
+
+    def end_paragraph(self) -> None:
+        words, self._words = "".join(self._words), []
+        self._form.paragraph(words)
+
+    def walk(self, element: HtmlElement) -> None:
+        """Write an element without what follows it."""
+        # Comments and processing instructions have no name.
+        if not isinstance(element.tag, str) or element.tag in _SILENT:
+            return
+        if element.tag in _INLINE:
+            self._inside(element)
+        elif element.tag == "br":
+            self._words.append(" ")
+        else:
+            self.end_paragraph()
+            self._block(element)
+            self.end_paragraph()
+
+    def _inside(self, element: HtmlElement) -> None:
+        self._words.append(element.text or "")
+        for child in element:
+            self.walk(child)
+            self._words.append(child.tail or "")
+
+    def _block(self, element: HtmlElement) -> None:
+        if heading := _HEADING.fullmatch(element.tag):
+            self._form.heading(int(heading[1]), _text(element))
+        elif element.tag in ("pre", "textarea"):
+            self._form.literal("".join(_TEXTS(element)))
+        elif element.tag == "tr":
+            self._form.row([_text(cell) for cell in element if cell.tag in ("td", "th")])
+        elif element.tag in ("ul", "ol", "menu"):
+            self._list(element)
+        else:
+            self._inside(element)
+
+    def _list(self, element: HtmlElement) -> None:
+        self._form.open_list(1 if element.tag == "ol" else None)
+        for child in element:
+            if child.tag == "li":
+                self._form.open_item()
+                self._inside(child)
+                self.end_paragraph()
+                self._form.close_item()
+            else:
+                self.walk(child)
+            self._words.append(child.tail or "")
+            self.end_paragraph()
+        self._form.close_list()
+
+
+def _text(element: HtmlElement) -> str:
+    return " ".join(_TEXTS(element))

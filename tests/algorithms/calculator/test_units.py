@@ -1,0 +1,58 @@
+"""Units: which words mean one, and how large it is."""
+
+from fractions import Fraction
+
+import pytest
+
+from tenure.algorithms.calculator.units import base_units, dimension, unit
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "factor"),
+    [
+        ("km", "km", Fraction(1000)),
+        ("kilometres", "km", Fraction(1000)),
+        ("Kilometers", "km", Fraction(1000)),
+        ("mm", "mm", Fraction(1, 1000)),
+        ("um", "µm", Fraction(1, 10**6)),
+        ("min", "min", Fraction(60)),
+        ("minutes", "min", Fraction(60)),
+        ("inches", "in", Fraction(254, 10_000)),
+        ("feet", "ft", Fraction(3048, 10_000)),
+        ("MB", "MB", Fraction(8 * 10**6)),
+        ("KB", "kB", Fraction(8000)),
+        ("MiB", "MiB", Fraction(8 * 1024**2)),
+        ("gigabytes", "GB", Fraction(8 * 10**9)),
+        ("kilowatthours", "kWh", Fraction(3_600_000)),
+        ("kilopascals", "kPa", Fraction(1000)),
+        ("megabits", "Mbit", Fraction(10**6)),
+        ("bars", "bar", Fraction(100_000)),
+        ("mmHg", "mmHg", Fraction("133.322387415")),
+        ("€", "EUR", Fraction(1)),
+        ("dollars", "USD", Fraction(1)),
+        ("Celsius", "degC", Fraction(1)),
+        ("°F", "degF", Fraction(5, 9)),
+    ],
+)
+def test_symbols_and_names_mean_their_unit(name: str, symbol: str, factor: Fraction) -> None:
+    """A unit is found by its symbol, its names, their plurals and their prefixes."""
+    found = unit(name)
+
+    assert found is not None
+    assert (found.symbol, found.factor) == (symbol, factor)
+
+
+@pytest.mark.parametrize("name", ["month", "kmin", "kmi", "Kig", "xm", "M", "kilo", "kiloinch", "KHz", ""])
+def test_other_words_mean_none(name: str) -> None:
+    """What has no fixed size, or no such prefix, is no unit."""
+    assert unit(name) is None
+
+
+def test_a_dimension_is_a_product_of_powers() -> None:
+    """Powers of one base unit are added, and those that cancel are gone."""
+    assert dimension([("m", 1), ("s", -1), ("m", 1), ("s", 1)]) == (("m", 2),)
+
+
+def test_base_units_are_written_above_the_bar_first() -> None:
+    """A dimension is written with positive powers first, in the order of the base units."""
+    assert base_units((("K", -1), ("kg", 1), ("m", 2))) == (("m", 2), ("kg", 1), ("K", -1))

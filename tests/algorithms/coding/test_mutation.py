@@ -1,0 +1,166 @@
+"""Mutations: what each operator makes of a line, and that an edit changes nothing else."""
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.algorithms.coding.mutation import PRIOR, Edit, applied, edits, normal_form
+
+FUNCTION = "def f(a, b, items):\n    total = 0\n    for item in items:\n        {line}\n    return total\n"
+
+LINES = {
+    "operator": ("total += item", "total -= item"),
+    "assignment": ("total += item", "total = item"),
+    "xor": ("total ^= item", "total &= item"),
+    "shift": ("total = a << b", "total = a >> b"),
+    "matrix": ("total = a @ b", "total = b @ a"),
+    "comparison": ("total = a < b", "total = a <= b"),
+    "identity": ("total = a is b", "total = a is not b"),
+    "membership": ("total = a in items", "total = a not in items"),
+    "bound": ("total = len(items) == 0", "total = len(items) <= 1"),
+    "constant": ("total = 5", "total = 6"),
+    "below zero": ("total = 0", "total = (-1)"),
+    "truth": ("total = True", "total = False"),
+    "fraction": ("total = 1.5", "total = 2.5"),
+    "nothing": ("total = None", "total = []"),
+    "literal for a variable": ("total = item * 2", "total = item * b"),
+    "wrong variable": ("total = a", "total = b"),
+    "swapped arguments": ("total = pow(a, b)", "total = pow(b, a)"),
+    "swapped operands": ("total = a - b", "total = b - a"),
+    "distance": ("total = a - b", "total = abs(a - b)"),
+    "dropped operand": ("total = 1 + a", "total = a"),
+    "dropped argument": ("total = max(a, b)", "total = max(a)"),
+    "dropped call": ("total = list(a)", "total = a"),
+    "function for its twin": ("total = min(items)", "total = max(items)"),
+    "method for its twin": ("items.append(a)", "items.extend(a)"),
+    "argument one off": ("total = range(a)", "total = range(a + 1)"),
+    "argument less another": ("total = pow(a, b)", "total = pow(a - item, b)"),
+    "sliced argument": ("total = sum(items)", "total = sum(items[1:])"),
+    "index one off": ("total = items[a]", "total = items[a - 1]"),
+    "index of two": ("total = items[a, b]", "total = items[a, (b - 1)]"),
+    "bound of a slice": ("total = items[a:b]", "total = items[a:(b + 1)]"),
+    "no index": ("total = items[a]", "total = items"),
+    "disjunction": ("total = a and b", "total = (a or b)"),
+    "dropped condition": ("total = a or b", "total = b"),
+    "negation": ("total = not a", "total = a"),
+    "empty list": ("total = []", "total = [[]]"),
+    "empty list of a variable": ("total = []", "total = [item]"),
+    "compared text": ("total = a == 'x'", "total = a != 'x'"),
+    "index of a target": ("items[a] = b", "items[a + 1] = b"),
+    "open slice": ("total = items[a:]", "total = items[(a - 1):]"),
+    "dropped statement": ("total = 7", "pass"),
+}
+
+
+@pytest.mark.parametrize("mistake", LINES)
+def test_a_mistake_of_one_line_is_among_the_edits(mistake: str) -> None:
+    """Each operator makes the line that mends its kind of mistake."""
+    wrong, right = (FUNCTION.format(line=line) for line in LINES[mistake])
+
+    assert normal_form(right) in {normal_form(applied(wrong, (edit,))) for edit in edits(wrong)}
+
+
+BLOCKS = {
+    "condition": ("if a:\n        return b", "if not a:\n        return b"),
+    "further condition": ("if a:\n        return b", "if a or not b:\n        return b"),
+    "narrower condition": ("if a:\n        return b", "if a and b:\n        return b"),
+    "endless loop": ("while True:\n        b = a.pop()", "while a:\n        b = a.pop()"),
+    "head of a sequence": ("for b in a:\n        print(b)", "for b in a[1:]:\n        print(b)"),
+    "returned list": ("return a", "return [a]"),
+    "returned sum": ("return b", "return a + b"),
+    "returned truth": ("return True", "return a == 0"),
+    "returned one more": ("return a", "return a + 1"),
+    "yielded": ("yield list(a)", "yield a"),
+    "missing base case": ("return f(b - 1, a)", "if not a:\n        return 0\n    return f(b - 1, a)"),
+    "swapped statements": ("a = b\n    b = a", "b = a\n    a = b"),
+    "statements apart": ("a = b\n\n    b = a", "a = b\n\n    b = b"),
+    "missing statement": (
+        "if b:\n        a.append(b)\n    return a",
+        "if b:\n        a.append(b)\n    a.append(b)\n    return a",
+    ),
+    "missing statement of another variable": (
+        "if b:\n        a.append(b)\n    return a",
+        "if b:\n        a.append(b)\n    a.append(a)\n    return a",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", BLOCKS)
+def test_a_mistake_of_a_block_is_among_the_edits(mistake: str) -> None:
+    """Conditions, returns, base cases and whole statements are mended as well."""
+    wrong, right = (f"def f(a, b):\n    {block}\n" for block in BLOCKS[mistake])
+
+    assert normal_form(right) in {normal_form(applied(wrong, (edit,))) for edit in edits(wrong)}
+
+
+SOURCES = [FUNCTION.format(line=line) for line, _ in LINES.values()] + [
+    f"def f(a, b):\n    {block}\n" for block, _ in BLOCKS.values()
+]
+
+
+@given(st.sampled_from(SOURCES), st.data())
+def test_an_edit_leaves_everything_else_as_it_was(source: str, data: st.DataObject) -> None:
+    """Before and after the place of an edit the source is the same to the byte, and its line holds the place."""
+    edit = data.draw(st.sampled_from(edits(source)))
+    changed, original = applied(source, (edit,)).encode(), source.encode()
+
+    assert changed.startswith(original[: edit.start]) and changed.endswith(original[edit.end :])
+    assert edit.line == original[: edit.start].count(b"\n") + 1
+    assert edit.kind in PRIOR
+
+
+@given(st.sampled_from(SOURCES))
+def test_nearly_every_edit_gives_a_program(source: str) -> None:
+    """What does not parse is a rarity: the search would waste its time on it."""
+    whole = [edit for edit in edits(source) if _parses(applied(source, (edit,)))]
+
+    assert len(whole) >= 0.95 * len(edits(source))
+
+
+def _parses(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
+
+
+def test_a_source_with_letters_of_several_bytes_is_edited_in_the_right_place() -> None:
+    """Offsets count bytes, as the parser does."""
+    source = "def f(größe):\n    weg = 'ä'; return größe < 1\n"
+
+    assert "def f(größe):\n    weg = 'ä'; return größe <= 1\n" in {applied(source, (edit,)) for edit in edits(source)}
+
+
+@pytest.mark.parametrize("source", ["def f(:\n", "", "x = 1\0", "import os\n"])
+def test_what_cannot_be_edited_has_no_edits(source: str) -> None:
+    """No Python and nothing to change: no edits, and no error."""
+    assert edits(source) == ()
+
+
+def test_edits_apart_are_made_together_and_touching_ones_are_known() -> None:
+    """Two edits are applied from the end, so that neither moves the other."""
+    first, second = Edit(0, 1, "yyy", 1, "variable"), Edit(4, 5, "2", 1, "constant")
+
+    assert applied("x = 1", (first, second)) == "yyy = 2"
+    assert not first.overlaps(second)
+    assert first.overlaps(Edit(1, 3, "", 1, "operator"))
+
+
+def test_layout_comments_and_doc_strings_do_not_make_another_program() -> None:
+    """The normal form is that of the syntax tree; what is none is compared by its words."""
+    plain = "def f(a):\n    return a\n\n\nclass C:\n    pass\n"
+    dressed = '"""Module."""\n\ndef f(a):  # why\n    """Say."""\n    return (a)\n\nclass C:\n    """Nothing else."""\n'
+
+    assert normal_form(plain) == normal_form(dressed)
+    assert normal_form("def f(:\n") == normal_form("def   f(:")
+    assert normal_form("return 1") != normal_form("return 2")
+
+
+def test_chained_comparisons_and_other_statements_are_left_alone() -> None:
+    """A chain is not taken apart, and a class without functions has nothing to edit but its constants."""
+    assert all(edit.kind != "comparison" for edit in edits("def f(a):\n    return 1 < a < 3\n"))
+    assert edits("class C:\n    import os\n") == ()
+    assert edits("def f():\n    '''Only words.'''\n") == ()

@@ -1,0 +1,103 @@
+"""The transition function against document 000 §2.3, row by row."""
+
+import pytest
+
+from tenure.algorithms.control.transitions import AgentState, Node, next_node
+
+R_MAX = 2
+CRITIQUES = ("The second section contradicts the first.",)
+
+ROWS: dict[str, tuple[Node | None, AgentState, Node]] = {
+    "1: entry point → f_retrieve": (None, AgentState(), "retrieve"),
+    "2: T(S_retrieve) → f_route": ("retrieve", AgentState(), "route"),
+    "3: M = RESEARCH → f_generate_report": ("route", AgentState(mode="RESEARCH"), "generate_report"),
+    "3: M = CODE → f_generate_code": ("route", AgentState(mode="CODE"), "generate_code"),
+    "4: T(S_generate_report) → f_reflect_on_report": (
+        "generate_report",
+        AgentState(mode="RESEARCH", revisions=1),
+        "reflect_on_report",
+    ),
+    "4: K = ∅, R_n < R_max → END": ("reflect_on_report", AgentState(mode="RESEARCH", revisions=1), "end"),
+    "4: K = ∅, R_n = R_max → END": ("reflect_on_report", AgentState(mode="RESEARCH", revisions=R_MAX), "end"),
+    "4: K ≠ ∅, R_n = R_max → END": (
+        "reflect_on_report",
+        AgentState(mode="RESEARCH", critiques=CRITIQUES, revisions=R_MAX),
+        "end",
+    ),
+    "4: K ≠ ∅, R_n > R_max → END": (
+        "reflect_on_report",
+        AgentState(mode="RESEARCH", critiques=CRITIQUES, revisions=R_MAX + 1),
+        "end",
+    ),
+    "4: K ≠ ∅, R_n < R_max → f_generate_report": (
+        "reflect_on_report",
+        AgentState(mode="RESEARCH", critiques=CRITIQUES, revisions=R_MAX - 1),
+        "generate_report",
+    ),
+    "5: T(S_generate_code) → f_test_code": ("generate_code", AgentState(mode="CODE", revisions=1), "test_code"),
+    "5: E = None → END": ("test_code", AgentState(mode="CODE", revisions=1), "end"),
+    "5: E ≠ None, R_n < R_max → f_generate_code": (
+        "test_code",
+        AgentState(mode="CODE", error="NameError", revisions=R_MAX - 1),
+        "generate_code",
+    ),
+    "5: E ≠ None, R_n = R_max → END": ("test_code", AgentState(mode="CODE", error="NameError", revisions=R_MAX), "end"),
+    "5: E ≠ None, R_n > R_max → END": (
+        "test_code",
+        AgentState(mode="CODE", error="NameError", revisions=R_MAX + 1),
+        "end",
+    ),
+}
+
+
+@pytest.mark.parametrize(("node", "state", "expected"), ROWS.values(), ids=ROWS)
+def test_every_row_of_the_table(node: Node | None, state: AgentState, expected: Node) -> None:
+    """T(S) goes where the document says it goes."""
+    assert expected == next_node(node, state, R_MAX)
+
+
+def test_an_error_without_words_is_an_error() -> None:
+    """E counts by being there: a program that failed silently is repaired all the same."""
+    assert next_node("test_code", AgentState(mode="CODE", error="", revisions=0), R_MAX) == "generate_code"
+
+
+def test_an_undefined_mode_is_refused() -> None:
+    """The router has to decide before a first draft can be written."""
+    with pytest.raises(ValueError, match="undefined"):
+        next_node("route", AgentState(), R_MAX)
+
+
+def test_nothing_follows_the_end() -> None:
+    """END has no successor, and asking for one is a mistake of the caller."""
+    with pytest.raises(ValueError, match="'end'"):
+        next_node("end", AgentState(), R_MAX)
+
+
+def _walk(state: AgentState, after_test: AgentState) -> list[Node]:
+    """Follow T from the entry, with the state of the loop's second node given."""
+    path: list[Node] = []
+    node: Node | None = None
+    while node != "end":
+        judged = node in ("reflect_on_report", "test_code")
+        generations = sum(step.startswith("generate") for step in path)
+        seen = after_test if judged else state
+        counted = AgentState(seen.mode, seen.critiques, seen.error, generations)
+        node = next_node(node, counted, R_MAX)
+        path.append(node)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("mode", "generate", "judge", "failing"),
+    [
+        ("RESEARCH", "generate_report", "reflect_on_report", AgentState("RESEARCH", critiques=CRITIQUES)),
+        ("CODE", "generate_code", "test_code", AgentState("CODE", error="NameError")),
+    ],
+)
+def test_a_run_that_never_succeeds_ends_after_r_max_generations(
+    mode: str, generate: Node, judge: Node, failing: AgentState
+) -> None:
+    """Both loops generate R_max times and then end, whatever is still wrong."""
+    start = AgentState(mode="CODE" if mode == "CODE" else "RESEARCH")
+
+    assert ["retrieve", "route", *[generate, judge] * R_MAX, "end"] == _walk(start, failing)

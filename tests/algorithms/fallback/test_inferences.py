@@ -1,0 +1,79 @@
+"""What sources conclude, and what they date."""
+
+from tenure.algorithms.fallback.inferences import inferred, unfolded
+from tests.passages import passage
+from tests.worlds import encode
+
+COLD = "The dough of rye bread rises slowly in a cold kitchen."
+SO = "Therefore the bakers of rye bread have to heat the kitchen before dawn."
+SALT = "Salt makes the dough of rye bread rise slowly, too."
+MEANS = "This means that bakers add salt to the dough of rye bread late."
+QUESTION = "How do bakers make the dough of rye bread rise in a cold kitchen?"
+
+
+def test_a_conclusion_follows_what_it_is_drawn_from() -> None:
+    """Premise and inference stay together, and the pair nearest to the question comes last."""
+    found = inferred(QUESTION, [passage(f"{COLD} {SO}", "a"), passage(f"{SALT} {MEANS}", "b")], encode)
+
+    assert [(step.kind, step.text, step.follows) for step in found.steps] == [
+        ("premise", SALT, ()),
+        ("inference", MEANS, (1,)),
+        ("premise", COLD, ()),
+    ]
+    assert found.conclusion is not None
+    assert (found.conclusion.text, found.conclusion.follows, found.conclusion.passage) == (SO, (3,), 1)
+
+
+def test_a_sentence_concludes_by_itself_and_in_its_middle() -> None:
+    """A sentence of two clauses is taken apart; one may say "therefore" behind its subject, or begin with "so"."""
+    itself = "The kitchen of the bakers is cold, so the dough of rye bread has to rise all night."
+    middle = f"{SALT} The bakers of rye bread therefore add salt to the dough late."
+    so = f"{COLD} So the bakers of rye bread have to heat the kitchen."
+    one, other, third = (inferred(QUESTION, [passage(text)], encode) for text in (itself, middle, so))
+
+    assert [step.text for step in one.steps] == ["The kitchen of the bakers is cold."]
+    assert one.conclusion is not None and other.conclusion is not None
+    assert one.conclusion.text == "The dough of rye bread has to rise all night."
+    assert other.conclusion.text == "The bakers of rye bread therefore add salt to the dough late."
+    assert third.conclusion is not None and third.conclusion.follows == (1,)
+
+
+def test_a_conclusion_that_is_only_near_the_subject_is_none() -> None:
+    """What says less than half of the question's words is left out, however near it is."""
+    text = "The dough is cold at dawn, so the dough lies in the oven at night."
+
+    assert inferred("Why do bakers of rye salt the dough?", [passage(text)], encode).steps == ()
+
+
+def test_without_conclusions_nothing_is_inferred() -> None:
+    """Sentences that draw none, that stand in two paragraphs, or that are far from the question make no argument."""
+    apart = passage(f"{COLD}\n\n{SO}")
+    short = passage(f"Dough rises. {SO}")
+
+    assert inferred(QUESTION, [passage(f"{COLD} {SALT}"), apart, short], encode).steps == ()
+    assert inferred("Where do swallows sleep?", [passage(f"{COLD} {SO}")], encode).steps == ()
+
+
+def test_dated_statements_stand_in_the_order_of_their_years() -> None:
+    """A course of events is told by year, each event with its year."""
+    others = [
+        "The guild of bakers wrote its rules down in 1848.",
+        "The guild of bakers changed its rules on rye in 1871.",
+        "The guild of bakers gave its rules up in 1890, after a strike.",
+    ]
+    found = unfolded(
+        "How did the rules of the guild of bakers change?",
+        [passage(text, text[-5:]) for text in reversed(others)],
+        encode,
+    )
+
+    assert [(step.link, step.text) for step in found.steps] == list(zip(("1848", "1871", "1890"), others, strict=True))
+    assert found.conclusion is None
+
+
+def test_a_course_needs_events() -> None:
+    """No dates, and too few of them, are no course of events."""
+    one = passage("The guild of bakers wrote its rules down in 1848.")
+
+    assert unfolded("How did the rules of the guild change?", [passage(COLD)], encode).steps == ()
+    assert unfolded("How did the rules of the guild of bakers change?", [one], encode).steps == ()

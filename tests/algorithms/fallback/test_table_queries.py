@@ -1,0 +1,125 @@
+"""SQL for questions that leave no doubt."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenure.algorithms.fallback.table_queries import table_query
+from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
+
+SALES = TableInfo(
+    name="sales",
+    rows=40,
+    columns=(
+        ColumnInfo(name="region", kind="text", examples=("North", "South", "O'Hara Bay"), complete=True),
+        ColumnInfo(name="product", kind="text", examples=("bread", "cheese"), complete=True),
+        ColumnInfo(name="note", kind="text", examples=("late",)),
+        ColumnInfo(name="unitPrice", kind="number"),
+        ColumnInfo(name="revenue", kind="number"),
+        ColumnInfo(name="tags", kind="other"),
+        ColumnInfo(name="shipping day", kind="date"),
+    ),
+)
+ORDERS = TableInfo(name="shop.orders", columns=(ColumnInfo(name="revenue", kind="number"),))
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        (
+            "What is the total revenue by region?",
+            'SELECT "region", sum("revenue") AS "total revenue" FROM "sales" GROUP BY 1 ORDER BY 2 DESC, 1',
+        ),
+        ("What is the average revenue?", 'SELECT avg("revenue") AS "average revenue" FROM "sales"'),
+        (
+            "What is the lowest unit price of cheese?",
+            'SELECT min("unitPrice") AS "lowest unit price" FROM "sales" WHERE "product" = \'cheese\'',
+        ),
+        ("How many rows does sales have?", 'SELECT count(*) AS "number of rows" FROM "sales"'),
+        (
+            "How many sales are there in O'Hara Bay?",
+            'SELECT count(*) AS "number of rows" FROM "sales" WHERE "region" = \'O\'\'Hara Bay\'',
+        ),
+        (
+            "How much revenue is there in the North?",
+            'SELECT sum("revenue") AS "total revenue" FROM "sales" WHERE "region" = \'North\'',
+        ),
+        (
+            "Which region has the highest total revenue?",
+            'SELECT "region", sum("revenue") AS "total revenue" FROM "sales" GROUP BY 1 ORDER BY 2 DESC, 1',
+        ),
+        (
+            "Which product has the lowest average revenue?",
+            'SELECT "product", avg("revenue") AS "average revenue" FROM "sales" GROUP BY 1 ORDER BY 2 ASC, 1',
+        ),
+        (
+            "number of sales per shipping day",
+            'SELECT "shipping day", count(*) AS "number of rows" FROM "sales" GROUP BY 1 ORDER BY 2 DESC, 1',
+        ),
+    ],
+)
+def test_a_question_without_a_doubt_becomes_sql(question: str, sql: str) -> None:
+    """Aggregate, column, value and grouping are found where each content word is one of them."""
+    found = table_query(question, [SALES])
+
+    assert found is not None
+    assert found.sql == sql
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "bread",
+        "What is the revenue of bread?",
+        "What is the total profit by region?",
+        "What is the total revenue in 2025?",
+        "What is the total revenue by tags?",
+        "What is the total revenue by region and product?",
+        "What is the total revenue without the North?",
+        "What is the total revenue before March?",
+        "What is the average revenue of sales over 100?",
+        "What is the total of region?",
+        "What is the total revenue and the average revenue?",
+        "What is the total average revenue?",
+        "What is the total average revenue by region?",
+        "Which region has the highest revenue?",
+        "What is the total revenue and unit price?",
+        "How many products by region?",
+        "How much revenue did late make?",
+        "Why is the total revenue so high?",
+        "What is the total?",
+    ],
+)
+def test_a_doubt_means_no_query(question: str) -> None:
+    """A word too many, a small word that changes the meaning, or a shape that is not clear: no figure at all."""
+    assert table_query(question, [SALES]) is None
+
+
+def test_two_tables_that_could_be_meant_mean_none() -> None:
+    """Where the question does not say which of two tables it is about, nothing is guessed."""
+    assert table_query("What is the total revenue?", [SALES, ORDERS]) is None
+    named = table_query("What is the total revenue of the shop orders?", [SALES, ORDERS])
+    assert named is not None and named.sql == 'SELECT sum("revenue") AS "total revenue" FROM "shop"."orders"'
+
+
+@pytest.mark.parametrize(
+    ("question", "shows"),
+    [
+        ("What is the total revenue by region?", "Total revenue by region in sales"),
+        ("What is the highest unit price of cheese?", "Highest unit price in sales, product cheese"),
+    ],
+)
+def test_the_title_says_what_is_shown(question: str, shows: str) -> None:
+    """Figure, grouping, table and conditions stand in the title of the result."""
+    found = table_query(question, [SALES])
+
+    assert found is not None
+    assert found.shows == shows
+
+
+@given(st.text(max_size=200))
+@settings(deadline=None)
+def test_nonsense_makes_no_error(question: str) -> None:
+    """Any text is either a question for certain or none."""
+    assert table_query(question, [SALES, ORDERS]) is None or question.strip()

@@ -1,0 +1,127 @@
+"""Strategies chosen by how each went before."""
+
+from collections import Counter
+from typing import get_args
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.algorithms.memory.bandit import LEAST, MOST, PRIOR, Choice, beliefs, choose
+from tenure.contracts.evidence.retrieval import Strategy
+from tenure.contracts.knowledge.memory import StrategyRecord
+from tenure.contracts.run.run import QueryType
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+KINDS: tuple[QueryType, ...] = get_args(QueryType)
+
+RECORDS = st.lists(
+    st.builds(
+        lambda kind, strategy, trials, share: record(strategy, trials, share * trials, kind),
+        st.sampled_from(KINDS),
+        st.sampled_from(STRATEGIES),
+        st.integers(0, 10_000),
+        st.floats(-1, 2),
+    ),
+    unique_by=lambda record: (record.query_type, record.strategy),
+    max_size=20,
+)
+
+
+def record(strategy: Strategy, trials: int, won: float, kind: QueryType = "factual") -> StrategyRecord:
+    """Return a record of factual questions."""
+    return StrategyRecord(query_type=kind, strategy=strategy, episodes=trials, score=won)
+
+
+def choices(records: list[StrategyRecord], suggested: Strategy = "direct", times: int = 400) -> Counter[Strategy]:
+    """Count what is chosen over many tasks."""
+    picked = (choose(suggested, "factual", records, STRATEGIES, f"run/{number}") for number in range(times))
+    return Counter(choice.strategy for choice in picked)
+
+
+@given(RECORDS, st.sampled_from(KINDS))
+def test_beliefs_are_proper_and_bounded(records: list[StrategyRecord], kind: QueryType) -> None:
+    """Whatever the records, success is never sure nor excluded, and never rests on more trials than count."""
+    for belief in beliefs(kind, records, STRATEGIES).values():
+        assert belief.won > 0
+        assert belief.lost > 0
+        assert belief.won + belief.lost <= PRIOR + MOST + 1e-6
+
+
+def test_what_is_known_of_all_types_counts_for_one() -> None:
+    """A strategy that does well for other types is believed in more than one that does badly there."""
+    records = [record("iterative", 30, 27, "causal"), record("contrastive", 30, 6, "causal")]
+
+    believed = beliefs("factual", records, STRATEGIES)
+
+    assert believed["iterative"].mean > believed["direct"].mean > believed["contrastive"].mean
+
+
+def test_own_trials_outweigh_those_of_other_types() -> None:
+    """With many trials for a type its own record decides."""
+    records = [record("iterative", 40, 36, "causal"), record("iterative", 40, 4), record("direct", 40, 20)]
+
+    believed = beliefs("factual", records, STRATEGIES)
+
+    assert believed["iterative"].mean < believed["direct"].mean
+
+
+@given(RECORDS, st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
+def test_the_same_seed_draws_the_same(
+    records: list[StrategyRecord], suggested: Strategy, kind: QueryType, seed: str
+) -> None:
+    """A workflow that is replayed chooses as it did, and tells why where it departs from the suggestion."""
+    first = choose(suggested, kind, records, STRATEGIES, seed)
+
+    assert choose(suggested, kind, records, STRATEGIES, seed) == first
+    assert bool(first.why) == (first.strategy != suggested)
+
+
+@given(st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
+def test_nothing_known_leaves_the_suggestion(suggested: Strategy, kind: QueryType, seed: str) -> None:
+    """Without a record for the type nothing changes."""
+    others = [record("iterative", 50, 50, one) for one in KINDS if one != kind]
+
+    assert choose(suggested, kind, [], STRATEGIES, seed) == Choice(suggested, "")
+    assert choose(suggested, kind, others, STRATEGIES, seed) == Choice(suggested, "")
+
+
+def test_a_strategy_that_went_better_is_taken_mostly() -> None:
+    """Strong records make the choice, and leave some tasks to others."""
+    picked = choices([record("direct", 30, 9), record("multi_hop", 30, 27)])
+
+    assert picked["multi_hop"] > 350
+    assert len(picked) > 1
+
+
+def test_few_trials_do_not_displace_the_suggestion() -> None:
+    """A strategy that was praised a few times is tried now and then only."""
+    picked = choices([record("direct", 30, 15), record("multi_hop", LEAST - 1, LEAST - 1)])
+
+    assert picked["direct"] > 340
+    assert 0 < picked["multi_hop"] < 60
+
+
+def test_equal_strategies_leave_most_tasks_to_the_suggestion() -> None:
+    """Who is not clearly better does not win by chance alone."""
+    picked = choices([record(strategy, 40, 28) for strategy in ("direct", "multi_hop")])
+
+    assert picked["direct"] > picked["multi_hop"]
+
+
+def test_endless_praise_counts_no_more_than_bounded_praise() -> None:
+    """A record of a million trials is believed as one of the most that counts, so that others can catch up."""
+    few, many = record("multi_hop", MOST, MOST), record("multi_hop", 1_000_000, 1_000_000)
+
+    assert beliefs("factual", [few], STRATEGIES) == beliefs("factual", [many], STRATEGIES)
+
+
+def test_a_choice_says_why() -> None:
+    """What displaces the suggestion says what it rests on."""
+    strong = [record("direct", 40, 2), record("multi_hop", 40, 38)]
+    weak = [record("direct", 40, 2), record("multi_hop", 2, 2)]
+    seeds = [f"run/{number}" for number in range(200)]
+    sure = {choose("direct", "factual", strong, STRATEGIES, seed).why for seed in seeds}
+    curious = {choose("direct", "factual", weak, STRATEGIES, seed).why for seed in seeds}
+
+    assert any(why.startswith("multi_hop went well in 9") for why in sure)
+    assert any(why.startswith("to learn what multi_hop brings, which was tried 2 times") for why in curious)

@@ -1,0 +1,116 @@
+"""What a run leaves of what it has found, and what of that comes to mind."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tenure.algorithms.memory.known_facts import MOST_KNOWN, MOST_LEFT, QUOTED, come_to_mind, left
+from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.knowledge.memory import Memory, MemoryKind, Origin, Recollected
+from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
+from tenure.contracts.run.run import Usage
+
+SOURCES = (
+    SourceEntry(n=1, id="rye", uri="rye.md", title="Rye: a guide", accessed="2026"),
+    SourceEntry(n=2, id="ovens", uri="ovens.md", title="Ovens", accessed="2026"),
+    SourceEntry(n=3, id="sum", uri="calculation: 1 + 1", title="A sum", accessed="2026", derived=True),
+)
+RYE = "Rye bread of Westphalia is baked for a whole day."
+
+
+def claim(text: str, *sources: int, **others: Any) -> ResultClaim:
+    """Return a supported claim that cites sources by their numbers."""
+    citations = tuple(ResultCitation(source=n, start=0, end=5, quote="words") for n in sources)
+    return ResultClaim(**{"text": text, "status": "supported", "citations": citations, **others})
+
+
+def result(*sections: tuple[ResultClaim, ...]) -> Result:
+    """Return the result of a run with sections of these claims."""
+    return Result(
+        id=RunId("this"),
+        mode="RESEARCH",
+        question="How is bread made?",
+        title="Bread",
+        abstract="",
+        sections=tuple(ResultSection(topic=str(n), markdown="", claims=claims) for n, claims in enumerate(sections)),
+        sources=SOURCES,
+        usage=Usage(),
+        status="done",
+    )
+
+
+def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> Recollected:
+    """Return a memory that came to mind."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    memory = Memory(id=text, kind=kind, text=text, made=now, origin=Origin(run=RunId("one"), support=2), **others)
+    return Recollected(memory=memory, score=1, relevance=0.61234, freshness=1, weight=1, practice=1)
+
+
+def test_a_fact_names_the_sources_of_its_own_citations() -> None:
+    """It is as sure as its claim, of the run that found it, and kept as what relates entities or as what holds."""
+    first, second = left(result((claim(RYE, 1, 2, 1, confidence=0.8), claim("Crust forms in a dry oven.", 2))))
+
+    assert (first.text, first.kind, first.confidence) == ("Crust forms in a dry oven.", "long_term", QUOTED)
+    assert (second.text, second.kind, second.confidence) == (RYE, "semantic", 0.8)
+    assert second.origin == Origin(run=RunId("this"), sources=(SourceId("rye"), SourceId("ovens")))
+
+
+def test_only_what_documents_support_is_left() -> None:
+    """Neither what was computed, nor what is not supported or cites nothing; of mixed claims the documents count."""
+    [only] = left(
+        result(
+            (
+                claim("The oven of the baker has two doors.", 3),
+                claim("The oven of the baker has three doors.", 2, status="unverified"),
+                claim("The oven of the baker has four doors."),
+                claim("The oven of the baker has five doors.", 2, 3),
+            )
+        )
+    )
+
+    assert (only.text, only.origin.sources) == ("The oven of the baker has five doors.", (SourceId("ovens"),))
+
+
+def test_a_fact_is_whole_sentences_in_plain_words() -> None:
+    """Marks and openings that lean on what came before are dropped, and what needs more than that is left out."""
+    found = left(
+        result(
+            (
+                claim("However, `rye` is **sour** in the north [1, 2].", 1),
+                claim("This guide is about rye and its bread.", 1),
+                claim("It is baked for a whole day in Westphalia.", 1),
+                claim("Three kinds of rye bread:", 1),
+                claim("The baker of the town answers one of these questions.", 1),
+                claim("The word sour means two things for that reason.", 1),
+                claim("On the last day of June, in the heat of noon, it became sour.", 1),
+                claim("The baker of the town envies those who bake rye.", 1),
+                claim("``", 1),
+            )
+        )
+    )
+
+    assert [one.text for one in found] == [
+        "Rye is sour in the north.",
+        "“Rye: a guide” is about rye and its bread.",
+        "The baker of the town envies those who bake rye.",
+    ]
+
+
+def test_each_fact_is_left_once_and_of_each_part_the_first_ones() -> None:
+    """The surest come first; of equally sure ones the abstract and each section leave what they say first."""
+    many = tuple(claim(f"Loaf number {n} of the baker is baked in the oven.", 2) for n in range(MOST_LEFT))
+    sure = claim("A sure thing is baked in the oven.", 1, confidence=1.0)
+    abstract = claim("Bread is baked.", 1), claim("Bread is baked in the oven of the baker.", 1)
+    found = left(result(many, (claim(RYE, 1), many[0], sure)).model_copy(update={"abstract_claims": abstract}))
+
+    assert [one.text for one in found[:4]] == [sure.text, abstract[1].text, many[0].text, RYE]
+    assert len(found) == MOST_LEFT
+
+
+def test_facts_come_to_mind_once_and_undisputed() -> None:
+    """Other kinds of memories are none, and of those that several runs have left the best one counts."""
+    [only] = come_to_mind(
+        [recalled(RYE), recalled(RYE.upper()), recalled("Denied.", disputed="x"), recalled("It went well.", "episodic")]
+    )
+
+    assert (only.text, only.run, only.relevance, only.support) == (RYE, "one", 0.6123, 2)
+    assert len(come_to_mind([recalled(f"Fact {n}", "long_term") for n in range(20)])) == MOST_KNOWN

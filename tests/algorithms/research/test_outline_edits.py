@@ -1,0 +1,48 @@
+"""What a person's outline keeps, renames, drops and adds."""
+
+from tenure.algorithms.research.outline_edits import Edited, dropped_in_words, edited, following
+from tenure.contracts.research.report import Topic
+from tenure.contracts.run.control import Outline, OutlineTopic
+
+TOPICS = (
+    Topic(heading="Bread", question="How is bread made?"),
+    Topic(heading="Cheese", question="How is cheese made?"),
+)
+
+
+def set_to(*lines: str, after: Outline | None = None) -> Outline:
+    return following(after, [OutlineTopic.model_validate(line) for line in lines])
+
+
+def test_topics_are_kept_renamed_dropped_and_added() -> None:
+    """A topic that stays keeps its question unless it is given another; the order is the person's."""
+    wanted = edited(TOPICS, set_to("Wine", "bread => Rye  bread", "Butter | What is it for?"))
+
+    assert wanted == Edited(
+        topics=(
+            Topic(heading="Wine", question="Wine"),
+            Topic(heading="Rye bread", question="How is bread made?"),
+            Topic(heading="Butter", question="What is it for?"),
+        ),
+        before={"Rye bread": "Bread"},
+        dropped=("Cheese",),
+    )
+    assert dropped_in_words(wanted) == ["“Cheese” was taken out of the outline by a person."]
+
+
+def test_two_topics_can_change_their_names() -> None:
+    """A name that is given up is known before one that is taken."""
+    wanted = edited(TOPICS, set_to("Bread => Cheese", "Cheese => Bread"))
+
+    assert wanted.before == {"Cheese": "Bread", "Bread": "Cheese"}
+    assert wanted.dropped == ()
+
+
+def test_an_outline_that_was_missed_does_not_lose_a_topic() -> None:
+    """A part that hears only of the second renaming still knows the topic by its first name."""
+    first = set_to("Bread => Rye", "Cheese")
+    second = set_to("Rye => Sourdough", "Cheese", after=first)
+
+    assert second.number == 2
+    assert edited(TOPICS, second).before == {"Sourdough": "Bread", "Cheese": "Cheese"}
+    assert edited(edited(TOPICS, first).topics, second).before == {"Sourdough": "Rye", "Cheese": "Cheese"}

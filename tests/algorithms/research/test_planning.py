@@ -1,0 +1,445 @@
+"""Which actions of a plan are carried out, in what order, and when a plan is made anew."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenure.algorithms.research.planning import (
+    MAX_EXPECTED,
+    MAX_HEADING,
+    MAX_QUERY,
+    Admitted,
+    admitted,
+    deadlocked,
+    ready,
+    same,
+    settled,
+    why_replan,
+)
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.report import Topic
+from tenure.contracts.research.spiral import Aim, Effort, Executed, PlannedAction, SpiralState, Step, StepStatus
+from tests.passages import reference
+
+EFFORT = Effort(cycles=3, subagents=3, hops=2, sections=4)
+BREAD = Aim(topic=Topic(heading="Making bread", question="How is bread made?"), coverage=0.6)
+CHEESE = Aim(topic=Topic(heading="Ripening of cheese", question="How does cheese ripen?"), coverage=0.2)
+STATE = SpiralState(
+    cycle=2,
+    aims=(BREAD, CHEESE),
+    executed=(Executed(query="Which flour does rye bread need?", topic="Making bread", cycle=1),),
+    dropped=("History of butter",),
+)
+
+
+def action(kind: str, query: str = "", topic: str = "", **others: Any) -> PlannedAction:
+    blank = {"id": "", "passage": 0, "depends_on": (), "expected_output": ""}
+    return PlannedAction(**{**blank, "action": kind, "query": query, "target_outline_topic": topic, **others})
+
+
+def search(query: str, topic: str = "", **others: Any) -> PlannedAction:
+    return action("SEARCH", query, topic, **others)
+
+
+def planned(*actions: PlannedAction, state: SpiralState = STATE, max_topics: int = 3) -> Admitted:
+    return admitted(actions, state, EFFORT, max_topics, (reference(0.5, "bread"), reference(0.4, "cheese")))
+
+
+def steps(*found: tuple[str, StepStatus, tuple[str, ...]]) -> list[Step]:
+    return [
+        Step(id=name, query=name, topic="Making bread", status=status, depends_on=needs)
+        for name, status, needs in found
+    ]
+
+
+def test_a_search_becomes_a_step() -> None:
+    """What a search asks, what it serves and what it waits for is kept, white space put in order."""
+    plan = planned(
+        search("Where do  cellars\nhelp cheese?", "ripening of CHEESE", id="a", expected_output="  cool\ncellars "),
+        search("How hot is an oven for bread?", "Making bread", id="b", depends_on=(" a ", "a", "gone")),
+    )
+
+    first, second = plan.steps
+    assert (first.id, first.query, first.topic) == ("a", "Where do cellars help cheese?", "Ripening of cheese")
+    assert (first.expected, first.status, first.reads) == ("cool cellars", "pending", None)
+    assert second.depends_on == ("a",)
+    assert not plan.refused and not plan.finish and not plan.empty
+
+
+def test_a_reading_goes_on_in_the_source_of_a_finding() -> None:
+    """A finding is named by its number; the same may be asked of a source that was asked of all."""
+    plan = planned(action("READ", "Which flour does rye bread need?", passage=2))
+
+    assert plan.steps[0].reads == reference(0.4, "cheese")
+
+
+@pytest.mark.parametrize("number", [-1, 0, 3])
+def test_a_finding_that_was_not_shown_is_not_read(number: int) -> None:
+    """A number that names no finding is refused."""
+    assert planned(action("READ", "What else?", passage=number)).refused == [
+        f"finding {number} was not read further: there is no such finding"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("proposed", "why"),
+    [
+        (search(" \n"), "a search without a query was not made"),
+        (search("which flour does RYE bread need? "), "“which flour does RYE bread need?” was not asked: it was asked"),
+        (search("What flour is needed for rye bread?"), "“What flour is needed for rye bread?” was not asked: it was"),
+        (action("ADD_TO_OUTLINE", "x", " "), "a topic without a heading was not added"),
+        (action("ADD_TO_OUTLINE", "x", "The making of bread"), "“The making of bread” was not added: the outline has"),
+        (action("ADD_TO_OUTLINE", "x", "Butter's history"), "“Butter's history” was not added: the outline has or had"),
+        (action("DROP_TOPIC", topic="Wine"), "“Wine” was not dropped: the outline has no such topic"),
+        (action("ASK_HUMAN", " "), "a question to people was not put: it is empty or was put before"),
+    ],
+)
+def test_what_is_not_carried_out_is_refused_with_a_reason(proposed: PlannedAction, why: str) -> None:
+    """Empty, repeated and impossible actions leave nothing behind but the reason."""
+    plan = planned(proposed)
+
+    assert plan.empty and not plan.asked
+    assert [reason[: len(why)] for reason in plan.refused] == [why]
+
+
+def test_a_query_is_not_asked_twice_in_one_plan() -> None:
+    """Two wordings of one query are one search."""
+    plan = planned(search("How does rye dough rise?"), search("How is rye dough rising?"))
+
+    assert len(plan.steps) == len(plan.refused) == 1
+
+
+def test_a_cycle_has_no_more_tasks_than_its_effort() -> None:
+    """The first searches are made, the others refused."""
+    plan = planned(*(search(f"What is bread number {name}?") for name in ("one", "two", "three", "four")))
+
+    assert [step.id for step in plan.steps] == ["s1", "s2", "s3"]
+    assert plan.refused == ["“What is bread number four?” was not asked: a cycle has 3 tasks"]
+
+
+def test_ids_are_made_distinct() -> None:
+    """An id that is missing or taken is replaced by a free one."""
+    plan = planned(search("Bread?", id="s2"), search("Cheese?"), search("Salt?", id="s2"))
+
+    assert [step.id for step in plan.steps] == ["s2", "s3", "s4"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "query", "served"),
+    [
+        ("Making bread", "What is yeast?", "Making bread"),
+        ("", "How is bread baked?", "Making bread"),
+        ("", "What is yeast?", "Ripening of cheese"),
+        ("Wine", "What is yeast?", "Ripening of cheese"),
+        ("Salt", "Making bread of cheese?", "Ripening of cheese"),
+        ("Salt", "How hot is the oven?", "Salt"),
+    ],
+)
+def test_a_search_serves_a_topic_of_the_outline(wanted: str, query: str, served: str) -> None:
+    """The topic it names, the one it is about, or the least covered, new topics of the same plan included."""
+    added = (action("ADD_TO_OUTLINE", "Which salt?", "Salt"),) if served == "Salt" else ()
+
+    assert [step.topic for step in planned(*added, search(query, wanted)).steps] == [served]
+
+
+def test_without_topics_nothing_is_searched_for() -> None:
+    """A query needs a topic that it could serve."""
+    assert planned(search("Bread?"), state=SpiralState()).refused == [
+        "“Bread?” was not asked: there is no topic it could serve"
+    ]
+
+
+def test_a_topic_is_added_while_there_is_room() -> None:
+    """A new topic has a question, its heading where none was given; a full outline takes none."""
+    plan = planned(action("ADD_TO_OUTLINE", " ", "Rye\n  dough"), action("ADD_TO_OUTLINE", "Which salt?", "Salt"))
+
+    assert plan.added == [Topic(heading="Rye dough", question="Rye dough")]
+    assert plan.refused == ["“Salt” was not added: the outline has 3 topics and no room"]
+
+
+def test_all_topics_but_the_last_can_be_dropped() -> None:
+    """A topic is dropped by its heading, once, and never the last one."""
+    plan = planned(
+        *(action("DROP_TOPIC", topic=name) for name in (" making BREAD", "Making bread", CHEESE.topic.heading))
+    )
+
+    assert plan.dropped == ["Making bread"]
+    assert plan.refused == [
+        "“Making bread” was not dropped: the outline has no such topic",
+        "“Ripening of cheese” was not dropped: it is the last topic",
+    ]
+
+
+def test_a_dropped_topic_makes_room_and_does_not_come_back() -> None:
+    """A full outline can exchange a topic in one plan, whatever stands first, but not for itself."""
+    plan = planned(
+        action("ADD_TO_OUTLINE", "Which salt?", "Salt"),
+        action("ADD_TO_OUTLINE", "Bread?", "The making of bread"),
+        action("DROP_TOPIC", topic="Making bread"),
+        max_topics=2,
+    )
+
+    assert ([topic.heading for topic in plan.added], plan.dropped) == (["Salt"], ["Making bread"])
+    assert plan.refused == ["“The making of bread” was not added: the outline has or had it"]
+
+
+def test_a_very_long_topic_can_be_dropped_by_the_name_it_was_added_with() -> None:
+    """Headings are cut alike wherever a plan names them."""
+    long = "rye bread " * 1_000
+    added = planned(action("ADD_TO_OUTLINE", "Rye?", long)).added
+    state = STATE.model_copy(update={"aims": (*STATE.aims, Aim(topic=added[0]))})
+
+    assert planned(action("DROP_TOPIC", topic=long), state=state).dropped == [added[0].heading]
+    assert planned(search("Which flour?", long), state=state).steps[0].topic == added[0].heading
+
+
+def test_a_search_for_a_dropped_topic_serves_another() -> None:
+    """What a plan drops is not searched for by the same plan."""
+    plan = planned(action("DROP_TOPIC", topic="Making bread"), search("How is bread baked?", "Making bread"))
+
+    assert [step.topic for step in plan.steps] == ["Ripening of cheese"]
+
+
+def test_people_are_asked_a_few_questions_each_once() -> None:
+    """A question says what is assumed until somebody answers; a run puts no more than a few."""
+    state = STATE.model_copy(update={"asked": ("Which town? Assumed until somebody answers: Vienna",)})
+    plan = planned(
+        action("ASK_HUMAN", "Which town?"),
+        action("ASK_HUMAN", "Which year?", expected_output="this one"),
+        action("ASK_HUMAN", "Which oven?"),
+        action("ASK_HUMAN", "Which salt?"),
+        state=state,
+    )
+
+    assert plan.asked == [
+        "Which year? Assumed until somebody answers: this one",
+        "Which oven? Assumed until somebody answers: nothing",
+    ]
+    assert plan.refused == [
+        "a question to people was not put: it is empty or was put before",
+        "a question to people was not put: 3 were put already",
+    ]
+
+
+def test_a_plan_can_finish() -> None:
+    """A plan that ends the research is not empty."""
+    plan = planned(action("FINISH"))
+
+    assert plan.finish and not plan.empty and not plan.refused
+
+
+def test_steps_that_wait_for_each_other_are_refused() -> None:
+    """A circle goes as a whole; what waited for it does not wait any more."""
+    plan = planned(
+        search("Bread?", id="a", depends_on=("b",)),
+        search("Cheese?", id="b", depends_on=("a",)),
+        search("Salt?", id="c", depends_on=("a",)),
+    )
+
+    assert [(step.id, step.depends_on) for step in plan.steps] == [("c", ())]
+    assert plan.cyclic
+    assert plan.refused[0].startswith("steps that wait for each other were not carried out: ")
+    assert why_replan(plan, plan.steps) == "its steps waited for each other"
+
+
+def test_a_step_that_waits_for_itself_is_refused() -> None:
+    """The smallest circle is one."""
+    assert planned(search("Bread?", id="a", depends_on=("a",))).refused == [
+        "steps that wait for each other were not carried out: a → a"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (" Rye Bread", "rye bread ", True),
+        ("How is rye bread made?", "Making of rye breads", True),
+        ("rye bread", "wheat bread", False),
+        ("what is it", "how was it", False),
+        ("", "bread", False),
+        ("黑麦面包", "黑麦面包", True),
+    ],
+)
+def test_queries_of_the_same_words_are_the_same(a: str, b: str, expected: bool) -> None:
+    """Case, inflection and stop words make no other query."""
+    assert same(a, b) is same(b, a) is expected
+
+
+def test_a_step_is_ready_when_all_it_needs_is_completed() -> None:
+    """What waits, runs, ended or needs something that has not ended is not ready."""
+    found = steps(
+        ("a", "completed", ()),
+        ("b", "pending", ("a",)),
+        ("c", "pending", ("a", "d")),
+        ("d", "in_progress", ()),
+        ("e", "failed", ()),
+        ("f", "pending", ()),
+    )
+
+    assert [step.id for step in ready(found)] == ["b", "f"]
+
+
+def test_what_needs_a_failed_step_is_skipped_down_the_line() -> None:
+    """A step skipped takes with it what needs it, and each says why."""
+    found = settled(
+        steps(("a", "failed", ()), ("b", "pending", ("a",)), ("c", "pending", ("b",)), ("d", "pending", ()))
+    )
+
+    assert [step.status for step in found] == ["failed", "skipped", "skipped", "pending"]
+    assert [step.note for step in found[1:3]] == [
+        "it needs a, which brought nothing",
+        "it needs b, which brought nothing",
+    ]
+
+
+def test_a_deadlock_is_steps_that_wait_with_nothing_under_way() -> None:
+    """As long as something runs or can begin, or nothing waits, there is none."""
+    circle = steps(("a", "pending", ("b",)), ("b", "pending", ("a",)))
+
+    assert deadlocked(circle)
+    assert not deadlocked([*circle, *steps(("c", "in_progress", ()))])
+    assert not deadlocked([*circle, *steps(("c", "pending", ()))])
+    assert not deadlocked(steps(("a", "completed", ())))
+
+
+def test_failures_make_a_plan_worthless() -> None:
+    """Two failed steps do, and one that more than two others need."""
+    needed = steps(("a", "failed", ()), *((name, "skipped", ("a",)) for name in "bcd"))
+    plan = Admitted(steps=needed)
+
+    assert why_replan(plan, needed) == "step a failed, and more than 2 others need it"
+    assert why_replan(plan, needed[:3]) == ""
+    assert why_replan(plan, steps(("a", "failed", ()), ("b", "failed", ()))) == "2 of its steps failed"
+
+
+def test_a_plan_of_which_nothing_is_left_is_made_anew() -> None:
+    """Where all was refused there is nothing to carry out."""
+    assert why_replan(Admitted(), ()) == "no step was left of it"
+    assert why_replan(Admitted(finish=True), ()) == ""
+
+
+KINDS = st.sampled_from(("SEARCH", "READ", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"))
+WORDS = st.lists(st.sampled_from("bread cheese rye salt oven milk cellar ripen the of how?".split()), max_size=5)
+TEXTS = st.one_of(
+    WORDS.map(" ".join), st.text(max_size=12), st.sampled_from(("x" * 10_000, "rye bread " * 1_000, "ü\n\t" * 4_000))
+)
+IDS = st.sampled_from(("", "a", "b", "c", "d", "a" * 10_000))
+ACTIONS = st.builds(
+    PlannedAction,
+    id=IDS,
+    action=KINDS,
+    query=TEXTS,
+    target_outline_topic=TEXTS,
+    passage=st.integers(-2, 4),
+    depends_on=st.lists(IDS, max_size=4).map(tuple),
+    expected_output=TEXTS,
+)
+HEADINGS = st.lists(WORDS.map(" ".join).filter(bool), max_size=5, unique_by=str.casefold)
+STATES = st.builds(
+    lambda headings, asked, dropped: SpiralState(
+        aims=tuple(Aim(topic=Topic(heading=h, question=h)) for h in headings),
+        executed=tuple(Executed(query=query, topic="", cycle=1) for query in asked),
+        dropped=tuple(dropped),
+    ),
+    HEADINGS,
+    st.lists(WORDS.map(" ".join), max_size=4),
+    HEADINGS,
+)
+FINDINGS = (reference(0.5, "bread"), reference(0.4, "cheese"))
+
+
+@given(st.lists(ACTIONS, max_size=8), STATES, st.integers(1, 8), st.integers(5, 8))
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_proposed_what_is_admitted_is_bounded_and_new(
+    actions: Sequence[PlannedAction], state: SpiralState, subagents: int, max_topics: int
+) -> None:
+    """Tasks, topics and texts keep to their bounds, nothing is asked again, nothing waits for itself."""
+    effort = EFFORT.model_copy(update={"subagents": subagents})
+    plan = admitted(actions, state, effort, max_topics, FINDINGS)
+    outline = {aim.topic.heading for aim in state.aims} - set(plan.dropped) | {t.heading for t in plan.added}
+
+    assert len(plan.steps) <= subagents
+    assert len(state.aims) - len(plan.dropped) + len(plan.added) <= max(max_topics, len(state.aims))
+    assert not state.aims or outline
+    assert len({step.id for step in plan.steps}) == len(plan.steps)
+    assert all(len(topic.heading) <= MAX_HEADING and len(topic.question) <= MAX_QUERY for topic in plan.added)
+    assert (MAX_HEADING, MAX_QUERY) == (160, 1000)
+    asked = [executed.query for executed in state.executed]
+    for step in plan.steps:
+        assert 1 <= len(step.query) <= MAX_QUERY and len(step.expected) <= MAX_EXPECTED
+        assert step.topic in outline
+        assert step.reads or not any(same(step.query, before) for before in asked)
+        asked.append(step.query)
+    assert all(len(reason) <= 600 for reason in plan.refused)
+    assert _runs_to_its_end(plan.steps)
+
+
+@given(st.lists(ACTIONS, max_size=8), STATES)
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_proposed_is_admitted_or_refused(actions: Sequence[PlannedAction], state: SpiralState) -> None:
+    """Every action is carried out, or a reason says why it is not; one circle has one reason."""
+    plan = admitted(actions, state, EFFORT, 6, FINDINGS)
+    proposed = sum(action.action != "FINISH" for action in actions)
+    told = len(plan.steps) + len(plan.added) + len(plan.dropped) + len(plan.asked) + len(plan.refused)
+
+    assert told == proposed if not plan.cyclic else told > 0
+    assert plan.finish is any(action.action == "FINISH" for action in actions)
+
+
+def _runs_to_its_end(proposed: Sequence[Step]) -> bool:
+    """Carry steps out as far as it goes; tell whether none was left waiting."""
+    now = tuple(proposed)
+    while begin := ready(now):
+        done = {step.id: step.model_copy(update={"status": "completed"}) for step in begin}
+        now = settled(done.get(step.id, step) for step in now)
+    return not deadlocked(now) and all(step.status == "completed" for step in now)
+
+
+OUTCOMES = st.lists(st.sampled_from(("completed", "failed")), min_size=8, max_size=8)
+NEEDS = st.lists(st.lists(st.integers(0, 7), max_size=3), min_size=8, max_size=8)
+
+
+@given(NEEDS, OUTCOMES)
+@settings(deadline=None)
+def test_every_plan_without_a_circle_comes_to_an_end(needs: list[list[int]], outcomes: list[StepStatus]) -> None:
+    """Nothing begins before what it needs is completed, and in the end every step is completed, failed or skipped."""
+    now: tuple[Step, ...] = tuple(
+        Step(id=str(n), query="q", topic="t", depends_on=tuple(str(i) for i in needed if i < n))
+        for n, needed in enumerate(needs)
+    )
+    for _ in now:
+        completed = {step.id for step in now if step.status == "completed"}
+        begin = ready(now)
+        assert all(completed.issuperset(step.depends_on) for step in begin)
+        done = {step.id: step.model_copy(update={"status": outcomes[int(step.id)]}) for step in begin}
+        now = settled(done.get(step.id, step) for step in now)
+
+    failed = {step.id for step in now if step.status in ("failed", "skipped")}
+    assert all(step.status != "pending" for step in now) and not deadlocked(now)
+    assert all((step.status == "skipped") == bool(failed.intersection(step.depends_on)) for step in now)
+
+
+def test_findings_are_numbered_from_one() -> None:
+    """The first finding is number one."""
+    found: tuple[PassageRef, ...] = (reference(0.5, "bread"),)
+
+    assert admitted([action("READ", "More?", passage=1)], STATE, EFFORT, 3, found).steps[0].reads == found[0]
+    assert admitted([action("READ", "More?", passage=1)], STATE, EFFORT, 3).steps == []
+
+
+def test_an_outline_that_a_person_has_set_is_left_as_it_is() -> None:
+    """A planner neither adds to it nor drops from it, and hears why."""
+    plan = planned(
+        action("ADD_TO_OUTLINE", "How is wine made?", "Wine"),
+        action("DROP_TOPIC", topic="Making bread"),
+        state=STATE.model_copy(update={"outlined": 1}),
+    )
+
+    assert (plan.added, plan.dropped) == ([], [])
+    assert plan.refused == [
+        "“Making bread” was not dropped: a person has set the outline",
+        "“Wine” was not added: a person has set the outline",
+    ]

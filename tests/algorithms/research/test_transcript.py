@@ -1,0 +1,83 @@
+"""The short-term memory of a loop."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.algorithms.control.budget import estimated_tokens
+from tenure.algorithms.research.transcript import remembered, tokens
+from tenure.contracts.evidence.react import ReactStep, Transcript
+
+TASK = "How long does rye dough rise?"
+
+
+def step(n: int, observation: str = "", arguments: str = "") -> ReactStep:
+    return ReactStep(n=n, thought="On.", tool="lookup", arguments=arguments or f"dough{n}", observation=observation)
+
+
+def after(steps: list[ReactStep], most: int = 200) -> Transcript:
+    transcript = Transcript()
+    for one in steps:
+        transcript = remembered(transcript, one, TASK, most)
+    return transcript
+
+
+def size(transcript: Transcript) -> int:
+    return sum(map(estimated_tokens, transcript.gist)) + sum(map(tokens, transcript.steps))
+
+
+def test_what_fits_is_kept_whole() -> None:
+    """Steps stay as they are while there is room."""
+    steps = [step(1, "It rises."), step(2, "It bakes.")]
+
+    assert after(steps) == Transcript(steps=tuple(steps))
+
+
+def test_the_oldest_becomes_a_line_with_what_is_nearest_to_the_task() -> None:
+    """A summarised step keeps its call and the sentence that shares most words with the task."""
+    long = "Bakers get up early. Rye dough rises for two hours. They sleep." + " Nothing else." * 20
+    transcript = after([step(1, long), step(2, "y " * 60)])
+
+    assert transcript.gist == ("1. lookup dough1 → Rye dough rises for two hours.",)
+    assert [one.n for one in transcript.steps] == [2]
+
+
+def test_what_was_not_done_is_said_so() -> None:
+    """A corrected step leaves no words of its correction, an empty one says that it brought nothing."""
+    wrong = ReactStep(n=1, tool="", observation="There is no such tool. " * 30, corrected=True)
+    transcript = after([wrong, step(2, ""), step(3, "y " * 440)], 400)
+
+    assert transcript.gist == ("1. no action → not done", "2. lookup dough2 → nothing")
+
+
+def test_lines_lose_their_sentences_and_then_themselves() -> None:
+    """In a long loop the oldest lines say only what was done, and those before them are only counted."""
+    transcript = after([step(n, f"Rye dough number {n} rises. " * 12) for n in range(1, 40)])
+
+    assert transcript.forgotten > 0 and transcript.forgotten + len(transcript.gist) + len(transcript.steps) == 39
+    assert "→" not in transcript.gist[0]
+    assert size(transcript) <= 200
+
+
+def test_a_step_that_is_too_long_is_cut() -> None:
+    """The newest step is there whatever its length, its call first."""
+    transcript = after([step(1, "é" * 5000)])
+    whole = after([step(1, "x", arguments="a" * 5000)])
+
+    assert transcript.steps[0].arguments == "dough1" and 0 < len(transcript.steps[0].observation) < 5000
+    assert whole.steps[0].observation == "" and whole.steps[0].tool == "lookup"
+    assert max(size(transcript), size(whole)) <= 200
+
+
+@pytest.mark.parametrize("most", [12, 40, 300])
+@given(st.lists(st.tuples(st.text(max_size=300), st.text(max_size=40), st.booleans()), min_size=1, max_size=12))
+def test_the_bound_always_holds(most: int, drawn: list[tuple[str, str, bool]]) -> None:
+    """Whatever the steps say, the transcript is within its bound, ends with the newest, and counts every step."""
+    steps = [
+        ReactStep(n=n, tool=tool, observation=text, corrected=wrong) for n, (text, tool, wrong) in enumerate(drawn, 1)
+    ]
+    transcript = after(steps, most)
+
+    assert size(transcript) <= most
+    assert transcript.steps[-1].n == len(steps)
+    assert transcript.forgotten + len(transcript.gist) + len(transcript.steps) == len(steps)

@@ -1,0 +1,217 @@
+"""Cutting documents into chunks."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.algorithms.text.chunking import (
+    HEADROOM,
+    TINY_TOKENS,
+    ChunkSpan,
+    Counter,
+    chunk,
+    definitions,
+    estimate_tokens,
+)
+
+HEADING = re.compile(r"#{1,6} +\S.*")
+
+WORDS = st.text(alphabet="abcDé. !?#-|1中\t", min_size=1, max_size=30)
+LINES = st.one_of(
+    WORDS,
+    st.integers(1, 7).map(lambda n: "#" * n + " Title"),
+    st.just(""),
+    st.integers(1, 80).map(lambda n: "word " * n + "end."),
+    st.integers(1, 40).map(lambda n: "A sentence of a few words. " * n),
+    st.integers(1, 300).map(lambda n: "x" * n),
+    st.just("    indented code"),
+    st.just("def f(x):"),
+    st.just("| a | b |"),
+    st.just("- item"),
+)
+TEXTS = st.lists(LINES, max_size=60).map("\n".join)
+
+
+def words_only(text: str) -> int:
+    return len(text.split())
+
+
+def _texts(text: str, chunks: list[ChunkSpan]) -> list[str]:
+    return [text[c.start : c.end] for c in chunks]
+
+
+@pytest.mark.parametrize("count", [estimate_tokens, len, words_only])
+@given(text=TEXTS, kind=st.sampled_from(["prose", "code"]), target=st.integers(1, 120))
+def test_chunks_partition_the_words_within_the_bound(text: str, kind: str, target: int, count: Counter) -> None:
+    """Spans are in order, in range and bounded, and cover every word outside headings exactly once."""
+    chunks = chunk(text, kind, target, count)
+
+    assert [c.ordinal for c in chunks] == list(range(len(chunks)))
+    assert all(0 <= c.start < c.end <= len(text) for c in chunks)
+    assert all(before.end <= after.start for before, after in pairwise(chunks))
+    assert all(piece == piece.rstrip() and count(piece) <= max(target * HEADROOM, 1) for piece in _texts(text, chunks))
+    covered = {i for c in chunks for i in range(c.start, c.end)}
+    expected = {i for i, char in enumerate(text) if not char.isspace()}
+    if kind == "prose":
+        expected -= _in_headings(text)
+        assert not covered & _in_headings(text)
+    assert expected <= covered
+    assert chunks == chunk(text, kind, target, count)
+
+
+def _in_headings(text: str) -> set[int]:
+    inside: set[int] = set()
+    start = 0
+    for line in text.split("\n"):
+        if HEADING.match(line):
+            inside.update(range(start, start + len(line)))
+        start += len(line) + 1
+    return inside
+
+
+def test_heading_paths_follow_the_levels() -> None:
+    """A heading closes those of its level and below; a chunk carries all above it."""
+    text = "Before.\n\n# A\n\nx\n\n### B\n\ny\n\n## C\n\nz\n\n# D\n\n## E\n\nw\n\n####### seven"
+
+    chunks = chunk(text, "prose")
+
+    assert [(text[c.start : c.end], c.heading_path) for c in chunks] == [
+        ("Before.", ()),
+        ("x", ("A",)),
+        ("y", ("A", "B")),
+        ("z", ("A", "C")),
+        ("w\n\n####### seven", ("D", "E")),
+    ]
+
+
+def test_hashes_in_code_are_no_headings() -> None:
+    """A comment in a literal block or in a program does not begin a section."""
+    assert len(chunk("# A\n\n    # comment\n    x = 1", "prose")) == 1
+    assert chunk("# comment\nx = 1", "code")[0].heading_path == ()
+
+
+def test_whole_blocks_fill_a_chunk_up_to_the_target() -> None:
+    """Blocks are packed until the next one would exceed the target."""
+    block = "word " * 49 + "end."
+    text = "\n\n".join([block] * 5)
+
+    assert _texts(text, chunk(text, "prose", 104, words_only)) == [f"{block}\n\n{block}"] * 2 + [block]
+
+
+def test_a_block_within_the_headroom_is_not_cut() -> None:
+    """A paragraph a little above the target stays whole."""
+    text = "word " * 119 + "end."
+
+    assert len(chunk(text, "prose", 100, words_only)) == 1
+
+
+def test_a_long_paragraph_is_cut_at_sentence_ends() -> None:
+    """Cuts fall between sentences, not after an abbreviation or an initial."""
+    sentence = "As e.g. Dr. Lee and J. Smith said in vol. 3, it is so."
+    text = " ".join([sentence] * 20)
+
+    pieces = _texts(text, chunk(text, "prose", 60, words_only))
+
+    assert len(pieces) > 3
+    assert all(piece.startswith("As e.g.") and piece.endswith("it is so.") for piece in pieces)
+
+
+def test_closing_quotes_stay_with_their_sentence() -> None:
+    """A quotation mark behind a full stop belongs to the sentence before."""
+    text = " ".join(['"It is so." He said it "once."'] * 30)
+
+    assert all(piece[-1] in '."' and piece[0] in '"H' for piece in _texts(text, chunk(text, "prose", 40, words_only)))
+
+
+def test_a_table_is_cut_between_rows_and_code_between_lines() -> None:
+    """Blocks of several lines are cut at line ends."""
+    rows = "\n".join(f"| row {n} | {'cell ' * 5}|" for n in range(40))
+    code = "\n".join(f"    call_number({n}, {n + 1})" for n in range(80))
+
+    assert all(piece.startswith("| row") and piece.endswith("|") for piece in _texts(rows, chunk(rows, "prose", 60)))
+    assert all(piece.endswith(")") for piece in _texts(code, chunk(code, "prose", 60)))
+
+
+def test_an_endless_word_is_cut_too() -> None:
+    """A word longer than a chunk, an encoded image for instance, is cut to size."""
+    text = "x" * 5_000
+
+    chunks = chunk(text, "prose", 50)
+
+    assert "".join(_texts(text, chunks)) == text
+    assert max(estimate_tokens(piece) for piece in _texts(text, chunks)) <= 62
+
+
+def test_a_tiny_rest_joins_the_chunk_before() -> None:
+    """A last piece below forty tokens stands alone only where there is no room for it."""
+    text = "word " * 99 + "end.\n\nA tiny rest."
+
+    assert len(chunk(text, "prose", 100, words_only)) == 1
+    assert len(chunk("word " * 124 + "end.\n\nA tiny rest.", "prose", 100, words_only)) == 2
+    assert TINY_TOKENS == 40
+
+
+def test_a_tiny_rest_never_joins_another_section() -> None:
+    """Not even a single word crosses a heading."""
+    assert len(chunk("# A\n\nword\n\n# B\n\nword", "prose")) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "symbols"),
+    [
+        (
+            "import a\n\n\n@wraps\ndef first(x):\n    return x\n\n\nclass Second(Base):\n    pass\n",
+            [(), "first", "Second"],
+        ),
+        (
+            "export async function one() {\n}\n\nconst two = (x) => {\n}\n\nexport default class Three {\n}\n",
+            ["one", "two", "Three"],
+        ),
+        ("type Shape interface {\n}\n\nfunc (r *Rect) Area() float64 {\n}\n", ["Shape", "Area"]),
+        ("pub fn go<T>(x: T) {\n}\n\nimpl<T> Show for Rect {\n}\n", ["go", "Show"]),
+        ("static int add(int a, int b) {\n}\n\nint main() {\n  if (x) {\n  }\n}\n", ["add", "main"]),
+        ("CREATE TABLE IF NOT EXISTS users (\n id int\n);\n\ncreate view v as select 1;\n", ["users", "v"]),
+        ("[tool.ruff]\nline = 1\n\n[[tool.mypy]]\nx = 2\n", ["tool.ruff", "tool.mypy"]),
+        ('"""Doc.\n\nclass of things that are prose\n"""\n\nx = 1\n', [(), (), ()]),
+    ],
+)
+def test_code_is_cut_between_definitions_and_named_for_them(source: str, symbols: list[str | tuple[()]]) -> None:
+    """Each top-level definition can be a chunk of its own, named for what it defines."""
+    paths = [chunk(source[part[0][0] : part[-1][1]], "code")[0].heading_path for part in definitions(source)]
+
+    assert paths == [(name,) if name else () for name in symbols]
+
+
+def test_small_definitions_share_a_chunk() -> None:
+    """What fits is packed together, and the chunk is named for all of it."""
+    assert [c.heading_path for c in chunk("def a():\n    pass\n\n\ndef b():\n    pass\n", "code")] == [("a, b",)]
+
+
+def test_a_long_class_is_cut_between_its_methods() -> None:
+    """Pieces of a class carry its name and the methods in them, also where a method is cut."""
+    methods = "\n\n".join(f"    def method_{n}(self):\n" + "        work(1, 2)\n" * 12 for n in range(4))
+    text = f"class Long:\n{methods}"
+
+    chunks = chunk(text, "code", 100)
+
+    assert {c.heading_path[0] for c in chunks} == {"Long"}
+    assert [c.heading_path[1] for c in chunks] == [f"method_{n}" for n in range(4)]
+
+
+def test_a_closing_bracket_stays_with_its_definition() -> None:
+    """A bracket at column 0 behind a blank line does not begin a definition."""
+    assert len(definitions("x = [\n    1,\n\n]\n")) == 1
+
+
+def test_nothing_gives_no_chunks() -> None:
+    """Blank text, and headings without text under them, have no chunks."""
+    assert chunk(" \n\n\t", "prose") == chunk("", "code") == chunk("# A\n\n## B", "prose") == []
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("two words.", 3), ("internationalization", 3), ("中文", 2)])
+def test_the_estimate_counts_like_a_word_piece_tokenizer(text: str, tokens: int) -> None:
+    """Short words count one, long words their parts, marks and ideographs one each."""
+    assert estimate_tokens(text) == tokens

@@ -1,0 +1,170 @@
+"""Addresses of web pages: one form for each page, and none for what two readers could take for two things."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.algorithms.text.urls import LONGEST, InvalidAddress, canonical, host, parse, resolved, within
+
+SAME = {
+    "http://example.com/": [
+        *(
+            "http://example.com",
+            "HTTP://Example.COM",
+            "http://example.com:80",
+            "http://example.com:",
+            " http://example.com/ ",
+        ),
+        *("http://example.com/#part", "http://example.com./", "http://example.com/?", "http://example.com/a/.."),
+        *(
+            "http://example.com/../..",
+            "http://example.com/%2e%2E/",
+            "http://ｅｘａｍｐｌｅ。com/",
+            "http://exam\u200bple.com/",
+        ),
+    ],
+    "https://example.com/a/b": [
+        *(
+            "https://example.com:443/a/b",
+            "https://example.com/a/./b",
+            "https://example.com/a/x/../b",
+            "https://example.com/%61/b",
+        ),
+        *(
+            "https://example.com/a;jsessionid=1A2B/b",
+            "https://example.com/a/b?utm_source=x&UTM_Medium=y&fbclid=1&gclid=2",
+        ),
+    ],
+    "https://example.com/?a=1&b=2&b=1": ["https://example.com/?b=2&a=1&b=1", "https://example.com?a=1&&b=2&b=1#x?y"],
+    "https://example.com/?z&a": ["https://example.com/?z&a"],
+    "https://xn--bcher-kva.example/%C3%BC%20x?q=%C3%A4%3D": [
+        "https://Bücher.example/ü x?q=%c3%a4%3d",
+        "https://bücher.example/%c3%bc%20x?q=ä%3D",
+    ],
+    "https://example.com/100%25": ["https://example.com/100%", "https://example.com/100%25"],
+    "https://example.com:8443/a//b/": ["https://example.com:08443/a//b/", "https://example.com:8443/a//b/c/.."],
+    "http://[2001:db8::1]:81/": ["http://[2001:DB8:0:0:0:0:0:1]:81", "http://[2001:db8::0.0.0.1]:81/"],
+    "http://192.0.2.1/": ["http://192.0.2.1", "http://１９２.0.2.1./"],
+    "https://under_score.example/": ["https://under_score.example"],
+}
+
+NONE = {
+    "nothing": "",
+    "no scheme": "example.com/a",
+    "relative": "/a",
+    "other scheme": "ftp://example.com/",
+    "script": "javascript:alert(1)",
+    "file": "file:///etc/hosts",
+    "no slashes": "http:example.com",
+    "no host": "http:///a",
+    "only a port": "http://:80/",
+    "user": "http://user@example.com/",
+    "password": "http://user:secret@example.com/",
+    "host for a user": "http://example.com@192.0.2.1/",
+    "backslash": "http://example.com\\@192.0.2.1/",
+    "line break": "http://example.com/\r\nHost: other",
+    "tab": "http://exa\tmple.com/",
+    "null": "http://example.com/\0",
+    "escaped host": "http://%31%32%37.0.0.1/",
+    "space in the host": "http://exam ple.com/",
+    "empty label": "http://a..b/",
+    "long label": f"http://{'a' * 64}.example/",
+    "long name": f"http://{'a.' * 130}example/",
+    "direction override": "http://exa\u202emple.com/",
+    "decimal": "http://2130706433/",
+    "octal": "http://0177.0.0.1/",
+    "hexadecimal": "http://0x7f000001/",
+    "hexadecimal parts": "http://0x7f.0x0.0x0.0x1/",
+    "short": "http://127.1/",
+    "too large": "http://256.0.0.1/",
+    "five numbers": "http://1.2.3.4.5/",
+    "open bracket": "http://[::1/",
+    "no address in brackets": "http://[example.com]/",
+    "behind brackets": "http://[::1]x/",
+    "one interface": "http://[fe80::1%25eth0]/",
+    "scope": "http://[fe80::1%eth0]/",
+    "port 0": "http://example.com:0/",
+    "large port": "http://example.com:65536/",
+    "port of letters": "http://example.com:http/",
+    "digits of another script": "http://example.com:８０/",
+    "long": "http://example.com/" + "a" * LONGEST,
+}
+
+
+@pytest.mark.parametrize(("form", "written"), [(form, one) for form, ways in SAME.items() for one in ways])
+def test_all_ways_to_write_an_address_have_one_form(form: str, written: str) -> None:
+    """Case, default ports, dots, escapes, fragments, tracking and the order of parameters make no other page."""
+    assert canonical(written) == form
+    assert canonical(form) == form
+
+
+@pytest.mark.parametrize("written", NONE.values(), ids=NONE)
+def test_what_could_be_read_in_two_ways_is_no_address(written: str) -> None:
+    """Everything that is not plainly the address of a web page is refused."""
+    with pytest.raises(InvalidAddress):
+        canonical(written)
+
+
+def test_a_password_is_not_repeated() -> None:
+    """The error of an address with a password says what is wrong without it."""
+    with pytest.raises(InvalidAddress) as caught:
+        canonical("http://user:hunter2@example.com/")
+
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.reason == "it holds a user name or a password"
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_the_form_of_a_form_is_itself(path: str, query: str) -> None:
+    """Whatever an address holds, its canonical form is final."""
+    try:
+        form = canonical(f"https://example.com/{path}?{query}")
+    except InvalidAddress:
+        return
+
+    assert form.isascii()
+    assert canonical(form) == form
+
+
+def test_an_address_has_its_parts() -> None:
+    """Scheme, host, port and target are told apart, and the origin leaves a default port out."""
+    parts = parse("https://[2001:db8::1]/a?b=c")
+
+    assert parts == ("https", "2001:db8::1", 443, "/a?b=c")
+    assert parts.origin == "https://[2001:db8::1]"
+    assert parse("http://example.com:443").origin == "http://example.com:443"
+    assert host("https://Example.com/a") == "example.com"
+
+
+@pytest.mark.parametrize(
+    ("reference", "goal"),
+    [
+        ("", "https://example.com/a/b?c=d"),
+        ("#part", "https://example.com/a/b?c=d"),
+        ("e", "https://example.com/a/e"),
+        ("../e?f=g", "https://example.com/e?f=g"),
+        ("?f=g", "https://example.com/a/b?f=g"),
+        ("/e", "https://example.com/e"),
+        ("//other.example/e", "https://other.example/e"),
+        ("http://other.example:80/e", "http://other.example/e"),
+    ],
+)
+def test_a_reference_leads_on_from_its_page(reference: str, goal: str) -> None:
+    """What a link or a redirect says is read against the address of the page that says it."""
+    assert resolved("https://example.com/a/b?c=d", reference) == goal
+
+
+@pytest.mark.parametrize("reference", ["file:///etc/hosts", "//user@host/", "//", "javascript:1", "\\\\host\\a"])
+def test_a_reference_leads_nowhere_else(reference: str) -> None:
+    """A reference that leaves the web, or is none, is refused."""
+    with pytest.raises(InvalidAddress):
+        resolved("https://example.com/", reference)
+
+
+@pytest.mark.parametrize("written", ["example.com", ".example.com", "*.example.com", " EXAMPLE.com. "])
+def test_a_domain_holds_what_is_below_it(written: str) -> None:
+    """A domain means itself and its subdomains, and no host that only ends alike."""
+    assert within("example.com", (written,))
+    assert within("www.example.com", ("other.example", written))
+    assert not within("badexample.com", (written,))
+    assert not within("example.com", ("www.example.com", "", "no domain"))

@@ -1,0 +1,226 @@
+"""Composition: a text out of excerpts. Behaviour is held here, not the tuned constants."""
+
+from dataclasses import replace
+from itertools import groupby
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.sentences import fingerprint, words
+from tenure.algorithms.writing.composition import ComposedBlock, Wish, compose
+from tests.passages import passage
+from tests.worlds import encode
+
+BREAD = Wish("Bread", "How is bread made?")
+ON_BREAD = [
+    passage("Bread is made from flour, water, salt and yeast.\n\nWine is made of grapes.", "a"),
+    passage("The bread is made by hand in a warm and quiet room.", "b", title="By hand"),
+    passage("How bread is made in a factory is another story. It takes only an hour.", "b", 200, title="By hand"),
+]
+
+
+def said(blocks: list[ComposedBlock]) -> list[str]:
+    return [sentence.text for block in blocks for sentence in block.sentences]
+
+
+def test_a_text_says_what_the_evidence_says_on_the_topic() -> None:
+    """Every sentence is one of the passage it names, and what is on another subject stays out."""
+    blocks = compose(BREAD, ON_BREAD, encode)
+
+    assert "Bread is made from flour, water, salt and yeast." in said(blocks)
+    assert not any("Wine" in text for text in said(blocks))
+    for block in blocks:
+        for sentence in block.sentences:
+            assert sentence.text in ON_BREAD[sentence.passage - 1].text
+
+
+def test_without_evidence_there_is_no_text() -> None:
+    """No passages, no excerpts, or nothing on the topic: in each case nothing is written."""
+    assert compose(BREAD, [], encode) == []
+    assert compose(BREAD, [passage("# Only a heading")], encode) == []
+    assert compose(BREAD, [passage("Wine is pressed from ripe grapes.", relevance=0.0)], encode) == []
+
+
+def test_what_stands_elsewhere_is_not_said_again() -> None:
+    """Sentences given as said are left out."""
+    all_of_it = said(compose(BREAD, ON_BREAD, encode))
+
+    rest = said(compose(BREAD, ON_BREAD, encode, said={fingerprint(all_of_it[0])}))
+
+    assert all_of_it[0] not in rest
+
+
+def test_a_sentence_of_two_sources_is_said_once() -> None:
+    """The same words in two documents make one sentence of the text."""
+    twice = [passage("Bread is made from flour and water.", "a"), passage("Bread is made from flour and water!", "b")]
+
+    assert len(said(compose(BREAD, twice, encode))) == 1
+
+
+def test_what_is_nearer_to_another_topic_is_left_to_it() -> None:
+    """An excerpt belongs to one section only, that of its nearest topic."""
+    passages = [passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)]
+    alone = compose(Wish("Bread", "How does bread rise?"), passages, encode)
+    beside = compose(Wish("Bread", "How does bread rise?", others=("Sourdough starter",)), passages, encode)
+
+    assert said(alone) == [passages[0].text]
+    assert beside == []
+
+
+def test_a_topic_that_is_a_part_of_the_question_is_held_to_that_part() -> None:
+    """What answers one of two joined questions need not resemble both of them."""
+    whole = "How does a worker survive a crash of its server, and how is bread made?"
+    passages = [
+        passage("A worker survives a crash of its server, whether bread is made or not.", "a", relevance=0.5),
+        passage("Bread is made of flour.", "b", relevance=0.5),
+    ]
+    part, beside = (Wish("Bread", asked, whole=whole) for asked in ("How is bread made?", "What is bread?"))
+
+    assert passages[1].text in said(compose(part, passages, encode))
+    assert passages[1].text not in said(compose(beside, passages, encode))
+
+
+def test_an_excerpt_belongs_to_the_heading_it_stands_under() -> None:
+    """A document's own heading says better than likeness which section an excerpt is for."""
+    rising = passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)
+    under = {heading: replace(rising, heading_path=("Guide", heading)) for heading in ("Bread", "Sourdough starter")}
+    wish = Wish("bread", "How does bread rise?", others=("Sourdough starter",))
+
+    assert said(compose(wish, [under["Bread"]], encode)) == [rising.text]
+    assert compose(wish, [under["Sourdough starter"]], encode) == []
+
+
+def test_what_the_question_names_comes_first() -> None:
+    """Among passages that say the same of different things, the one about what is named opens the text."""
+    told = "{} lighthouse was first lit in {}. Its tower is {} metres high and built of {}."
+    alike = [
+        passage(told.format(name, year, high, stone), source, title=f"{name} lighthouse", relevance=near)
+        for name, year, high, stone, source, near in (
+            ("Ember Rock", 1822, 56, "brick", "a", 0.9),
+            ("Gannet Head", 1830, 22, "granite", "b", 0.85),
+            ("Marrow Point", 1828, 37, "limestone", "c", 0.8),
+        )
+    ]
+
+    assert said(compose(Wish("Lighthouses", "When was Marrow Point lit?"), alike, encode))[0].startswith("Marrow Point")
+    assert not said(compose(Wish("Lighthouses", "When was it lit?"), alike, encode))[0].startswith("Marrow Point")
+
+
+def test_a_wish_comes_into_the_text_although_another_topic_is_nearer() -> None:
+    """What a person asked for is said, however little it has to do with the topic."""
+    passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
+    wish = Wish(
+        "Bread", "How is bread made?", others=("Sourdough starter",), focus=("years a sourdough starter is kept",)
+    )
+
+    assert "Sourdough starter is kept for many years." not in said(compose(BREAD, passages, encode))
+    assert "Sourdough starter is kept for many years." in said(compose(wish, passages, encode, target_words=10))
+
+
+def test_a_wish_survives_any_bound_of_length() -> None:
+    """The excerpt nearest to a wish is chosen first."""
+    passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
+    wish = Wish("Bread", "How is bread made?", focus=("For how many years is sourdough starter kept?",))
+
+    assert said(compose(wish, passages, encode, target_words=1)) == ["Sourdough starter is kept for many years."]
+
+
+def test_a_text_ends_near_its_target() -> None:
+    """With plenty of evidence the text stops with the excerpt that reaches the target."""
+    plenty = [
+        passage(f"Bread is made by the baker called number {n} of the town{n} guild{n}.", f"s{n}") for n in range(30)
+    ]
+
+    short, long = (sum(len(words(t)) for t in said(compose(BREAD, plenty, encode, target_words=n))) for n in (20, 60))
+
+    assert 20 <= short < 40 < long < 80
+
+
+def test_a_list_is_set_behind_its_introduction() -> None:
+    """A list becomes a paragraph that introduces it and bullets, between the paragraphs around it."""
+    passages = [
+        passage("Bread is made from flour, water, salt and yeast.", "a", relevance=0.4),
+        passage(
+            "What bread is made of at the mill:\n\n- flour of wheat that is bread flour\n- flour of rye for the bread",
+            "a",
+            100,
+            relevance=0.4,
+        ),
+        passage("The bread is made by hand in the bread house.", "a", 400, relevance=0.4),
+    ]
+
+    blocks = compose(BREAD, passages, encode)
+
+    assert [(block.kind, len(block.sentences)) for block in blocks] == [
+        ("paragraph", 1),
+        ("paragraph", 1),
+        ("bullets", 2),
+        ("paragraph", 1),
+    ]
+
+
+def test_a_source_is_read_in_its_own_order() -> None:
+    """Excerpts of one source stand together, as they follow each other there."""
+    passages = [
+        passage("Bread is made in the third place by the oven.", "a", 300, relevance=0.9),
+        passage("Bread is made with flour by another author.", "b", 10, relevance=0.5),
+        passage("Bread is made in the first place by a mill.", "a", 100, relevance=0.2),
+    ]
+
+    numbers = [sentence.passage for block in compose(BREAD, passages, encode) for sentence in block.sentences]
+
+    assert numbers == [3, 1, 2]
+
+
+def test_paragraphs_stay_short() -> None:
+    """Many sentences are set in several paragraphs."""
+    many = [passage(f"Bread is made in house{n} and yard{n} by baker{n}.", "a", 100 * n) for n in range(9)]
+
+    blocks = compose(BREAD, many, encode)
+
+    assert len(blocks) >= 2
+    assert max(len(block.sentences) for block in blocks) <= 6
+
+
+SENTENCES = st.sampled_from(
+    [
+        "Bread is made from flour and water.",
+        "However, bread is older than the oven.",
+        "This gives the bread its taste.",
+        "Cheese is made from milk and rennet.",
+        "A bread needs the following things:\n\n- flour from a good mill\n- water from a deep well\n",
+        "This guide is about bread of rye.",
+    ]
+)
+PASSAGES = st.lists(
+    st.builds(
+        lambda texts, source, relevance: passage(" ".join(texts), source, relevance=relevance),
+        st.lists(SENTENCES, min_size=1, max_size=4, unique=True),
+        st.sampled_from("abc"),
+        st.floats(0, 1),
+    ),
+    max_size=5,
+)
+
+
+@given(PASSAGES, st.integers(1, 100), st.lists(st.sampled_from(["milk", "oven age", "zebra"]), max_size=2))
+@settings(deadline=None, max_examples=60)
+def test_composed_texts_are_well_formed_and_repeatable(passages: list[Passage], target: int, focus: list[str]) -> None:
+    """Any evidence gives the same text each time: known passages only, no empty block, no sentence twice."""
+    wish = Wish("Bread", "How is bread made?", focus=tuple(focus))
+
+    blocks = compose(wish, passages, encode, target_words=target)
+
+    assert blocks == compose(wish, passages, encode, target_words=target)
+    assert all(block.sentences for block in blocks)
+    assert all(1 <= s.passage <= len(passages) for block in blocks for s in block.sentences)
+    marks = sorted(fingerprint(text) for text in said(blocks))
+    assert all(len(list(same)) == 1 for _, same in groupby(marks))
+
+
+def test_a_wish_the_evidence_knows_nothing_of_adds_nothing() -> None:
+    """Where nothing is near enough to topic or wish there is no text, instead of some text."""
+    passages = [passage("Wine is pressed from ripe grapes.", relevance=0.0)]
+
+    assert compose(Wish("Bread", "How is bread made?", focus=("Say more on zebras",)), passages, encode) == []

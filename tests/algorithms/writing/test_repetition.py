@@ -1,0 +1,117 @@
+"""Repeated sentences go at their second place, and so do those that say the same in nearly the same words."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenure.algorithms.text.sentences import fingerprint
+from tenure.algorithms.writing.repetition import without_repeats, without_restatements
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
+
+SENTENCES = st.sampled_from(["Bread is old.", "bread IS old!", "Cheese is older.", "Milk is white.", "Rye is dark."])
+BLOCKS = st.builds(
+    lambda kind, texts: Block(kind=kind, claims=tuple(Claim(text=text) for text in texts)),
+    st.sampled_from(["paragraph", "bullets"]),
+    st.lists(SENTENCES, min_size=1, max_size=4),
+)
+DRAFTS = st.lists(st.builds(lambda blocks: Draft(blocks=tuple(blocks)), st.lists(BLOCKS, max_size=3)), max_size=4)
+
+
+@given(DRAFTS)
+@settings(deadline=None)
+def test_each_sentence_stays_once_where_it_stood_first(drafts: list[Draft]) -> None:
+    """No fingerprint is left twice, none is lost, and the order of reading is kept."""
+    cleaned = without_repeats(drafts)
+
+    before = [claim for draft in drafts for claim in draft.claims]
+    after = [claim for draft in cleaned for claim in draft.claims]
+    first = {fingerprint(claim.text): claim for claim in reversed(before)}
+    order = list(dict.fromkeys(fingerprint(claim.text) for claim in before))
+    assert after == [first[mark] for mark in order]
+    assert len(cleaned) == len(drafts)
+    assert all(block.claims for draft in cleaned for block in draft.blocks)
+
+
+def test_a_block_keeps_its_kind_and_an_empty_one_goes() -> None:
+    """What is left of a list is a list; a block whose sentences all stood before is dropped."""
+    once = Draft(blocks=(Block(claims=(Claim(text="Bread is old."),)),))
+    again = Draft(
+        blocks=(
+            Block(claims=(Claim(text="Bread is old."),)),
+            Block(kind="bullets", claims=(Claim(text="Bread is old."), Claim(text="Rye is dark."))),
+        )
+    )
+
+    assert without_repeats([once, again])[1] == Draft(
+        blocks=(Block(kind="bullets", claims=(Claim(text="Rye is dark."),)),)
+    )
+
+
+def section(*texts: str, source: str = "a") -> Draft:
+    """A section of one paragraph whose sentences each cite a source."""
+    claims = (
+        Claim(text=text, citations=(Citation(source=SourceId(source), start=n, end=n + 1, quote="x"),))
+        for n, text in enumerate(texts)
+    )
+    return Draft(blocks=(Block(claims=tuple(claims)),))
+
+
+LONG = "The worker writes every finished answer into the history before it goes on."
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        LONG.upper(),
+        "The workers write every finished answer into their history, before it goes on.",
+        "Every worker writes the finished answers into its history before it goes on!",
+    ],
+)
+def test_a_restatement_goes_and_its_source_stays(again: str) -> None:
+    """What a second section says again in nearly the same words supports the first one's sentence."""
+    first, second = without_restatements([section(LONG), section(again, "Rye is dark.", source="b")])
+
+    assert [claim.text for claim in (*first.claims, *second.claims)] == [LONG, "Rye is dark."]
+    assert [citation.source for citation in first.claims[0].citations] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "The worker does not write every finished answer into the history before it goes on.",
+        "The worker doesn’t write every finished answer into the history before it goes on.",
+        "The worker writes every 2 finished answers into the history before it goes on.",
+        "The history writes every finished worker into the answer before it goes on.",
+        "The worker writes every finished answer into the history of its server before the next call.",
+    ],
+)
+def test_what_only_sounds_alike_stays(other: str) -> None:
+    """A denial, a figure, another order or further words make another statement."""
+    kept = without_restatements([section(LONG), section(other)])
+
+    assert [draft.text for draft in kept] == [LONG, other]
+
+
+def test_short_sentences_and_marks_are_told_apart_by_their_words_alone() -> None:
+    """A few words in common say little, and a sentence without words repeats nothing."""
+    kept = without_restatements([section("Bread is old.", "…"), section("Old is the bread.", "…", "bread IS old")])
+
+    assert [draft.text for draft in kept] == ["Bread is old. …", "Old is the bread. …"]
+
+
+def test_a_sentence_keeps_its_first_citations() -> None:
+    """However often something is said, its sentence cites four places at the most."""
+    drafts = [section(LONG, source=name) for name in "abcdef"]
+
+    assert [c.source for c in without_restatements(drafts)[0].claims[0].citations] == ["a", "b", "c", "d"]
+
+
+@given(DRAFTS)
+@settings(deadline=None)
+def test_restatements_are_found_once(drafts: list[Draft]) -> None:
+    """Taking them out a second time changes nothing, and nothing is invented."""
+    once = without_restatements(drafts)
+
+    assert without_restatements(once) == once
+    assert {c.text for d in once for c in d.claims} <= {c.text for d in drafts for c in d.claims}

@@ -1,0 +1,140 @@
+"""`start --batch`: what a file says, and going on with a batch that is there."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tenure.cli.commands.batches import batch_id, read_batch, run_batch
+from tenure.cli.commands.start import start
+from tenure.cli.errors import UsageError
+from tenure.cli.parser import build_parser
+from tenure.cli.session.server_target import Place
+from tenure.contracts.result.batch import BatchItem, BatchRequest
+from tenure.contracts.run.run import Limits, RunRequest
+from tenure.settings import Settings
+from tests.conftest import Serving, slow_form
+from tests.worlds import KITCHEN, MemoryKnowledge
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    """Write a file of questions."""
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_a_question_a_line(tmp_path: Path) -> None:
+    """Blank lines are left out, and the keys are the numbers of the lines."""
+    items = read_batch(written(tmp_path, "q.txt", "How is bread made?\n\n  And cheese? \n"))
+
+    assert [(item.key, item.question) for item in items] == [("001", "How is bread made?"), ("003", "And cheese?")]
+
+
+def test_json_lines_carry_budgets(tmp_path: Path) -> None:
+    """A line is a question or an object with a question, an id and limits of its own."""
+    lines = '"Bread?"\n{"question": "Cheese?", "id": "cheese", "max_cost": 0.5, "deadline": "2m", "max_tokens": 900}\n'
+    plain, own = read_batch(written(tmp_path, "q.jsonl", lines))
+
+    assert plain == BatchItem(key="001", question="Bread?")
+    assert own == BatchItem(key="cheese", question="Cheese?", max_cost_usd=0.5, max_seconds=120.0, max_tokens=900)
+
+
+def test_csv_is_read_by_its_heading(tmp_path: Path) -> None:
+    """Columns stand in any order, an empty field is no limit, and a field may hold commas and lines."""
+    rows = 'max_calls,question\n3,"Bread, and\ncheese?"\n,Wine?\n'
+    first, second = read_batch(written(tmp_path, "q.csv", rows))
+
+    assert (first.question, first.max_calls) == ("Bread, and\ncheese?", 3)
+    assert (second.question, second.max_calls) == ("Wine?", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("q.txt", "\n\n", "holds no question"),
+        ("q.csv", "ask\nBread?\n", "no column `question`"),
+        ("q.csv", "question\nBread?,1\n", "line 2: there are more fields than columns"),
+        ("q.jsonl", "{oops\n", "line 1: Expecting"),
+        ("q.jsonl", "[1]\n", "line 1: an object"),
+        ("q.jsonl", '{"question": "a", "id": "x"}\n{"question": "b", "id": "x"}\n', "'x' twice"),
+        ("q.jsonl", '{"question": "a", "max_token": 1}\n', "line 1: 'max_token' is none of deadline, id"),
+        ("q.jsonl", '{"question": "a", "max_calls": 0}\n', "line 1: max_calls: input should be"),
+        ("q.jsonl", '{"question": "a", "id": "a b"}\n', "line 1: id: string should match"),
+        ("q.jsonl", '{"question": "a", "deadline": "soon"}\n', "line 1: deadline must be a length of time"),
+        ("q.jsonl", '{"id": "a"}\n', "line 1: question: field required"),
+        ("q.txt", "why? " * 3000 + "\n" + ("what? " * 3000 + "\n") * 12, "too long for one batch, 13 questions"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_is_refused(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    """Before anything starts, one line says which line is wrong and why."""
+    with pytest.raises(UsageError, match="(?s)" + complaint):
+        read_batch(written(tmp_path, name, text))
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """A missing file and one that is no text are usage errors."""
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
+
+    for name in ("nowhere.txt", "bytes.txt"):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read_batch(tmp_path / name)
+
+
+def test_the_same_questions_have_the_same_name(tmp_path: Path) -> None:
+    """The name of a batch follows from what is asked, so that the same command finds it again."""
+    one = written(tmp_path, "My questions.txt", "Bread?\n")
+    first, again = (batch_id(one, read_batch(one)) for _ in range(2))
+    other = batch_id(one, read_batch(written(tmp_path, "My questions.txt", "Cheese?\n")))
+
+    assert first == again != other
+    assert first.startswith("batch-my-questions-")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["start"],
+        ["start", "Why?", "--parallel", "2"],
+        ["start", "Why?", "--batch", "q.txt"],
+        ["start", "--batch", "q.txt", "-o", "report.md"],
+    ],
+)
+def test_one_question_or_a_file_of_them(arguments: list[str]) -> None:
+    """A question and a batch exclude each other, and a summary is no report."""
+    with pytest.raises(UsageError):
+        start(build_parser().parse_args(arguments), Settings(_env_file=None))
+
+
+@slow_form
+async def test_a_batch_that_is_over_is_asked_for_what_failed(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same command asks again what has no report, and repeats the summary of what has one."""
+    chosen = f"test-batch-{uuid4().hex[:8]}"
+    items = tuple(BatchItem(key=key, question=f"How is {key} made?") for key in ("bread", "cheese"))
+    shared = RunRequest(
+        question="?",
+        corpora=("kitchen",),
+        limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+    )
+    wanted = BatchRequest(shared=shared, items=items, parallel=2)
+    quiet = Namespace(json=True, detach=False, owner=None, priority=None)
+    place = Place(Settings(_env_file=None), "", "default", False, "")
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        broken = wanted.model_copy(update={"items": (items[0],)})
+        codes = [await run_batch(quiet, place, stage.client, broken, chosen)]
+        codes += [await run_batch(quiet, place, stage.client, wanted, chosen) for _ in range(2)]
+
+    printed = capsys.readouterr().out
+    decoder, documents = json.JSONDecoder(), []
+    while printed.strip():
+        document, end = decoder.raw_decode(printed.lstrip())
+        documents.append(document)
+        printed = printed.lstrip()[end:]
+    assert codes == [0, 0, 0]
+    assert [[one["status"] for one in document["outcomes"]] for document in documents] == [["done"]] + [
+        ["done"] * 2
+    ] * 2
+    assert documents[1] == documents[2]

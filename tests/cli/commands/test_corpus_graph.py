@@ -1,0 +1,73 @@
+"""What `corpus graph` prints of relations, and which options belong to which action of `corpus`."""
+
+import pytest
+
+from tenure.cli.commands.corpora import _check_fitting
+from tenure.cli.commands.corpus_graph import _line, _print
+from tenure.cli.errors import UsageError
+from tenure.cli.parser import build_parser
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.knowledge.graph import BESIDE, Proof, Related, RelatedReply, RelateReport
+from tenure.contracts.run.run import Usage
+
+PROOF = Proof(
+    chunk=ChunkId("c"),
+    source=SourceId("s"),
+    title="Presses",
+    uri="presses.md",
+    start=0,
+    end=9,
+    sentence="[b]Ghent[/b] had\nan iron press.",
+)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["graph", "drafts"],
+        ["list", "drafts", "Ghent"],
+        ["relate", "drafts", "--most", "3"],
+        ["graph", "drafts", "Ghent", "--max-calls", "3"],
+        ["stats", "--max-cost", "0.5"],
+    ],
+)
+def test_options_of_another_action_are_refused(arguments: list[str]) -> None:
+    """What an action cannot use is named, and not passed over in silence."""
+    with pytest.raises(UsageError, match=r"corpus (graph|relate)"):
+        _check_fitting(build_parser().parse_args(["corpus", *arguments]))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["graph", "drafts", "Ghent", "--most", "3"], ["relate", "drafts", "--max-tokens", "9000"]]
+)
+def test_options_of_the_action_are_accepted(arguments: list[str]) -> None:
+    """Each action takes its own."""
+    _check_fitting(build_parser().parse_args(["corpus", *arguments]))
+
+
+def test_relations_are_printed_with_their_proof(capsys: pytest.CaptureFixture[str]) -> None:
+    """A relation that was read is a sentence of its own, any other says what stands beside; nothing is markup."""
+    relations = (
+        Related(subject="Ghent", predicate="had", object="iron press", count=2, passages=1, proofs=(PROOF, PROOF)),
+        Related(subject="Ghent", predicate=BESIDE, object="Bruges", count=1, passages=1),
+    )
+    _print(RelatedReply(entity="Ghent", kind="place", passages=1, relations=relations, read=1, of=2))
+    printed = capsys.readouterr()
+
+    assert printed.out.splitlines() == [
+        "Ghent (place): in 1 passage",
+        "",
+        "Ghent had iron press  [2 sentences, 1 passage]",
+        "    “[b]Ghent[/b] had an iron press.” Presses",
+        "",
+        "beside Bruges  [1 sentence, 1 passage]",
+    ]
+    assert "a model has read 1 of 2 passages" in printed.err
+
+
+def test_a_reading_is_told_in_one_line() -> None:
+    """Passages, relations, answers and tokens are told, money where its price is known."""
+    report = RelateReport(corpus="drafts", of=10, unread=4, passages=6, relations=7, refused=1)
+
+    assert "6 of 10 passages read" in _line(report) and "USD" not in _line(report)
+    assert _line(report.model_copy(update={"usage": Usage(cost_usd=0.5)})).endswith("0.5000 USD")

@@ -1,0 +1,73 @@
+"""`fork` as a command: against a real server and a stand-in worker."""
+
+import json
+
+import pytest
+
+from tenure.cli.errors import UsageError
+from tenure.cli.parser import build_parser
+from tenure.cli.run_ids import fork_id
+from tests.cli.conftest import CommandLine
+from tests.cli.test_commands import error_line
+
+
+def test_a_fork_is_a_run_of_its_own(running: CommandLine) -> None:
+    """It takes over the state of the cycle, hears what is said to it, and its origin keeps its report."""
+    assert running("start", "go through cycles", "--id", "forked-1").returncode == 0
+    before = running("report", "forked-1", "--json").stdout
+    told = running("fork", "forked-1", "--cycle", "2", "--feedback", " Mind the oven. ", "--id", "fork-1", "--json")
+    plain = running("fork", "forked-1", "--cycle", "1", "--max-cycles", "5", "--max-calls", "9", "--json")
+
+    assert (told.returncode, plain.returncode) == (0, 0)
+    assert json.loads(told.stdout)["decisions"] == ["from forked-1, cycle 2, told Mind the oven."]
+    assert json.loads(plain.stdout)["decisions"] == ["from forked-1, cycle 1, told nothing"]
+    assert json.loads(plain.stdout)["id"].startswith("forked-1-after-1-")
+    assert running("report", "forked-1", "--json").stdout == before
+
+
+def test_a_fork_has_the_owner_of_its_origin(running: CommandLine) -> None:
+    """Owner and priority go over to the fork, unless it is told others; runs are listed by owner and status."""
+    assert (
+        running("start", "go through cycles", "--id", "forked-5", "--owner", "o'neil", "--priority", "2").returncode
+        == 0
+    )
+    assert running("fork", "forked-5", "--cycle", "1", "--id", "fork-5").returncode == 0
+    assert running("fork", "forked-5", "--cycle", "1", "--id", "fork-6", "--owner", "bob").returncode == 0
+    owned = running("list", "--owner", "o'neil", "--json")
+    table, bobs = running("list", "--owner", "o'neil", "--status", "done"), running("list", "--owner", "bob", "--json")
+    none = running("list", "--owner", "o'neil", "--status", "waiting")
+
+    assert [(row["id"], row["owner"]) for row in json.loads(owned.stdout)] == [
+        ("fork-5", "o'neil"),
+        ("forked-5", "o'neil"),
+    ]
+    assert "owner" in table.stdout and "fork-6" not in table.stdout
+    assert [row["id"] for row in json.loads(bobs.stdout)] == ["fork-6"]
+    assert "there are no such runs" in none.stderr
+
+
+def test_a_cycle_that_is_not_there_is_named(running: CommandLine) -> None:
+    """What a run has not gone through, another workflow, an unknown run and a used id are mistakes in one line."""
+    assert running("start", "go through cycles", "--id", "forked-2").returncode == 0
+    assert running("start", "What is this?", "--id", "forked-3").returncode == 0
+    late, none, unknown = (running("fork", name, "--cycle", "3") for name in ("forked-2", "forked-3", "forked-4"))
+    child = running("fork", "forked-2/research", "--cycle", "1")
+    used = running("fork", "forked-2", "--cycle", "1", "--id", "forked-2")
+    long = running("fork", "forked-2", "--cycle", "1", "--feedback", "x" * 4_001)
+
+    assert {done.returncode for done in (late, none, unknown, child, used, long)} == {2}
+    assert error_line(late.stderr).endswith("no cycle 3 to go on from: it has ended cycle 1 to 2")
+    assert error_line(none.stderr).endswith("it has ended none, and a program has none")
+    assert "there is no run forked-4" in error_line(unknown.stderr)
+    assert "is no run but a ResearchWorkflow" in error_line(child.stderr)
+    assert "the id forked-2 is in use" in error_line(used.stderr)
+    assert "4,000 characters" in error_line(long.stderr)
+
+
+def test_a_fork_needs_a_cycle(capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no cycle that goes without saying; and an id that is too long for a run is refused."""
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["fork", "run"])
+    assert "--cycle" in capsys.readouterr().err
+    with pytest.raises(UsageError):
+        fork_id("x" * 195, 2)

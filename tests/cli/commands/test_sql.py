@@ -1,0 +1,50 @@
+"""What `sql` makes of its arguments, and how it prints rows."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.cli.commands.sql import _print, build_request
+from tenure.cli.commands.start import build_request as build_run
+from tenure.cli.errors import UsageError
+from tenure.cli.parser import build_parser
+from tenure.contracts.evidence.tables import QueryReply, SqlRequest
+from tenure.settings import Settings
+
+
+def request(*arguments: str) -> SqlRequest:
+    return build_request(build_parser().parse_args(["sql", " SELECT 1 ", *arguments]))
+
+
+def test_tables_of_documents_corpora_and_databases_may_be_asked(tmp_path: Path) -> None:
+    """Documents become a corpus that is read first; corpora and databases are named."""
+    made = request("--docs", str(tmp_path), "--corpus", "shelf", "--database", "shop", "--database", "shop")
+
+    assert (made.sql, made.databases) == ("SELECT 1", ("shop",))
+    assert made.ingest[0].paths == (str(tmp_path),)
+    assert made.corpora == (made.ingest[0].corpus, "shelf")
+
+
+def test_a_query_needs_something_to_read() -> None:
+    """Without documents, corpus and database the command says what is missing."""
+    with pytest.raises(UsageError, match="say where the tables are"):
+        request()
+
+
+def test_a_run_over_a_database_reads_nothing_else() -> None:
+    """--database alone leaves the manual out, and brings the corpus of the database's descriptions."""
+    arguments = build_parser().parse_args(["start", "Why?", "--database", "shop"])
+    made = build_run(arguments, Settings(_env_file=None))
+
+    assert (made.databases, made.corpora, made.ingest) == (("shop",), ("database-shop",), ())
+
+
+def test_rows_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers lose their noise, nothing is taken for markup, and a cut result says so."""
+    rows = (("[bold]Rome[/bold]", 0.1 + 0.2), (None, None))
+    _print(QueryReply(columns=("[x]", "sum"), rows=rows, count=2, truncated=True))
+    printed = capsys.readouterr()
+
+    assert "[bold]Rome[/bold]" in printed.out and "[x]" in printed.out
+    assert "0.3 " in printed.out and "0.30000" not in printed.out
+    assert "only the first 2 rows" in printed.err

@@ -1,0 +1,111 @@
+"""Steering commands: what they say to a run, and how its answer is shown."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.algorithms.control.steering import read
+from tenure.cli.commands.steer import read_outline, signal_of, steering_of
+from tenure.cli.errors import UsageError
+from tenure.cli.parser import build_parser
+from tenure.contracts.run.control import VERBS, Budget, OutlineTopic, Steering
+from tests.cli.conftest import CommandLine
+
+LINES = "# my outline\n- Bread | How is it made?\n\n* Milk => Cheese\nButter\n"
+TOPICS = (
+    OutlineTopic(heading="Bread", question="How is it made?"),
+    OutlineTopic(heading="Cheese", was="Milk"),
+    OutlineTopic(heading="Butter"),
+)
+
+
+def typed(*arguments: str) -> Namespace:
+    return build_parser().parse_args(arguments)
+
+
+def test_an_outline_is_a_list_of_lines_or_json(tmp_path: Path) -> None:
+    """Both forms say the same; comments, marks of lists and empty lines are no topics."""
+    lines, listed = tmp_path / "outline.txt", tmp_path / "outline.json"
+    lines.write_text(LINES, encoding="utf-8")
+    listed.write_text(
+        json.dumps([{"heading": "Bread", "question": "How is it made?"}, "Milk => Cheese", "Butter"]), encoding="utf-8"
+    )
+
+    assert read_outline(lines) == read_outline(listed) == TOPICS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("missing.txt", None, "cannot read .*no such file"),
+        ("broken.json", b"[", "is no outline: "),
+        ("number.json", b"[4]", "is no outline: input should be"),
+        ("bytes.txt", b"\xff\xfe", "is no outline: "),
+        ("long.txt", b"x" * 1_000_001, "more than 1,000,000 bytes"),
+    ],
+)
+def test_what_is_no_outline_is_named(tmp_path: Path, name: str, content: bytes | None, why: str) -> None:
+    """A file that cannot be read is an error of one line."""
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(UsageError, match=why) as error:
+        read_outline(tmp_path / name)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("line", [("feedback", "r", " "), ("answer", "r", ""), ("budget", "r")])
+def test_a_command_that_says_nothing_is_refused(line: tuple[str, ...]) -> None:
+    """A word without content is a mistake of the command line."""
+    with pytest.raises(UsageError, match="needs a"):
+        steering_of(typed(*line))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_signal_of_a_word_says_the_same(verb: Any) -> None:
+    """What is left with the server while no worker is there is read as the update would be."""
+    said: dict[str, dict[str, Any]] = {
+        "feedback": {"text": "More", "topic": "Bread"},
+        "answer": {"text": "Rye."},
+        "outline": {"outline": TOPICS},
+        "budget": {"budget": Budget(max_calls=9)},
+        "cancel": {"discard": True},
+    }
+    steering = Steering(verb=verb, **said.get(verb, {}))
+
+    assert read(verb, *(signal_of(steering) or [None])) == steering
+
+
+def test_the_answer_of_a_run_is_printed(running: CommandLine, tmp_path: Path) -> None:
+    """Each command shows what the run says it will change, and a refusal with exit code 1."""
+    outline = tmp_path / "outline.txt"
+    outline.write_text(LINES, encoding="utf-8")
+    running("start", "wait for words", "--id", "led", "--detach")
+    told = [
+        running("outline", "led", "--set", str(outline), "--json"),
+        running("budget", "led", "--max-tokens", "9", "--deadline", "2h"),
+        running("approve", "led"),
+        running("answer", "led", "Rye."),
+        running("feedback", "led", "nonsense"),
+        running("cancel", "led", "--discard"),
+    ]
+    result = json.loads(running("watch", "led", "--json").stdout)
+
+    assert [done.returncode for done in told] == [0, 0, 0, 0, 1, 0]
+    assert json.loads(told[0].stdout) == {
+        "id": "led",
+        "verb": "outline",
+        "acknowledged": True,
+        "affects": "The stand-in heard outline.",
+    }
+    assert told[4].stderr.strip() == "error: run led refuses: the stand-in takes no nonsense"
+    words = [Steering.model_validate_json(note) for note in result["notes"] if note.startswith("{")]
+    assert words == [
+        Steering(verb="outline", outline=TOPICS),
+        Steering(verb="budget", budget=Budget(max_tokens=9, max_seconds=7200.0)),
+        Steering(verb="approve"),
+        Steering(verb="answer", text="Rye."),
+    ]

@@ -1,0 +1,371 @@
+"""A worker whose workflows have the real names and contracts, and do what the question tells them to.
+
+The command line is tested against it: real server, real processes, no model and no knowledge base.
+"""
+
+import asyncio
+import signal
+from datetime import UTC, datetime
+from typing import cast
+
+from temporalio import activity, workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import Worker
+
+from tenure.contracts.base import RunId
+from tenure.contracts.evidence.corpora import (
+    CacheStats,
+    CorpusReply,
+    CorpusRequest,
+    CorpusStats,
+    IndexStats,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+    QueryStats,
+    StoreStats,
+    TableStats,
+)
+from tenure.contracts.knowledge.graph import BESIDE, Related, RelatedReply, RelatedRequest, RelateReport, RelateRequest
+from tenure.contracts.knowledge.memory import (
+    ForgetReply,
+    MemoriesReply,
+    MemoriesRequest,
+    Memory,
+    MemoryReply,
+    MemoryRequest,
+    Recollected,
+    Recollection,
+)
+from tenure.contracts.research.fork import CycleEnd, ForkedRun, Origin
+from tenure.contracts.research.report import ResearchRequest, RunState
+from tenure.contracts.research.spiral import SpiralState
+from tenure.contracts.result.ask import Answer, AskRequest, Exchange, Thread
+from tenure.contracts.result.result import Result, ResultClaim, ResultSection, ResultStatus
+from tenure.contracts.run.control import Acknowledged, Steering
+from tenure.contracts.run.role_calls import CallProgress
+from tenure.contracts.run.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
+from tenure.settings import Settings
+from tenure.temporal import connection
+
+with workflow.unsafe.imports_passed_through():
+    from datetime import timedelta
+
+    from workflows.runtime.search_attributes import OWNER, PHASE, STATUS
+    from workflows.runtime.task_queues import TENURE_QUEUE
+
+STATS = CorpusStats(
+    corpus="shelf", sources=2, chunks=7, characters=1234, embedding_model="stand-in", updated_at="2026-01-01T00:00:00Z"
+)
+
+STORE = StoreStats(
+    tables=(
+        TableStats(
+            table="chunks_2",
+            rows=1007,
+            size=2_500_000,
+            files=3,
+            versions=4,
+            indexes=(IndexStats(name="vector_idx", family="IvfRq", size=1_500_000, rows=1000, unindexed=7),),
+        ),
+    ),
+    queries=(QueryStats(mode="hybrid", count=1200, mean_ms=6.25, p95_ms=9.5),),
+    cache=CacheStats(hits=3, misses=1),
+)
+
+
+@activity.defn
+async def stumble() -> None:
+    """Fail as a busy server does, again and again."""
+    raise ApplicationError("the stand-in stumbled", next_retry_delay=timedelta(seconds=600))
+
+
+@activity.defn(name="section_writer")
+async def scribble() -> None:
+    """Claim to have received a part of an answer, and never the rest."""
+    activity.heartbeat(CallProgress(role="section_writer", tokens=312))
+    await asyncio.Event().wait()
+
+
+@activity.defn(name="ingest")
+async def ingest(request: IngestRequest) -> IngestReport:
+    """Claim to have read every path, saying so in a heartbeat."""
+    activity.heartbeat(IngestProgress(stage="reading", files_done=1, files_total=2, chunks=3, last=request.paths[0]))
+    await asyncio.sleep(1.0)
+    return IngestReport(corpus=request.corpus, files=len(request.paths), added=len(request.paths), chunks=3)
+
+
+async def _ingest(request: IngestRequest) -> IngestReport:
+    return await workflow.execute_activity(
+        ingest, request, start_to_close_timeout=timedelta(seconds=30), retry_policy=RetryPolicy(maximum_attempts=1)
+    )
+
+
+@workflow.defn
+class StandInSection:
+    """A child whose only step does not come to an end."""
+
+    @workflow.run
+    async def run(self, step: str) -> None:
+        await workflow.execute_activity(step, start_to_close_timeout=timedelta(minutes=5))
+
+
+async def _section(step: str) -> None:
+    await workflow.execute_child_workflow(
+        StandInSection.run, step, id=f"{workflow.info().workflow_id}/section", static_summary="Bread"
+    )
+
+
+@workflow.defn(name="ResearchWorkflow")
+class StandInResearch:
+    """Goes through two cycles that learn nothing."""
+
+    @workflow.run
+    async def run(self, request: ResearchRequest) -> None:
+        run = workflow.get_external_workflow_handle(request.run)
+        for cycle in (1, 2):
+            await run.signal("cycle_ended", CycleEnd(state=SpiralState(cycle=cycle)))
+
+
+async def _research(request: RunRequest) -> None:
+    run = RunId(workflow.info().workflow_id)
+    research = ResearchRequest(
+        run=run,
+        question=request.question,
+        corpora=request.corpora,
+        limits=request.limits,
+        complexity="simple",
+        evidence=(),
+    )
+    await workflow.execute_child_workflow(StandInResearch.run, research, id=f"{run}/research")
+
+
+def _taken_over(origin: Origin) -> str:
+    said = ", ".join(word.text for word in origin.end.feedback)
+    return f"from {origin.run}, cycle {origin.end.state.cycle}, told {said or 'nothing'}"
+
+
+@workflow.defn(name="AgentWorkflow")
+class StandInAgent:
+    """Answers at once; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
+
+    `stumble` has a child retry an activity for ever, `scribble` has one write for ever, `break` fails every
+    workflow task.
+    """
+
+    @workflow.init
+    def __init__(self, request: RunRequest | ForkedRun) -> None:
+        self.request = request
+        self.status: Status = "running"
+        self.held = "wait" in request.question
+        self.feedback_received: tuple[Handled, ...] = ()
+        self.told: tuple[Steering, ...] = ()
+
+    @workflow.run
+    async def run(self, request: RunRequest | ForkedRun) -> Result:
+        origin = request.origin if isinstance(request, ForkedRun) else None
+        if "cycles" in request.question and origin is None:
+            await _research(request)
+        if "read" in request.question:
+            for one in request.ingest:
+                await _ingest(one)
+        if "stumble" in request.question:
+            await _section("stumble")
+        if "scribble" in request.question:
+            await _section("section_writer")
+        if "break" in request.question:
+            raise RuntimeError("the stand-in is broken")
+        await workflow.wait_condition(lambda: not self.held)
+        if "fail" in request.question:
+            raise ApplicationError("the stand-in was told to fail", non_retryable=True)
+        if self.status in ("running", "paused"):
+            self.status = "no_evidence" if "nothing" in request.question else "done"
+        workflow.upsert_search_attributes([PHASE.value_set("done"), STATUS.value_set(self.status)])
+        if owner := workflow.info().priority.fairness_key:
+            workflow.upsert_search_attributes([OWNER.value_set(owner)])
+        status = cast(ResultStatus, self.status)
+        return Result(
+            id=RunId(workflow.info().workflow_id),
+            mode="RESEARCH",
+            question=request.question,
+            title="A stand-in report",
+            abstract="Nothing was read.",
+            sections=(ResultSection(topic="Only topic", markdown="One sentence.", claims=()),),
+            notes=(
+                f"corpora: {', '.join(request.corpora)}",
+                f"sections: {request.limits.max_sections}",
+                *(word.model_dump_json(exclude_defaults=True) for word in self.told),
+            ),
+            feedback=self.feedback_received,
+            decisions=(_taken_over(origin),) if origin else (),
+            usage=Usage(),
+            status=status,
+        )
+
+    @workflow.update
+    def steer(self, steering: Steering) -> Acknowledged:
+        if steering.verb == "feedback":
+            self.feedback(Feedback(text=steering.text, topic=steering.topic))
+        elif steering.verb in ("budget", "outline", "approve", "answer"):
+            self.told = (*self.told, steering)
+        else:
+            {"pause": self.pause, "resume": self.resume, "finish": self.finish, "cancel": self.cancel}[steering.verb]()
+        return Acknowledged(verb=steering.verb, affects=f"The stand-in heard {steering.verb}.")
+
+    @steer.validator
+    def _check(self, steering: Steering) -> None:
+        if steering.text == "nonsense":
+            raise ApplicationError("the stand-in takes no nonsense")
+
+    @workflow.signal
+    def cycle_ended(self, end: CycleEnd) -> None: ...
+
+    @workflow.signal
+    def feedback(self, feedback: Feedback) -> None:
+        at = workflow.now().isoformat()
+        self.feedback_received += (Handled(text=feedback.text, topic=feedback.topic, at=at),)
+
+    @workflow.signal
+    def pause(self) -> None:
+        self.status = "paused"
+
+    @workflow.signal
+    def resume(self) -> None:
+        self.status = "running"
+
+    @workflow.signal
+    def finish(self) -> None:
+        self.status, self.held = "finished_early", False
+
+    @workflow.signal
+    def cancel(self) -> None:
+        self.status, self.held = "cancelled", False
+
+    @workflow.query
+    def progress(self) -> Progress:
+        return Progress(
+            id=RunId(workflow.info().workflow_id),
+            question=self.request.question,
+            phase="write" if self.held else "done",
+            status=self.status,
+            topics=(TopicProgress(topic="Only topic", phase="drafting", claims=1, sources=1, coverage=0.5),),
+            feedback=self.feedback_received,
+            last="the stand-in waits" if self.held else "",
+        )
+
+    @workflow.query
+    def state(self) -> RunState:
+        return RunState(progress=self.progress(), corpora=self.request.corpora, paused=self.status == "paused")
+
+
+@workflow.defn(name="IngestWorkflow")
+class StandInIngest:
+    """Reads nothing and says it did."""
+
+    @workflow.run
+    async def run(self, request: IngestRequest) -> IngestReport:
+        return await _ingest(request)
+
+
+@workflow.defn(name="CorpusWorkflow")
+class StandInCorpus:
+    """Knows one corpus."""
+
+    @workflow.run
+    async def run(self, request: CorpusRequest) -> CorpusReply:
+        known = request.corpus in (None, STATS.corpus)
+        if request.action == "drop":
+            return CorpusReply(dropped=known)
+        return CorpusReply(corpora=(STATS,) if known else (), store=STORE if request.action == "stats" else None)
+
+
+@workflow.defn(name="GraphWorkflow")
+class StandInGraph:
+    """Relates one thing to another."""
+
+    @workflow.run
+    async def run(self, request: RelatedRequest) -> RelatedReply:
+        if request.entity != "Ghent":
+            return RelatedReply(entity=request.entity, alike=("Ghent", "Bruges"))
+        relation = Related(subject="Ghent", predicate=BESIDE, object="Bruges", count=3, passages=2)
+        return RelatedReply(entity="Ghent", kind="place", passages=2, relations=(relation,), read=2, of=2)
+
+
+MEMORY = Memory(
+    id="m1", kind="semantic", text="Ghent lies on the [Scheldt].", made=datetime(2030, 1, 1, tzinfo=UTC), awaiting=True
+)
+
+
+@workflow.defn(name="MemoryWorkflow")
+class StandInMemory:
+    """Has two memories of `ann`; one comes to mind with Ghent."""
+
+    @workflow.run
+    async def run(self, request: MemoryRequest) -> MemoryReply:
+        known = {"m1": MEMORY, "m2": MEMORY.model_copy(update={"id": "m2", "awaiting": False, "disputed": "m3"})}
+        if request.forget is not None:
+            gone = len(known.keys() & set(request.forget.ids)) if request.forget.ids else 2
+            return MemoryReply(forgot=ForgetReply(forgotten=gone))
+        if request.search is not None:
+            there = request.search.owner == "ann" and "Ghent" in request.search.query
+            one = Recollected(memory=MEMORY, score=0.5, relevance=0.9, freshness=1.0, weight=0.7, practice=0.8)
+            return MemoryReply(found=Recollection(memories=(one,) if there else ()))
+        page = request.page or MemoriesRequest()
+        mine = {id: one for id, one in known.items() if page.owner == "ann"}
+        # A page holds one memory, however many are wanted.
+        shown = tuple(one for id, one in mine.items() if id > page.after)[:1]
+        return MemoryReply(page=MemoriesReply(memories=shown, of=len(mine)))
+
+
+@workflow.defn(name="AskWorkflow")
+class StandInAsk:
+    """Answers with what it was given; `nothing` finds nothing, `fail` fails."""
+
+    @workflow.run
+    async def run(self, request: AskRequest) -> Answer:
+        if "fail" in request.question:
+            raise ApplicationError("the stand-in was told to fail", non_retryable=True)
+        exchange = Exchange(question=request.question, asked=request.question)
+        return Answer(
+            run=request.run,
+            question=request.question,
+            asked=f"{request.question} ({', '.join(request.corpora)})",
+            status="no_evidence" if "nothing" in request.question else "answered",
+            claims=(ResultClaim(text=f"This is answer {len(request.thread.exchanges) + 1}.", status="supported"),),
+            thread=Thread(exchanges=(*request.thread.exchanges, exchange)),
+        )
+
+
+@workflow.defn(name="RelateWorkflow")
+class StandInRelate:
+    """Has read everything when its budget ends."""
+
+    @workflow.run
+    async def run(self, request: RelateRequest) -> RelateReport:
+        usage = Usage(model_calls=request.limits.max_calls or 0)
+        return RelateReport(corpus=request.corpus, of=7, passages=7, relations=9, ending="calls", usage=usage)
+
+
+async def main() -> None:
+    """Work until told to stop."""
+    client = await connection.connect(Settings())
+    workflows = [
+        StandInAgent,
+        StandInSection,
+        StandInIngest,
+        StandInCorpus,
+        StandInGraph,
+        StandInMemory,
+        StandInRelate,
+        StandInAsk,
+        StandInResearch,
+    ]
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble, scribble]):
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

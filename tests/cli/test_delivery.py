@@ -1,0 +1,85 @@
+"""What a finished run is handed over as."""
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from tenure.cli.delivery import check_delivery, deliver
+from tenure.cli.errors import UsageError
+from tenure.contracts.base import RunId
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Usage
+from tests.report.samples import full
+
+FAILED = Result(
+    id=RunId("r"),
+    mode="RESEARCH",
+    question="Why?",
+    title="Half a report",
+    abstract="",
+    usage=Usage(),
+    decisions=("Ended because a step failed for good: OPENAI_API_KEY is not accepted",),
+    status="failed",
+)
+
+
+def asked(output: Path | None = None, kind: str | None = None, style: str = "numeric") -> Namespace:
+    """Return the arguments of a command that hands a report over."""
+    return Namespace(output=output, json=False, format=kind, citations=style)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "beginning"),
+    [
+        ("r.md", None, "# Why the sea moves"),
+        ("r", None, "# Why the sea moves"),
+        ("r.html", None, "<!DOCTYPE html>"),
+        ("r.HTM", None, "<!DOCTYPE html>"),
+        ("r.pdf", None, "%PDF-"),
+        ("r.bib", None, "@misc{moon,"),
+        ("r.json", None, "{"),
+        ("r.json", "csl", "["),
+        ("r.txt", "html", "<!DOCTYPE html>"),
+    ],
+)
+def test_the_format_is_asked_for_or_told_by_the_file(
+    tmp_path: Path, name: str, kind: str | None, beginning: str
+) -> None:
+    """A format that is named counts more than the end of the file's name, which counts more than nothing."""
+    assert deliver(full(), asked(tmp_path / name, kind)) == 0
+    assert (tmp_path / name).read_bytes().decode(errors="replace").startswith(beginning)
+
+
+@pytest.mark.parametrize(("kind", "beginning"), [("html", "<!DOCTYPE html>"), ("bibtex", "@misc"), ("csl", "[\n")])
+def test_a_format_of_text_goes_to_standard_output(
+    kind: str, beginning: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a file a page or a bibliography is printed."""
+    deliver(full(), asked(kind=kind))
+
+    assert capsys.readouterr().out.startswith(beginning)
+
+
+def test_citations_are_set_in_the_style_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Marks by author and year stand in the text that is printed."""
+    deliver(full(), asked(style="author-year"))
+
+    assert "(Author 2024)" in capsys.readouterr().out
+
+
+def test_a_pdf_without_a_file_is_refused(tmp_path: Path) -> None:
+    """Before anything runs, a PDF for standard output is refused with what to do instead."""
+    with pytest.raises(UsageError, match="add -o FILE"):
+        check_delivery(asked(kind="pdf"))
+    check_delivery(asked(tmp_path / "r.pdf", "pdf"))
+
+
+def test_a_failed_run_hands_over_what_it_has_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """The report goes to standard output, its reason as one line to standard error, and the code is 1."""
+    code = deliver(FAILED, asked())
+    printed = capsys.readouterr()
+
+    assert code == 1
+    assert printed.err == f"error: {FAILED.decisions[0]}\n"
+    assert "# Half a report" in printed.out

@@ -1,0 +1,101 @@
+"""Files and tests on the command line: names, what travels, and what is refused before anything starts."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.cli.errors import UsageError
+from tenure.cli.program_files import TRAVELS, given_files, given_tests
+
+CASE = '[{"function": "f", "args": [1], "expected": 2}]'
+
+
+def test_a_file_keeps_its_name_and_a_folder_its_inner_names(tmp_path: Path) -> None:
+    """Files come by their own names, a folder's files by theirs below it; hidden ones and caches stay out."""
+    for name in ("pkg/a.py", "pkg/sub/b.py", "pkg/.hidden/c.py", "pkg/__pycache__/d.pyc", "data.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    found = given_files([str(tmp_path / "pkg"), str(tmp_path / "data.csv")])
+
+    assert [(file.name, file.text) for file in found] == [
+        ("a.py", "pkg/a.py"),
+        ("sub/b.py", "pkg/sub/b.py"),
+        ("data.csv", "data.csv"),
+    ]
+
+
+def test_a_package_keeps_its_name(tmp_path: Path) -> None:
+    """A folder that Python imports by its name lies beside the program under that name."""
+    package = tmp_path / "shop"
+    (package / "old").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "cart.py").write_text("x = 1")
+    (package / "old" / "cart.py").write_text("x = 0")
+
+    assert [file.name for file in given_files([str(package)])] == [
+        "shop/__init__.py",
+        "shop/cart.py",
+        "shop/old/cart.py",
+    ]
+
+
+def test_what_is_large_or_no_text_goes_by_its_path(tmp_path: Path) -> None:
+    """Such a file is copied when it is needed; so are texts that together would be too long for a request."""
+    (tmp_path / "big.csv").write_text("x" * (TRAVELS + 1))
+    (tmp_path / "zero.bin").write_bytes(b"a\0b")
+    (tmp_path / "latin.txt").write_bytes("ä".encode("latin-1"))
+    for n in range(3):
+        (tmp_path / f"z{n}.txt").write_text("y" * TRAVELS)
+    found = given_files([str(tmp_path)])
+
+    assert [file.name for file in found if file.text is None] == ["big.csv", "latin.txt", "z2.txt", "zero.bin"]
+    assert all(file.path == str(tmp_path / file.name) for file in found if file.text is None)
+
+
+def test_tests_are_files_of_pytest_or_cases(tmp_path: Path) -> None:
+    """A file of pytest may bring what it reads; cases stand alone; both travel and cannot be changed."""
+    (tmp_path / "test_f.py").write_text("def test_f(): ...\n")
+    (tmp_path / "cases.json").write_text(CASE)
+    (tmp_path / "notes.json").write_text("{}")
+
+    assert [file.name for file in given_tests([str(tmp_path / "test_f.py"), str(tmp_path / "notes.json")])] == [
+        "test_f.py",
+        "notes.json",
+    ]
+    (cases,) = given_tests([str(tmp_path / "cases.json")])
+    assert cases.text == CASE and cases.read_only
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("cases.json", "{}", "is no list of cases"),
+        ("cases.json", "[]", "holds no tests"),
+        ("test_f.txt", "def test_f(): ...", "holds no tests"),
+        ("test_f.py", "x" * (TRAVELS + 1), "cannot be a file of tests"),
+        ("test_f.py", "\0", "cannot be a file of tests"),
+    ],
+)
+def test_what_holds_no_tests_is_a_usage_error(tmp_path: Path, name: str, text: str, why: str) -> None:
+    """The mistake is named before anything starts."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match=why):
+        given_tests([str(tmp_path / name)])
+
+
+def test_two_files_of_one_name_are_a_usage_error(tmp_path: Path) -> None:
+    """In the program's folder one would take the place of the other."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.py").write_text("")
+    with pytest.raises(UsageError, match=r"two files are called m\.py"):
+        given_files([str(tmp_path / "a" / "m.py"), str(tmp_path / "b" / "m.py")])
+
+
+def test_a_file_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
+    """What vanishes between the look and the reading is told in one line."""
+    (tmp_path / "loop").mkdir()
+    (tmp_path / "loop" / "a.py").symlink_to(tmp_path / "nowhere")
+
+    assert given_files([str(tmp_path / "loop")]) == ()

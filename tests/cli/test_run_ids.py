@@ -1,0 +1,65 @@
+"""Names a command makes up."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.cli.errors import UsageError
+from tenure.cli.run_ids import check_corpus, check_run, corpus_of, run_id, slug
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("How does Raft elect a leader?", "how-does-raft-elect-a-leader"),
+        ("Was heißt Größe?", "was-heisst-grosse"),
+        ("\u4f60\u597d", "question"),
+        ("a" * 60, "a" * 40),
+        ("words that go on and on until the limit is passed", "words-that-go-on-and-on-until-the-limit"),
+    ],
+)
+def test_slug_reads_like_the_text(text: str, expected: str) -> None:
+    """A slug is ASCII words, cut between words; a text without any still has a name."""
+    assert slug(text) == expected
+
+
+def test_run_ids_differ_for_the_same_question() -> None:
+    """The same question may be asked twice."""
+    first, second = run_id("Why?", "auto"), run_id("Why?", "auto")
+
+    assert first != second
+    assert first.startswith("research-why-")
+    assert run_id("Why?", "code").startswith("code-why-")
+
+
+def test_corpus_name_depends_on_the_set_of_paths() -> None:
+    """The order of the paths does not matter, the paths do."""
+    one, two = Path("/data/reports"), Path("/data/letters")
+
+    assert corpus_of([one, two]) == corpus_of([two, one])
+    assert corpus_of([one]) != corpus_of([Path("/other/reports")])
+    assert corpus_of([one]).startswith("reports-")
+
+
+@given(st.lists(st.text(min_size=1).map(lambda text: Path("/") / text.replace("\0", "")), min_size=1))
+def test_made_up_corpus_names_are_valid(paths: list[Path]) -> None:
+    """Whatever the folders are called, the name of their corpus is one."""
+    name = corpus_of(paths)
+
+    assert check_corpus(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a b", "-a", "x" * 65, "a/b"])
+def test_bad_corpus_names_are_refused(name: str) -> None:
+    """A name that could be a path or an option is none."""
+    with pytest.raises(UsageError, match="is no corpus name"):
+        check_corpus(name)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\n", "x" * 201])
+def test_bad_run_ids_are_refused(name: str) -> None:
+    """An id has no spaces and an end."""
+    with pytest.raises(UsageError, match="is no run id"):
+        check_run(name)

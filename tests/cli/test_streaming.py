@@ -1,0 +1,58 @@
+"""Answers that are coming in, seen by a person who follows the run; against a real server and the stand-in worker."""
+
+import asyncio
+
+from temporalio.client import Client
+
+from tenure.cli.display import Writing
+from tenure.cli.session.run_tree import family
+from tenure.cli.streaming import writings
+from tenure.contracts.run.run import Limits, RunRequest
+from tenure.models.openai.chat import OpenAIChat
+from tests.cli.conftest import CommandLine
+from tests.cli.session.test_diagnostics import said_until, terminate
+from tests.conftest import Serving, slow_form
+from tests.model_server import ModelServer
+from tests.models.routes import routes
+from tests.worlds import KITCHEN, MemoryKnowledge
+
+
+def test_what_is_being_written_is_seen(running: CommandLine) -> None:
+    """Whoever follows a run reads which section is being written and how many tokens there are, once per step."""
+    words = "writing “Bread”: 312 tokens"
+    said = said_until(running, words, "start", "scribble please", "--id", "scribbling")
+    again = said_until(running, words, "watch", "scribbling")
+    terminate(running, "scribbling")
+
+    assert len([line for line in said if words in line]) == 1
+    assert any(words in line for line in again)
+
+
+@slow_form
+async def test_a_streamed_answer_is_seen_coming_in(serving: Serving) -> None:
+    """The tokens of a section that a real worker receives in pieces are known to the server, with their topic."""
+    request = RunRequest(
+        question="How is bread made?", corpora=("kitchen",), limits=Limits(min_relevance=0.0, max_sections=1)
+    )
+    with ModelServer() as model:
+        model.on("outliner", {"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
+        chat = OpenAIChat(routes("m"), base_url=model.base_url)
+        async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
+            with model.hold("section_writer", after_events=4):
+                handle = await stage.start(request)
+                (writing,) = await seen(stage.client, handle.id)
+            result = await handle.result()
+        await chat.aclose()
+
+    assert writing.what == "writing “Bread”"
+    assert writing.tokens > 0
+    assert result.status == "done"
+
+
+async def seen(client: Client, run: str) -> tuple[Writing, ...]:
+    """Wait until a part of a run is being written."""
+    while True:
+        members = [member async for member in family(client, run)]
+        if found := await writings(client, members):
+            return found
+        await asyncio.sleep(0.05)

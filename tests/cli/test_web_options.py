@@ -1,0 +1,66 @@
+"""What of the web a run may read, by its command line and the settings."""
+
+import pytest
+
+from tenure.cli.commands.start import build_request, details
+from tenure.cli.errors import UsageError
+from tenure.cli.parser import build_parser
+from tenure.contracts.evidence.web import WebScope
+from tenure.contracts.run.run import RunRequest
+from tenure.settings import Settings
+
+
+def request(*arguments: str, web: bool = False) -> RunRequest:
+    settings = Settings(_env_file=None, web=web)
+    return build_request(build_parser().parse_args(["start", "Why?", *arguments]), settings)
+
+
+def test_the_web_is_read_only_where_it_is_asked_for() -> None:
+    """Without --web nothing of the web is read; with it alone nothing local is."""
+    assert request().limits.web is None
+
+    made = request("--web")
+    assert made.limits.web == WebScope()
+    assert made.corpora == () and made.ingest == ()
+
+
+def test_documents_keep_the_web_out(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Who names documents gets nothing else, whatever the setting says, unless they ask for both."""
+    docs = str(tmp_path_factory.mktemp("docs"))
+
+    assert request(web=True).limits.web is not None
+    assert request("--no-web", web=True).limits.web is None
+    assert request("--docs", docs, web=True).limits.web is None
+    both = request("--docs", docs, "--web")
+    assert both.limits.web is not None and len(both.corpora) == 1
+
+
+def test_how_the_web_is_read_travels_with_the_run() -> None:
+    """Engines, domains to read and to leave, age and number of pages are kept, and shown in the web UI."""
+    made = request(
+        *("--web", "--provider", "brave", "--domain", "example.org", "--domain=-ads.example.org"),
+        *("--since", "month", "--pages", "7"),
+    )
+
+    assert made.limits.web == WebScope(
+        pages=7,
+        providers=("brave",),
+        domains=("example.org",),
+        excluded_domains=("ads.example.org",),
+        time_range="month",
+    )
+    assert "**Web** brave" in details(made, "run-1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--provider", "brave"], "--provider says how the web is read"),
+        (["--pages", "3"], "add --web"),
+        (["--web", "--domain", "https://example.org/page"], "is no domain"),
+    ],
+)
+def test_choices_that_cannot_hold_are_refused(arguments: list[str], said: str) -> None:
+    """A choice about the web without it, and a domain that is none, are told and not ignored."""
+    with pytest.raises(UsageError, match=said):
+        request(*arguments)

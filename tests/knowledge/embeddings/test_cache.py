@@ -1,0 +1,55 @@
+"""Vectors that are computed once."""
+
+import numpy as np
+
+from tenure.knowledge.embeddings.cache import EmbeddingCache, SentenceVectors, TokenVectors
+from tenure.knowledge.store.schema import CACHE
+from tenure.knowledge.store.store import Store
+from tests.knowledge.word_vectors import TokenWords, WordVectors
+
+
+def test_the_cache_belongs_to_a_model(uri: str, model: WordVectors) -> None:
+    """The same text under another model's name is another entry."""
+    store = Store(uri)
+    heard: list[int] = []
+    first = EmbeddingCache(store, model).embed(["a", "b", "a"], heard.append)
+    again = EmbeddingCache(store, model).embed(["b", "a"], heard.append)
+    other = EmbeddingCache(store, WordVectors("other")).embed(["a"], heard.append)
+
+    assert (first.computed, again.computed, other.computed) == (2, 0, 1)
+    assert np.array_equal(first.vectors[[1, 0]], again.vectors)
+    assert np.array_equal(first.vectors[0], first.vectors[2])
+    assert heard[1] == 3
+    assert store.count(CACHE) == 3
+
+
+def test_sentences_are_remembered(model: WordVectors) -> None:
+    """A sentence is embedded once while it is among the recently used."""
+    sentences = SentenceVectors(model, capacity=2)
+    rows = sentences.encode(["a", "b", "a"])
+    sentences.encode(["a"])
+    sentences.encode(["c"])
+
+    assert np.array_equal(rows[0], rows[2])
+    assert model.embedded == 3
+    sentences.encode(["a"])
+    assert model.embedded == 3
+    sentences.encode(["b"])
+    assert model.embedded == 4
+
+
+def test_no_sentence_gives_no_row(model: WordVectors) -> None:
+    """Nothing in, an empty array of the right width out."""
+    assert (0, model.dimensions) == SentenceVectors(model).encode([]).shape
+
+
+def test_vectors_of_tokens_are_kept_within_bounds() -> None:
+    """What was not used for longest is forgotten first, and made again when it is asked for."""
+    model = TokenWords()
+    tokens = TokenVectors(model, capacity=5)
+    for text in ("a b", "c d", "a b", "e f", "c d", "a b c d e f"):
+        (rows,) = tokens.encode([text])
+        assert rows.shape == (len(text.split()), model.dimensions)
+        assert np.allclose(rows, model.embed(text.split()), atol=1e-3)
+
+    assert model.asked == ["a b", "c d", "e f", "c d", "a b c d e f"]

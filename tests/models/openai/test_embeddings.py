@@ -1,0 +1,215 @@
+"""Embeddings over real HTTP, from a server on the loopback."""
+
+import json
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tenure.models.chat import ModelError, RequestRejected, TransportError
+from tenure.models.embedding import UnexpectedVectors
+from tenure.models.openai.embeddings import OpenAIEmbeddings
+from tests.model_server import Fault, ModelServer
+
+KEY = "sk-verysecret123"
+
+Answer = Callable[[list[str]], tuple[int, dict[str, Any]]]
+
+
+def _item(index: int, vector: list[float]) -> dict[str, Any]:
+    return {"object": "embedding", "index": index, "embedding": vector}
+
+
+def _shuffled(texts: list[str]) -> tuple[int, dict[str, Any]]:
+    items = [_item(n, [float(len(text)), 1.0, 0.0]) for n, text in enumerate(texts)]
+    return 200, {"object": "list", "model": "m", "data": items[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+class Server:
+    """A server that answers as told and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        """Listen on a free port."""
+        self.answer: Answer = _shuffled
+        self.requests: list[list[str]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.requests.append(body["input"])
+                status, reply = outer.answer(body["input"])
+                data = json.dumps(reply).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Keep the test's output clean."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def model(self) -> OpenAIEmbeddings:
+        """Return a model of this server."""
+        return OpenAIEmbeddings("m", api_key="k", base_url=f"http://127.0.0.1:{self.http.server_port}/v1", timeout=10)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A running server."""
+    running = Server()
+    yield running
+    running.http.shutdown()
+    running.http.server_close()
+
+
+def test_rows_follow_the_texts_not_the_answer(server: Server) -> None:
+    """Vectors are put in order by their index and given unit length."""
+    rows = server.model().embed(["a", "bbb"])
+
+    assert np.allclose([[1 / 2**0.5, 1 / 2**0.5, 0], [3 / 10**0.5, 1 / 10**0.5, 0]], rows)
+
+
+def test_many_texts_travel_in_batches(server: Server) -> None:
+    """A long list is split into several requests whose vectors are joined in order."""
+    rows = server.model().embed(["x" * (n % 7 + 1) for n in range(300)])
+
+    assert [len(texts) for texts in server.requests] == [128, 128, 44]
+    assert np.allclose(rows[130], server.model().embed(["x" * (130 % 7 + 1)])[0])
+
+
+def test_dimensions_are_learnt_and_travel_along(server: Server) -> None:
+    """The size of a vector costs one request, and a pickled copy needs none."""
+    model = server.model()
+
+    assert model.dimensions == 3
+    assert pickle.loads(pickle.dumps(model)).dimensions == 3
+    assert len(server.requests) == 1
+    assert model.embed([]).shape == (0, 3)
+
+
+@pytest.fixture
+def keyed() -> Iterator[ModelServer]:
+    """A server that wants a key."""
+    with ModelServer(key=KEY) as running:
+        yield running
+
+
+def failure(server: ModelServer, key: str = KEY) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        OpenAIEmbeddings("m", api_key=key, base_url=server.base_url, timeout=10).embed(["a"])
+    assert caught.value.__cause__ is None
+    return caught.value
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
+def test_a_passing_refusal_says_when_to_come_back(keyed: ModelServer, status: int) -> None:
+    """It is not retried here, since that is Temporal's part, but told with the server's own delay."""
+    keyed.fail(Fault(status, {"retry-after": "7"}))
+
+    error = failure(keyed)
+
+    assert isinstance(error, TransportError)
+    assert (error.status, error.retry_after) == (status, 7.0)
+    assert len(keyed.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (400, "refused the request to m with 400: scripted 400"),
+        (403, "check its permissions or TENURE_EMBEDDING_MODEL"),
+        (404, "check TENURE_EMBEDDING_MODEL and OPENAI_BASE_URL"),
+    ],
+)
+def test_a_lasting_refusal_says_what_to_check(keyed: ModelServer, status: int, advice: str) -> None:
+    """Asking again would change nothing, and one line says what would."""
+    keyed.fail(Fault(status))
+
+    error = failure(keyed)
+
+    assert isinstance(error, RequestRejected)
+    assert error.status == status
+    assert advice in str(error)
+
+
+def test_no_message_holds_a_key(keyed: ModelServer) -> None:
+    """Servers quote the key they refuse; what they say of it goes no further."""
+    keyed.fail(Fault(500, body={"error": {"message": f"worker of {KEY} and sk-another1234 died"}}))
+    passing, refused = failure(keyed), failure(keyed, key="sk-wrongkey123")
+
+    assert "[key] and [key] died" in str(passing)
+    assert str(refused).endswith(": OPENAI_API_KEY is not accepted")
+
+
+def test_a_dropped_connection_may_pass(keyed: ModelServer) -> None:
+    """A server that hangs up is asked again later."""
+    keyed.fail(Fault(drop=True))
+
+    assert isinstance(failure(keyed), TransportError)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("<html>a portal</html>", RequestRejected),
+        ('{"choices": []}', RequestRejected),
+        ('{"data": [{"ind', TransportError),
+        ('{"error": {"message": "upstream busy", "code": 503}}', TransportError),
+        ('{"error": {"message": "no such model", "code": 404}}', RequestRejected),
+    ],
+)
+def test_a_good_status_with_a_bad_body_is_an_error(keyed: ModelServer, body: str, kind: type[ModelError]) -> None:
+    """Gateways and portals answer 200 with something else; it is refused or asked for again."""
+    keyed.fail(Fault(body=body))
+
+    assert isinstance(failure(keyed), kind)
+
+
+def test_the_count_of_tokens_travels_without_the_key() -> None:
+    """What is pickled for the processes that parse foreign files holds no configuration."""
+    model = OpenAIEmbeddings("m", api_key=KEY)
+
+    assert KEY.encode() not in pickle.dumps(model.count_tokens)
+    assert pickle.loads(pickle.dumps(model.count_tokens))("12345") == 2
+
+
+def test_a_key_no_header_can_carry_is_refused_at_once() -> None:
+    """The mistake shows when the worker starts and not in the middle of a run."""
+    with pytest.raises(ValueError, match="OPENAI_API_KEY"):
+        OpenAIEmbeddings("m", api_key="schlüssel")
+
+
+@pytest.mark.parametrize(
+    "items",
+    [[_item(0, [1.0, 0.0])], [_item(0, [1.0, 0.0]), _item(1, [1.0])], [_item(0, [1.0]), _item(0, [1.0])]],
+    ids=["too few", "ragged", "same index twice"],
+)
+def test_an_answer_of_another_shape_is_refused(server: Server, items: list[dict[str, Any]]) -> None:
+    """Vectors that cannot belong to the texts are an error, never a guess."""
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    server.answer = lambda texts: (200, {"object": "list", "model": "m", "data": items, "usage": usage})
+
+    with pytest.raises(UnexpectedVectors):
+        server.model().embed(["a", "b"])
+
+
+def test_another_size_later_is_refused(server: Server) -> None:
+    """A server that changes the size of its vectors has changed its model."""
+    model = server.model()
+    model.embed(["a"])
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    server.answer = lambda texts: (
+        200,
+        {"object": "list", "model": "m", "data": [_item(0, [1.0, 0.0])], "usage": usage},
+    )
+
+    with pytest.raises(UnexpectedVectors):
+        model.embed(["a"])

@@ -1,0 +1,105 @@
+"""Schemas as strict servers take them, and as prompts carry them."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from tenure.models.openai.json_schema import strict_schema, with_schema
+from tenure.roles.base import Message, RoleOutput
+
+
+class Point(RoleOutput):
+    """A point."""
+
+    text: str = ""
+    """What it says."""
+    kind: Literal["fact", "guess"] = "fact"
+
+
+class Branch(RoleOutput):
+    title: str
+    """A field that is called like a keyword."""
+    default: Point = Point()
+    """The one that counts."""
+    below: "list[Branch]" = []
+    again: "Branch | None" = None
+    """Itself."""
+
+
+class Cat(RoleOutput):
+    kind: Literal["cat"]
+
+
+class Dog(RoleOutput):
+    kind: Literal["dog"]
+
+
+class House(RoleOutput):
+    pet: Annotated[Cat | Dog, Field(discriminator="kind")]
+    pair: tuple[Point, int]
+
+
+def objects(node: Any) -> list[dict[str, Any]]:
+    """Return every object schema within a schema."""
+    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    here = [node] if isinstance(node, dict) and node.get("type") == "object" else []
+    return here + [found for part in parts for found in objects(part)]
+
+
+def test_objects_are_closed_and_require_everything() -> None:
+    """Every object, defined or nested, forbids other properties and requires all of its own."""
+    found = objects(strict_schema(Branch.model_json_schema()))
+    assert len(found) >= 2
+    for node in found:
+        assert node["additionalProperties"] is False
+        assert node["required"] == list(node["properties"])
+
+
+def test_descriptions_beside_references_are_kept() -> None:
+    """A reference with a description is replaced by its target with that description."""
+    branch = strict_schema(Branch.model_json_schema())["$defs"]["Branch"]
+    assert branch["properties"]["default"]["description"] == "The one that counts."
+    assert "$ref" not in branch["properties"]["default"]
+
+
+def test_fields_named_like_keywords_stay() -> None:
+    """Only keywords are removed, not the properties that are called like them."""
+    branch = strict_schema(Branch.model_json_schema())["$defs"]["Branch"]
+    assert list(branch["properties"]) == ["title", "default", "below", "again"]
+    assert "default" not in branch["properties"]["below"]
+
+
+def test_recursion_through_a_described_reference_ends() -> None:
+    """A reference to itself with words beside it stays a bare reference."""
+    schema = {"$defs": {"N": {"type": "object", "properties": {"next": {"$ref": "#/$defs/N", "description": "on"}}}}}
+    assert strict_schema(schema)["$defs"]["N"]["properties"] == {"next": {"$ref": "#/$defs/N"}}
+
+
+def test_unions_become_any_of() -> None:
+    """A discriminated union is offered as anyOf, without the discriminator."""
+    pet = strict_schema(House.model_json_schema())["properties"]["pet"]
+    assert list(pet) == ["anyOf"]
+
+
+def test_the_original_is_left_alone() -> None:
+    """The schema that is made strict is a copy."""
+    schema = House.model_json_schema()
+    before = json.dumps(schema)
+    strict_schema(schema)
+    assert json.dumps(schema) == before
+
+
+def test_schema_joins_the_system_message() -> None:
+    """The schema goes to the end of the system message, and no message is added."""
+    messages = [Message(role="system", content="Be brief."), Message(role="user", content="Go.")]
+    first, second = with_schema(messages, "point", Point.model_json_schema())
+    assert first.content.startswith("Be brief.\n\nAnswer with one JSON object")
+    assert json.loads(first.content.split("`point`:\n")[1]) == Point.model_json_schema()
+    assert second == messages[1]
+
+
+def test_schema_without_a_system_message() -> None:
+    """A prompt without a system message gets one."""
+    roles = [message.role for message in with_schema([Message(role="user", content="Go.")], "point", {})]
+    assert roles == ["system", "user"]

@@ -1,0 +1,187 @@
+"""The report as a page: whole, by itself, and deaf to whatever its text says."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+import pytest
+
+from tenure.contracts.evidence.passages import Draft
+from tenure.report.assemble import assemble
+from tenure.report.render.html import render_html
+from tests.report.render.test_escaping import ATTACKS
+from tests.report.samples import full, hostile, programmed, report
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser would: elements with the names of their attributes, links, ids and words."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, tuple[str, ...]]] = []
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.headings: list[int] = []
+        self.words = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(name for name, _ in attrs)))
+        values = {name: value or "" for name, value in attrs}
+        self.links += [values["href"]] if "href" in values else []
+        self.ids += [values["id"]] if "id" in values else []
+        self.targets += [values["popovertarget"]] if "popovertarget" in values else []
+        self.headings += [int(tag[1])] if re.fullmatch("h[1-6]", tag) else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(name for name, _ in attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words += data
+
+
+def read(html: str) -> Reader:
+    return Reader(html)
+
+
+def test_the_page_is_whole() -> None:
+    """Every part of a report has its place, each element is closed, and every link within the page leads somewhere."""
+    page = read(render_html(full(), PurePosixPath("/library")))
+    words = " ".join(page.words.split())
+
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} | set(page.targets) <= set(page.ids)
+    for part in (
+        "Why the sea moves",
+        "tide.png, 1,200 bytes, kept as /library/kept/0-tide.png",
+        "Where sources disagree",
+        "Severity: medium",
+        "Further Considerations",
+        "Say more on neap tides",
+        "notes/tides.md",
+        "3 of 10 searches",
+        "Information gain by cycle: 0.41, 0.12",
+        "Completeness",
+        "ended as done",
+    ):
+        assert part in words
+
+
+def test_headings_go_down_one_step_at_a_time() -> None:
+    """The title is the only heading of its rank, and no rank is left out."""
+    ranks = read(render_html(full())).headings
+
+    assert ranks.count(1) == 1
+    assert ranks[0] == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(ranks))
+
+
+def test_a_mark_opens_its_quote_in_context() -> None:
+    """A citation's button names an element with the words, those around them and what is known of the support."""
+    html = render_html(full())
+    popover = re.search(r'popover id="cite-1".*?</span>\n  </span>', html, re.DOTALL)
+
+    assert popover
+    assert "<mark>The Moon pulls the water towards it.</mark>" in popover[0]
+    assert "supported" in popover[0]
+    assert 'href="https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it."' in popover[0]
+    assert "The sea also falls twice a day. <mark>" not in popover[0]
+    assert "The sea rises twice a day. <mark>The sea also falls twice a day.</mark> Neap tides are weak." in html
+
+
+def test_the_status_of_a_sentence_can_be_seen() -> None:
+    """Doubtful sentences carry a word, unsourced ones their mark, and the top counts them all."""
+    html = render_html(full())
+    words = " ".join(read(html).words.split())
+
+    assert words.count("[not confirmed]") == 1
+    assert words.count("[contradicted]") == 1
+    assert words.count("[source did not hold]") == 1
+    assert words.count("[unsourced]") == 1
+    assert "14 sentences: 9 supported, 1 not checked, 1 not confirmed" in words
+    assert '<span class="claim unverified">The sea is old.</span>' in html
+
+
+def test_nothing_is_loaded_and_nothing_runs() -> None:
+    """The page has no script, and its policy allows one style sheet, by its hash, and nothing else."""
+    html = render_html(full())
+    page = read(html)
+    sheet = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
+    assert sheet
+    digest = b64encode(sha256(sheet[1].encode()).digest()).decode()
+
+    assert f"default-src &#39;none&#39;; style-src &#39;sha256-{digest}&#39;; base-uri &#39;none&#39;" in html
+    assert not {tag for tag, _ in page.elements} & {"script", "link", "img", "iframe", "object", "form"}
+    assert not {
+        name for _, names in page.elements for name in names if name.startswith("on") or name in ("style", "src")
+    }
+    assert "url(" not in sheet[1]
+    assert "@import" not in sheet[1]
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS, '" onmouseover="x', "{{ 7 * 7 }}", "</style><script>x</script>", "]]>"])
+def test_hostile_words_change_nothing_of_the_page(attack: str) -> None:
+    """With hostile words in every field the page has the elements it has with harmless ones, and shows the words."""
+    plain, attacked = read(render_html(hostile("harmless"))), read(render_html(hostile(attack)))
+    code = ("code", ())
+
+    assert [e for e in attacked.elements if e != code] == [e for e in plain.elements if e != code]
+    assert {link.split("#")[0] for link in attacked.links} == {"", "https://moon.example/pull?a=1"}
+
+
+def test_a_report_without_evidence_is_a_page_too() -> None:
+    """The page says that nothing was found and what to try."""
+    page = read(render_html(assemble(report(abstract=Draft(), sections=(), information_gain=()), {})))
+    words = " ".join(page.words.split())
+
+    assert "No evidence was found." in words
+    assert "Ask again in words that the documents themselves would use." in words
+    assert "Quotes" not in words
+
+
+def test_a_program_is_shown_with_its_proof() -> None:
+    """The report on a program has its code, its tests and its attempts under headings of their own."""
+    html = render_html(programmed())
+    words = " ".join(read(html).words.split())
+
+    assert "<code>def double(n):\n    return 2 * n</code>" in html
+    assert "1 of 2 tests passed in the sandbox." in words
+    assert "test_double: assert 3 == 4" in words
+    assert "Attempt 1 (0 of 1 test, 0.10 s) failed: 1 test fails" in words
+    assert "The attempts" in words
+
+
+@pytest.mark.parametrize(
+    "attack", ["```\n# A heading", "<script>x</script>", "</code></pre><b>", "~~~\n[x](javascript:y)"]
+)
+def test_hostile_code_stays_in_its_block(attack: str) -> None:
+    """Whatever a program's text holds, the page has the elements it has with a harmless one."""
+    assert read(render_html(programmed(attack))).elements == read(render_html(programmed("pass"))).elements
+
+
+def test_marks_can_name_author_and_year() -> None:
+    """In that style a mark shows author and year and still leads to its source."""
+    html = render_html(full(), style="author-year")
+
+    assert 'aria-label="Author 2024, On tides">Author 2024</button>' in html
+    assert "(Author 2024)" in " ".join(read(html).words.split())
+
+
+def test_text_that_runs_from_right_to_left_is_let_run() -> None:
+    """Paragraphs take their direction from their own words."""
+    assert '<p dir="auto">' in render_html(full())

@@ -1,0 +1,139 @@
+"""What a report says of the limits of its evidence."""
+
+from typing import Any
+
+import pytest
+
+from tenure.contracts.evidence.corpora import SkippedFile
+from tenure.contracts.evidence.web import WebAccount, WebEngine, WebPage
+from tenure.contracts.result.result import Evaluation, Result
+from tenure.contracts.run.run import Usage
+from tenure.report.assemble import assemble
+from tenure.report.render.html import render_html
+from tenure.report.render.limits import evidence_limits
+from tenure.report.render.markdown import nothing_found, render
+from tenure.report.render.provenance import provenance
+from tests.report.samples import SOURCES, report
+
+SOUND = assemble(report(), SOURCES)
+
+
+def changed(**fields: Any) -> Result:
+    """The sample's result with other fields and nothing else to complain of."""
+    topics = {section.topic: 0.9 for section in SOUND.sections}
+    sources = tuple(
+        source.model_copy(update={"n": n, "published": ""}) for n in (1, 2, 3) for source in SOUND.sources[:1]
+    )
+    sections = tuple(
+        section.model_copy(
+            update={"claims": tuple(claim.model_copy(update={"status": "supported"}) for claim in section.claims)}
+        )
+        for section in SOUND.sections
+    )
+    plain: dict[str, Any] = {"coverage": topics, "sources": sources, "sections": sections, "skipped": ()}
+    return SOUND.model_copy(update=plain | fields)
+
+
+def test_sound_evidence_has_no_limits_to_tell() -> None:
+    """Nothing is said where there is nothing to say, and a run without a report has no such part."""
+    assert evidence_limits(changed()) == ()
+    assert "Limits of the evidence" not in render(changed())
+    assert evidence_limits(changed(sections=(), skipped=(SkippedFile(path="a", reason="b"),))) == ()
+
+
+DATED = SOUND.sources[0].model_copy(update={"published": "2019-02-03"})
+DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"coverage": {"Whales": 0.0}}, "Nothing was found on “Whales”."),
+        ({"coverage": {SOUND.sections[0].topic: 0.2}}, f"The evidence on “{SOUND.sections[0].topic}” is thin."),
+        (
+            {"evaluation": Evaluation(consistency=1, completeness=0.5, factuality=1, overall=0.8, missing=("cost",))},
+            "Of the question, nothing here answers “cost”.",
+        ),
+        ({"sources": changed().sources[:1]}, "All of it rests on a single source."),
+        ({"sources": changed().sources[:2]}, "All of it rests on 2 sources."),
+        (
+            {"sources": (DATED, *changed().sources[1:])},
+            "The newest of the sources with a date is of 2019-02-03; 2 of 3 have no date.",
+        ),
+        ({"sources": (DATED,) * 3}, "The newest of the sources with a date is of 2019-02-03."),
+        (
+            {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,)}),)},
+            "One sentence is not carried by the quotes beside; the marks say which.",
+        ),
+        (
+            {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,) * 2}),)},
+            "2 sentences are not carried by the quotes beside; the marks say which.",
+        ),
+        (
+            {"usage": Usage(embedded_share=0.5)},
+            "Some searches looked at passages by their words alone, since their vectors were not made yet.",
+        ),
+        ({"skipped": (SkippedFile(path="a", reason="b"),)}, "One file could not be read."),
+        ({"skipped": (SkippedFile(path="a", reason="b"),) * 2}, "2 files could not be read."),
+    ],
+)
+def test_each_limit_is_told_in_a_sentence(fields: dict[str, Any], told: str) -> None:
+    """What the reader should know before relying on the report is counted from the report itself."""
+    assert evidence_limits(changed(**fields)) == (told,)
+
+
+def test_limits_stand_in_every_format() -> None:
+    """They follow what was found, in Markdown and on the page, and lead into it from the table of contents."""
+    result = changed(sources=tuple(source.model_copy(update={"published": ""}) for source in SOUND.sources))
+
+    assert "## Limits of the evidence\n\n- All of it rests on 2 sources." in render(result)
+    assert '<a href="#limits">' in render_html(result) and "All of it rests on 2 sources." in render_html(result)
+
+
+DOWN = WebEngine(engine="searxng", asked=3, answered=1, note="it is down")
+
+
+@pytest.mark.parametrize(
+    ("web", "told"),
+    [
+        (WebAccount(), "No search engine answered (none is set up)."),
+        (
+            WebAccount(engines=(DOWN.model_copy(update={"answered": 0}),)),
+            "No search engine answered (searxng: it is down).",
+        ),
+        (WebAccount(engines=(DOWN,)), "searxng did not answer 2 of 3 searches (it is down)."),
+        (
+            WebAccount(engines=(DOWN,), pages=(WebPage(address="https://a.example", status="failed"),)),
+            "One page that engines offered could not be read.",
+        ),
+        (
+            WebAccount(pages=(WebPage(address="https://a.example", status="read", flaws=("instructions",)),)),
+            "https://a.example holds words that try to give orders to who reads it; they were read as words only.",
+        ),
+        (
+            WebAccount(pages=(WebPage(address="https://a.example", status="read", flaws=("paywall",)),)),
+            "https://a.example shows only its beginning.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_web_is_told(web: WebAccount, told: str) -> None:
+    """Engines that failed, pages that could not be read and pages with flaws are limits of the evidence."""
+    assert told in evidence_limits(changed(web=web))
+
+
+def test_nothing_found_says_that_nobody_answered() -> None:
+    """A report without evidence says that no engine answered, so that it is not taken for proof of absence."""
+    nothing = changed(sections=(), web=WebAccount(engines=(DOWN.model_copy(update={"answered": 0}),)))
+
+    assert "No search engine answered (searxng: it is down)" in nothing_found(nothing)
+
+
+def test_the_account_of_the_web_is_in_the_last_part() -> None:
+    """Engines with their answers, and pages that are no sources with the reason, stand where the run is described."""
+    pages = tuple(WebPage(address=f"https://a.example/{n}", status="failed", note="404") for n in range(25))
+    text = provenance(changed(web=WebAccount(engines=(DOWN, WebEngine(engine="brave", set_up=False)), pages=pages)))
+
+    assert "- Search engine `searxng` answered 1 of 3 searches: it is down" in text
+    assert "- Search engine `brave` was not asked" in text
+    assert "- Not a source: `https://a.example/0` (404)" in text
+    assert "- Not listed: 5 more pages" in text

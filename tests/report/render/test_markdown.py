@@ -1,0 +1,213 @@
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tenure.contracts.evidence.corpora import SkippedFile
+from tenure.contracts.evidence.passages import Claim, Draft, SynthesisDraft
+from tenure.contracts.research.report import ReportDraft
+from tenure.contracts.result.result import Result, ResultStatus
+from tenure.contracts.run.run import Usage
+from tenure.report.assemble import assemble
+from tenure.report.render.markdown import render
+from tests.report.render.test_escaping import ATTACKS
+from tests.report.samples import NEAP, RISES, SOURCES, TIDES, StoredSource, full, hostile, paragraph, report
+
+EXPECTED = """\
+# Why the sea moves
+
+> **Question:** Why are there tides?
+
+## Abstract
+
+The Moon pulls the water towards it. [1]
+
+## The rhythm
+
+The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
+
+## Weak tides
+
+- Neap tides are weak. [2]
+- The Moon pulls the water towards it. [1]
+
+## Limits of the evidence
+
+- All of it rests on 2 sources.
+- The newest of the sources with a date is of 2024-05-01; 1 of 2 has no date.
+- One file could not be read.
+
+## Further Considerations
+
+*These thoughts go beyond the sources and are not cited.*
+
+- A world with two moons would have a stranger rhythm.
+
+## What was asked along the way
+
+- “Say more on neap tides” (on Weak tides), 2026-11-20 09:31: received
+
+## References
+
+- [1] *The Moon's pull*, <https://moon.example/pull?a=1>, read 2026-11-20.
+- [2] *On tides*, Ann Author, 2024-05-01, `notes/tides.md`, read 2026-11-20.
+
+## Quotes
+
+Every mark above leads to words of its source, quoted here to the letter (white space apart) with their place in the \
+stored text.
+
+**[1] The Moon's pull**
+
+- “The Moon pulls the water towards it.” (characters 0-36; in: Abstract; The rhythm; Weak tides; \
+<https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it.>)
+
+**[2] On tides**
+
+- “The sea rises twice a day.” (characters 9-35; in: The rhythm)
+- “The sea also falls twice a day.” (characters 36-67; in: The rhythm)
+- “Neap tides are weak.” (characters 68-88; in: Weak tides)
+
+## How this report was made
+
+- Run `research/why-tides-1a2b`, ended as *done*.
+- Who answered: the offline twins, no model (router, section writer); `gpt-5` (section writer)
+- A twin stood in for the model in one call of section writer: the answer was no JSON
+- Used: 9 role calls, 3 searches, 4.2 s
+- Coverage: The rhythm 80%, Weak tides 50%
+- Not read: `/library/notes/locked.pdf` (encrypted)
+- Critique of Weak tides: Too short. → Two passages added.
+- Decision: Stopped: nothing left to improve.
+- Corpus notes: 2 documents.
+"""
+
+
+def headings(markdown: str) -> list[str]:
+    tokens = MarkdownIt("commonmark").parse(markdown)
+    return [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
+
+
+def rendered(draft: ReportDraft) -> str:
+    return render(assemble(draft, SOURCES))
+
+
+def test_a_report_reads_from_title_to_provenance() -> None:
+    """The whole report is set as agreed, text first and what it rests on after it."""
+    assert render(assemble(report(), SOURCES), PurePosixPath("/library")) == EXPECTED
+
+
+def test_parts_without_content_are_absent() -> None:
+    """With nothing beyond the sources and nothing asked, neither part is there."""
+    text = rendered(report(further_considerations=(), feedback=()))
+
+    assert "Further Considerations" not in headings(text)
+    assert "What was asked along the way" not in headings(text)
+
+
+def test_no_evidence_is_said_plainly() -> None:
+    """A report without evidence says so, where it was looked and what to try, and claims nothing."""
+    text = rendered(report(abstract=Draft(), sections=(), further_considerations=(), usage=Usage(searches=1)))
+
+    assert "**No evidence was found.**" in text
+    assert "1 search in the knowledge base, 1 file that could not be read" in text
+    assert "`--docs PATH`" in text
+    assert headings(text) == ["Why the sea moves", "What was asked along the way", "How this report was made"]
+
+
+@pytest.mark.parametrize("status", ["finished_early", "cancelled", "unsupported", "failed"])
+def test_an_early_end_is_said_at_the_top(status: ResultStatus) -> None:
+    """A reader learns before the text that the run did not end on its own."""
+    top = rendered(report(status=status)).split("## Abstract")[0]
+
+    assert top.rstrip().endswith(".*")
+
+
+def test_a_hostile_source_cannot_shape_the_report() -> None:
+    """Headings, HTML and links in titles, quotes, paths and feedback are shown and do nothing."""
+    evil = "# Owned\n\n<script>x</script> [y](javascript:z) ![i](https://evil.example/i.png)"
+    source = StoredSource(uri="/a`b\n# c<d>.md", title=evil, text=evil, author="<b>bold</b>")
+    cited = RISES.citations[0].model_copy(update={"start": 0, "end": len(evil), "quote": evil})
+    draft = report(
+        question=evil, title=evil, abstract=paragraph(Claim(text=evil, citations=(cited,))), sections=(), notes=(evil,)
+    )
+    text = render(assemble(draft, {TIDES: source}))
+    tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
+
+    assert headings(text).count("# Owned") == 0
+    assert len(headings(text)) == 7
+    assert not {token.type for token in tokens} & {"html_block", "html_inline", "link_open", "image"}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_but_sources_is_linked(attack: str) -> None:
+    """Whatever hostile words stand in every field, links lead to addresses of sources and nothing is drawn or run."""
+    text = render(hostile(attack))
+    tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
+    links = {str(token.attrs["href"]).split("#")[0] for token in tokens if token.type == "link_open"}
+
+    assert links <= {"https://moon.example/pull?a=1"}
+    assert not {token.type for token in tokens} & {"html_block", "html_inline", "image", "fence", "code_block"}
+
+
+def test_marks_can_name_author_and_year() -> None:
+    """In that style references stand in the order of the alphabet and need no numbers."""
+    text = render(full(), style="author-year")
+
+    assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
+    assert "(The Moon's pull n.d.)" in text
+    assert text.index("- Author 2024: *On tides*") < text.index("- The Moon's pull n.d.: *The Moon's pull*")
+    assert "[1]" not in text
+
+
+def test_doubt_is_told_behind_a_sentence() -> None:
+    """A sentence that its source does not bear out says so, and one that nobody checked says nothing."""
+    text = render(full())
+
+    assert "The sea is old. The sea is wide. [not confirmed] The sea never rises. [contradicted]" in text
+    assert "The sea is blue. [unsourced]" in text
+
+
+def test_disagreement_is_shown_with_both_quotes() -> None:
+    """Where sources disagree, both say so in their own words; elsewhere there is no such part."""
+    text = render(full())
+    part = text.split("## Where sources disagree\n\n")[1].split("\n## ")[0]
+
+    assert part.startswith("Severity: medium\n\n- On tides: “The sea rises twice a day.” [2]\n- On tides: “Neap")
+    assert "Where sources disagree" not in rendered(report())
+
+
+def test_self_evaluation_is_among_the_remarks_at_the_end() -> None:
+    """The scores stand with how the report was made."""
+    line = "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%"
+
+    assert line in render(full()).split("## How this report was made")[1]
+
+
+def test_quotes_of_the_synthesis_are_listed() -> None:
+    """A source that only the synthesis cites has its quotes listed too."""
+    draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))
+
+    assert "“Neap tides are weak.” (characters 68-88; in: Synthesis)" in rendered(draft)
+
+
+def test_many_skipped_files_are_counted() -> None:
+    """Past the first twenty, skipped files are summed up in one line."""
+    skipped = tuple(SkippedFile(path=f"/f{n}", reason="binary") for n in range(23))
+
+    assert "- Not read: 3 more files" in rendered(report(skipped=skipped))
+
+
+def test_a_result_read_back_from_json_renders_the_same() -> None:
+    """The JSON document holds all that the Markdown report shows."""
+    result = assemble(report(), SOURCES)
+
+    assert render(Result.model_validate_json(result.model_dump_json())) == render(result)
+
+
+def test_a_contradiction_says_what_it_is_about() -> None:
+    """The point of disagreement stands beside the severity, without effect on the Markdown."""
+    (found,) = full().contradictions
+    told = full(contradictions=(found.model_copy(update={"about": "how *strong*"}),))
+
+    assert "Severity: medium (how \\*strong\\*)" in render(told)

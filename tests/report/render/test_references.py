@@ -1,0 +1,22 @@
+from pathlib import PurePosixPath
+
+import pytest
+
+from tenure.report.render.references import address
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("https://a.example/x", "<https://a.example/x>"),
+        ("javascript:alert(1)", "`javascript:alert(1)`"),
+        ("https://a.example/x> <b>", "`https:/a.example/x> <b>`"),
+        ("/home/ann/docs/a.md", "`docs/a.md`"),
+        ("/srv/a.md", "`/srv/a.md`"),
+        ("docs/a.md", "`docs/a.md`"),
+        ("file:///home/ann/my%20notes.md", "`my notes.md`"),
+    ],
+)
+def test_an_address_is_shown_so_that_it_can_be_opened(uri: str, shown: str) -> None:
+    """Web addresses link to themselves, paths are literal and relative where they can be, nothing else is a link."""
+    assert address(uri, PurePosixPath("/home/ann")) == shown

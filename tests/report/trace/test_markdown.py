@@ -1,0 +1,204 @@
+"""How a trace reads."""
+
+from datetime import UTC, datetime
+
+from tenure.contracts.base import ChunkId, RunId, SourceId
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.learning import Inheritance, KnownFact, Related
+from tenure.contracts.research.report import Critique
+from tenure.contracts.research.spiral import Effort, Finding, PlannedAction, Reflection
+from tenure.contracts.research.trace import (
+    Trace,
+    TracedCycle,
+    TracedDecision,
+    TracedMemory,
+    TracedPlan,
+    TracedQuery,
+    TracedReflection,
+    TracedReview,
+    TracedSection,
+    TracedTask,
+    Word,
+)
+from tenure.contracts.run.run import Handled
+from tenure.report.trace.markdown import as_markdown
+
+FINDING = Finding(
+    topic="Causes",
+    query="why",
+    passage=PassageRef(chunk=ChunkId("c"), source=SourceId("s"), score=1, relevance=0.5),
+    novelty=1,
+)
+SEARCH = PlannedAction(
+    id="s1",
+    action="SEARCH",
+    query="why",
+    target_outline_topic="Causes",
+    passage=0,
+    depends_on=("s0",),
+    expected_output="a cause",
+)
+TASKS = (
+    TracedTask(
+        topic="Causes",
+        strategy="multi_hop",
+        status="completed",
+        queries=(
+            TracedQuery(query="why", found=5, judged=True, accepted=1, irrelevant=2, known=1, elsewhere=1),
+            TracedQuery(query="who", found=2),
+        ),
+    ),
+    TracedTask(topic="Causes", strategy="direct", reading=True, queries=(TracedQuery(query="more"),)),
+    TracedTask(
+        topic="Causes", strategy="direct", status="failed", note="nothing was found", queries=(TracedQuery(query="x"),)
+    ),
+)
+CYCLE = TracedCycle(
+    number=1,
+    plans=(
+        TracedPlan(
+            at="t1",
+            heard=("Look at costs",),
+            critique="Too little.",
+            thought="More.",
+            actions=(SEARCH,),
+            refused=("“old” was not asked: it was asked before",),
+            left=("old",),
+            tasks=TASKS,
+        ),
+        TracedPlan(at="t2", failure="no answer"),
+    ),
+    accepted=(FINDING,),
+    coverage={"Causes": 0.5},
+    gain=0.25,
+    offered=("Effects",),
+    situation="It is so.",
+    reflection=Reflection(
+        overall_quality="shallow", depth_assessment="Facts only.", missing_core_insights=("a reason",)
+    ),
+    decision=TracedDecision(goes_on=True, reasoning="Causes are missing.", key_factors=("causes",)),
+    failures=("topic_namer: it failed",),
+)
+TRACE = Trace(
+    id="r",
+    question="Why? <b>",
+    started="t0",
+    status="failed",
+    failure="no credit",
+    mode="RESEARCH",
+    complexity="simple",
+    effort=Effort(cycles=1, subagents=2, hops=1, sections=2),
+    outline=("Causes",),
+    cycles=(CYCLE,),
+    sections=(
+        TracedSection(
+            topic="Causes", generation=1, reviews=(TracedReview(action="SEARCH", critique="Thin.", query="w"),)
+        ),
+        TracedSection(topic="Causes", generation=2, status="no_evidence", note="Nothing."),
+    ),
+    reflections=(
+        TracedReflection(
+            generation=1, critiques=(Critique(topic="Causes", critique="Thin."), Critique(critique="Gap."))
+        ),
+    ),
+    feedback=(Handled(text="Look at costs", topic="Causes", at="t3"),),
+    words=(Word(at="t2", signal="pause"),),
+)
+TEXT = as_markdown(TRACE)
+
+
+def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
+    """The parts of a cycle stand in the order in which they happen."""
+    parts = [
+        "People said",
+        "Critique",
+        "Plan",
+        "Not carried out",
+        "Tasks",
+        "No plan",
+        "Coverage",
+        "Information gain",
+        "Offered beside the outline",
+        "Situation",
+        "Reflection",
+        "Missing insights",
+        "Decision",
+        "Failed",
+    ]
+
+    places = [TEXT.index(f"**{part}**") for part in parts]
+    assert places == sorted(places)
+
+
+def test_tasks_say_what_became_of_what_they_found() -> None:
+    """Accepted and rejected passages are counted with the reason; what is not judged or failed is said to be so."""
+    assert (
+        "- “why” for “Causes” (from hop to hop): 5 found, 1 accepted, 2 irrelevant, 1 known already, 1 found twice\n"
+        in TEXT
+    )
+    assert "  - then “who”: 2 found, not judged\n" in TEXT
+    assert "- “more” for “Causes” (reading on in one source): under way\n" in TEXT
+    assert "- “x” for “Causes”: failed, nothing was found" in TEXT
+
+
+def test_figures_are_english() -> None:
+    """One of a thing is singular, shares are in per cent."""
+    assert "at most 1 cycle, with at most 2 tasks each" in TEXT
+    assert "1 passage of 1 source accepted" in TEXT
+    assert "“Causes” 50%" in TEXT
+
+
+def test_generations_alternate_with_their_criticism() -> None:
+    """The criticism of a generation stands between it and the next one."""
+    places = [
+        TEXT.index(f"## {h}") for h in ("Sections, generation 1", "Criticism of generation 1", "Sections, generation 2")
+    ]
+
+    assert places == sorted(places)
+    assert "- “Causes” in progress\n  - review SEARCH: Thin. (searched for “w”)" in TEXT
+    assert "- “Causes” no evidence: Nothing." in TEXT
+    assert "- “Causes”: Thin.\n- Gap." in TEXT
+
+
+def test_words_of_people_stand_in_order() -> None:
+    """What people said and what they asked for are one list by time."""
+    assert "- t2 pause\n- t3 “Look at costs” on “Causes”: received" in TEXT
+
+
+def test_foreign_text_does_nothing() -> None:
+    """A question or a finding cannot set Markdown."""
+    assert "Why? \\<b>" in TEXT
+
+
+def test_a_run_without_research_has_no_empty_parts() -> None:
+    """What a run has not come to is left out."""
+    short = as_markdown(Trace(id="r", question="Why?", started="t0", status="running"))
+
+    assert short == "# Trace of r\n\nWhy?\n\nStatus running, begun t0.\n"
+
+
+def test_memory_stands_before_the_cycles_and_what_is_left_after_them() -> None:
+    """Earlier runs are told with what was taken over of each, and a task with why experience chose its strategy."""
+    earlier = Related(run=RunId("old"), question="Why <then>?", at=datetime(2026, 1, 1, tzinfo=UTC), relevance=0.813)
+    memory = TracedMemory(
+        related=(earlier,),
+        passages=tuple(Inheritance(passage=FINDING.passage, query="why", run=RunId(run)) for run in ("old", "other")),
+        queries=("why then",),
+        advice=("ask for causes",),
+        facts=(KnownFact(text="Rye <is> sour.", run=RunId("other"), relevance=0.7, support=2),),
+        kept=("It went well.",),
+    )
+    task = TracedTask(topic="Causes", strategy="iterative", why="it went well", queries=(TracedQuery(query="why"),))
+    cycle = TracedCycle(number=1, plans=(TracedPlan(at="t1", tasks=(task,)),))
+    text = as_markdown(
+        Trace(id="r", question="Why?", started="t0", status="done", memory=memory, cycles=(cycle,), notes=("End.",))
+    )
+
+    parts = [text.index(f"## {heading}") for heading in ("Remembered", "Cycle 1", "Left to later runs", "Notes")]
+    assert parts == sorted(parts)
+    assert "`old`, asked “Why \\<then>?” (relevance 0.81): 1 passage taken over." in text
+    assert "**Queries that count as made**\n\n- why then" in text
+    assert "**Advice**\n\n- ask for causes" in text
+    assert "`other`, related by what it has found: 1 passage taken over." in text
+    assert "- Rye \\<is> sour. (`other`, relevance 0.70, 2 sources)" in text
+    assert "(in several wordings; it went well)" in text

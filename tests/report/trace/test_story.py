@@ -1,0 +1,211 @@
+"""The story of a run, told from recorded histories."""
+
+from typing import Any
+
+import pytest
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from tenure.cli.session.history import recorded
+from tenure.contracts.evidence.passages import Claim
+from tenure.contracts.evidence.reasoning import Hop, Reasoning, ReasoningStep, Thoughts
+from tenure.contracts.research.trace import Happening, History, Trace
+from tenure.contracts.run.run import RunRequest
+from tenure.report.trace.markdown import as_markdown
+from tenure.report.trace.story import story
+from tests.histories.record import paths
+from tests.histories.recorded import PARTS, events, told
+
+
+async def cycles() -> Trace:
+    """The story of the run that was recorded with two cycles of research."""
+    return story(await told("cycles"))
+
+
+async def test_each_cycle_has_its_plan_and_what_became_of_it() -> None:
+    """A plan is told with what was refused of it and why, what it changed in the outline, and its tasks."""
+    first, second = (await cycles()).cycles
+    (plan,) = first.plans
+
+    assert (plan.critique, [action.action for action in plan.actions]) == (
+        "It is early.",
+        ["SEARCH", "SEARCH", "SEARCH", "ADD_TO_OUTLINE"],
+    )
+    assert plan.refused == ("“How long does dough rise?” was not asked: it was asked before",)
+    assert (plan.added, second.plans[0].dropped) == (("Wine",), ("Wine",))
+    assert [task.queries[0].query for task in plan.tasks] == ["How long does the dough rise?", "Which milk curdles?"]
+
+
+async def test_a_query_that_nobody_was_sent_for_is_named_without_a_reason() -> None:
+    """The planner is not asked after the last cycle, so what was refused then is known by its absence only."""
+    last = (await cycles()).cycles[-1].plans[0]
+
+    assert (last.refused, last.left) == ((), ("How long does dough rise?",))
+
+
+async def test_each_query_accounts_for_what_it_has_found() -> None:
+    """What was found is accepted, rejected with a reason, or counts for another query."""
+    for cycle in (await cycles()).cycles:
+        for query in [query for plan in cycle.plans for task in plan.tasks for query in task.queries]:
+            assert query.judged
+            assert query.found == query.accepted + query.irrelevant + query.known + query.elsewhere
+        accepted = [query.accepted for plan in cycle.plans for task in plan.tasks for query in task.queries]
+        assert sum(accepted) == len(cycle.accepted) > 0
+
+
+async def test_what_was_at_hand_stands_before_the_first_cycle() -> None:
+    """Findings for the whole question belong to no cycle."""
+    trace = await cycles()
+
+    (found,) = trace.at_hand
+    assert found.passage.chunk not in {f.passage.chunk for cycle in trace.cycles for f in cycle.accepted}
+
+
+async def test_coverage_gain_synthesis_and_decision_stand_with_their_cycle() -> None:
+    """The figures after a cycle, the look back and the decision belong to it and not to the next one."""
+    first, second = (await cycles()).cycles
+
+    assert (list(first.coverage), list(second.coverage)) == (["Bread", "Cheese", "Wine"], ["Bread", "Cheese"])
+    assert first.coverage["Cheese"] == 0.0 < second.coverage["Cheese"]
+    assert first.gain and second.gain
+    assert first.situation == "Bread rises."
+    assert first.reflection and first.reflection.overall_quality == "good"
+    assert first.decision and second.decision
+    assert (first.decision.goes_on, first.decision.key_factors) == (True, ("mould",))
+    assert (second.decision.goes_on, second.decision.reasoning) == (False, "It is enough.")
+
+
+async def test_what_a_person_said_is_seen_in_the_next_plan() -> None:
+    """Feedback is told with its time and outcome, and with the plan that heard it."""
+    trace = await cycles()
+
+    assert [cycle.plans[0].heard for cycle in trace.cycles] == [(), ("Cheese: More on mould",)]
+    (said,) = trace.feedback
+    assert trace.started <= said.at <= trace.ended
+    assert "What does the mould of blue cheese need?" in said.outcome
+
+
+async def test_sections_are_told_by_generation_with_their_reviews() -> None:
+    """A section that was written twice is there twice, with what it was to be improved by."""
+    trace = story(await told("revised"))
+    bread = [section for section in trace.sections if section.topic == "Bread"]
+
+    assert [section.generation for section in bread] == [1, 2]
+    assert bread[1].critiques == ("Too short.",)
+    assert [seen.generation for seen in trace.reflections] == [1, 2]
+    assert [critique.critique for critique in trace.reflections[0].critiques] == ["Too short."]
+    assert ("SEARCH", "No mould.", "mould") in [
+        (review.action, review.critique, review.query) for section in trace.sections for review in section.reviews
+    ]
+
+
+async def test_words_of_people_are_told_with_their_time() -> None:
+    """Pausing and resuming are part of the story."""
+    trace = story(await told("pause"))
+
+    assert [word.signal for word in trace.words] == ["pause", "resume"]
+
+
+@pytest.mark.parametrize("way", paths())
+async def test_every_recorded_way_has_a_story(way: str) -> None:
+    """Whatever happened to a run, its histories tell it, with the status of its result and as Markdown."""
+    trace = story(await told(way))
+
+    assert trace.id == f"recorded-{way}"
+    assert trace.status not in ("running", "completed")
+    assert as_markdown(trace).startswith(f"# Trace of recorded-{way}")
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_a_run_under_way_is_told_as_far_as_it_is(part: str) -> None:
+    """Cut after any event, a history still tells what is in it, and the run is running."""
+    way = "code" if part == "/code" else "cycles"
+    name = f"recorded-{way}{part}"
+    whole = events(name)
+    others = [history for history in await told(way) if history.workflow != name]
+    if others[0].workflow == f"recorded-{way}":
+        others[0] = others[0].model_copy(update={"came": None, "ending": "running", "ended": ""})
+
+    for length in range(1, len(whole)):
+        cut = await recorded(name, whole[:length], pydantic_data_converter)
+        trace = story([*others[:1], cut, *others[1:]] if part else [cut, *others])
+        assert trace.status == "running"
+        assert as_markdown(trace)
+
+
+async def test_feedback_of_a_run_under_way_has_no_outcome_yet() -> None:
+    """Before there is a result, what people said is read from the signals; a bare string will do."""
+    run, *others = await told("cycles")
+    heard = [h if h.name != "feedback" else h.model_copy(update={"given": "Mould!"}) for h in run.happenings]
+    trace = story([run.model_copy(update={"came": None, "happenings": tuple(heard)}), *others])
+
+    assert [(said.text, said.outcome) for said in trace.feedback] == [("Mould!", "received")]
+    assert story([run.model_copy(update={"came": None})]).feedback[0].topic == "Cheese"
+    garbage = [h if h.name != "feedback" else h.model_copy(update={"given": [4]}) for h in run.happenings]
+    assert story([run.model_copy(update={"came": None, "happenings": tuple(garbage)})]).feedback == ()
+
+
+async def test_a_plan_that_was_made_anew_shares_the_judgement_of_its_cycle() -> None:
+    """Both plans of a cycle are told, each with its tasks and with what was accepted of them."""
+    run, research, spiral, *sections = await told("cycles")
+    judgement = next(h for h in spiral.happenings if h.name == "analyze")
+    one_cycle = [_of_cycle_one(h) for h in spiral.happenings if h is not judgement]
+    trace = story([run, research, spiral.model_copy(update={"happenings": tuple(one_cycle)}), *sections])
+
+    (cycle,) = trace.cycles
+    assert [len(plan.tasks) for plan in cycle.plans] == [2, 1]
+    assert all(query.judged for plan in cycle.plans for task in plan.tasks for query in task.queries)
+    assert "The plan was made anew" in as_markdown(trace)
+
+
+def _of_cycle_one(happening: Happening) -> Happening:
+    """Return a call of the planner as one of the first cycle, and everything else as it is."""
+    if happening.name != "planner":
+        return happening
+    asked = {**happening.given["input"], "cycle": 1}
+    return happening.model_copy(update={"given": {**happening.given, "input": asked}})
+
+
+async def test_attempts_are_told_with_what_was_learned_and_changed() -> None:
+    """The trace of a program has every attempt as it was told of last, and shows the difference to the one before."""
+    trace = story(await told("code"))
+    text = as_markdown(trace)
+
+    assert [(attempt.n, attempt.error) for attempt in trace.attempts] == [(1, "test_right: no right"), (2, None)]
+    assert trace.attempts[0].reflection and trace.attempts[0].reflection.change == "Make it right."
+    assert "-NOTE = 'wrong'\n+NOTE = 'right'" in text
+
+
+def test_every_call_that_thought_is_told() -> None:
+    """Thoughts with their scores, hops and lines of thought are told in order; a call without an answer is not."""
+    fact = Claim(text="Bread rises.")
+    line = Reasoning(
+        strategy="self_consistency", steps=(ReasoningStep(kind="hop", claim=fact),), answer="hours", confidence=0.5
+    )
+    answers: list[tuple[str, dict[str, Any] | None]] = [
+        ("thought_proposer", Thoughts(thoughts=line.steps).model_dump(mode="json")),
+        ("thought_proposer", Thoughts(thoughts=()).model_dump(mode="json")),
+        ("thought_evaluator", {"scores": [{"thought": 1, "score": 0.7, "why": "so"}]}),
+        ("hop_reasoner", Hop(fact=fact, next_question="Why?").model_dump(mode="json")),
+        ("hop_reasoner", Hop(complete=True).model_dump(mode="json")),
+        ("reasoner", line.model_dump(mode="json")),
+        ("reasoner", Reasoning(strategy="multi_hop").model_dump(mode="json")),
+        ("reasoner", None),
+    ]
+    calls = [
+        Happening(kind="call", name=name, at="now", came=None if output is None else {"output": output})
+        for name, output in answers
+    ]
+    given = RunRequest(question="Why?").model_dump(mode="json")
+    run = History(workflow="r", type="AgentWorkflow", began="now", given=given)
+    trace = story([run, History(workflow="r/research", type="ResearchWorkflow", began="now", happenings=tuple(calls))])
+
+    assert [(one.role, one.said) for one in trace.thoughts] == [
+        ("thought_proposer", "proposed “Bread rises.”"),
+        ("thought_proposer", "proposed nothing"),
+        ("thought_evaluator", "scores 0.70"),
+        ("hop_reasoner", "found “Bread rises.”; next “Why?”"),
+        ("hop_reasoner", "found nothing"),
+        ("reasoner", "self consistency: 1 steps, confidence 50%; answer “hours”"),
+        ("reasoner", "multi hop: nothing to say"),
+    ]
+    assert "## Reasoning\n\n- thought proposer: proposed “Bread rises.”" in as_markdown(trace)

@@ -1,0 +1,106 @@
+"""The writer of the normal form."""
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.sources.document.normal_form import NormalForm, clean, one_line, strip_lines
+
+
+def test_blocks_are_separated_by_one_blank_line() -> None:
+    """Every kind of block stands on its own, with one blank line between."""
+    form = NormalForm()
+    form.heading(2, "  Title\n here ")
+    form.paragraph("one\n two")
+    form.literal("\n\nif x:\n\ty()  \n\n\nz\n")
+    form.row(["a", "b\nc"])
+    form.row(["1", ""])
+    form.lines(["first", "", "second "])
+
+    assert form.text == (
+        "## Title here\n\none two\n\n    if x:\n        y()\n\n    z\n\n| a | b c |\n| 1 |  |\n\nfirst\nsecond"
+    )
+    assert form.first_heading == "Title here"
+
+
+def test_the_end_is_where_the_text_ends() -> None:
+    """After every block the length of the text is known without putting it together."""
+    form = NormalForm()
+    writes: list[Callable[[], None]] = [
+        lambda: form.heading(1, "Title"),
+        lambda: form.row(["a", "b"]),
+        lambda: form.row(["c"]),
+        lambda: form.lines(["one", "two"]),
+        lambda: form.literal("x\n\ny"),
+        form.open_list,
+        form.open_item,
+        lambda: form.paragraph("item"),
+        form.close_list,
+        lambda: form.paragraph("end"),
+    ]
+    assert form.end == 0
+    for write in writes:
+        write()
+        assert form.end == len(form.text)
+
+
+def test_list_items_are_one_line_and_indented_by_depth() -> None:
+    """Paragraphs of an item share its line, nested items are indented, numbers count up."""
+    form = NormalForm()
+    form.open_list(3)
+    form.open_item()
+    form.paragraph("three")
+    form.paragraph("more")
+    form.open_list()
+    form.open_item()
+    form.paragraph("nested")
+    form.close_item()
+    form.close_list()
+    form.close_item()
+    form.open_item()
+    form.paragraph("four")
+    form.literal("code")
+    form.paragraph("after")
+    form.close_item()
+    form.close_list()
+
+    assert form.text == "3. three more\n  - nested\n4. four\n\n    code\n\nafter"
+
+
+def test_a_paragraph_never_reads_as_a_heading() -> None:
+    """Hashes in front of a paragraph are dropped; other hashes stay."""
+    form = NormalForm()
+    form.paragraph("## not a heading")
+    form.paragraph("#include <a.h>")
+
+    assert form.text == "not a heading\n\n#include <a.h>"
+
+
+def test_empty_blocks_leave_no_trace() -> None:
+    """Blocks without words are not written."""
+    form = NormalForm()
+    form.heading(1, " ")
+    form.paragraph("\u200b")
+    form.literal(" \n")
+    form.row(["", " "])
+    form.lines([""])
+    form.open_list()
+    form.open_item()
+    form.close_item()
+    form.close_list()
+
+    assert form.text == ""
+
+
+def test_clean_removes_what_nobody_sees() -> None:
+    """NUL, controls, soft hyphens, zero-width spaces and marks go, and the rest is composed."""
+    assert clean("a\x00b\u00adc\u200bd\ufeffe\x07\r\nf\u2028g e\u0301") == "abcde\nf\ng \u00e9"
+    assert one_line("a\u00a0b\n\tc") == "a b c"
+    assert strip_lines("\n\n  a \n\tb\t\n\n") == "  a\n\tb"
+
+
+@given(st.text())
+def test_clean_is_idempotent(text: str) -> None:
+    """Cleaning twice is cleaning once."""
+    assert clean(clean(text)) == clean(text)

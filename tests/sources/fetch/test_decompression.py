@@ -1,0 +1,139 @@
+"""Bodies are unpacked piece by piece, whatever their packing, and never beyond their limit."""
+
+import gzip
+import random
+import sys
+import tracemalloc
+import zlib
+from collections.abc import Callable
+
+import brotli
+import pytest
+
+from tenure.sources.fetch.decompression import Body
+from tenure.sources.fetch.errors import Unusable
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+TEXT = random.Random(3).randbytes(3_000) * 60
+
+
+def _raw(content: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(content) + packer.flush()
+
+
+PACKINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "none": ("", bytes),
+    "identity": ("identity", bytes),
+    "gzip": ("gzip", gzip.compress),
+    "x-gzip": ("X-Gzip", gzip.compress),
+    "deflate": ("deflate", zlib.compress),
+    "deflate without a header": ("deflate", _raw),
+    "brotli": ("br", lambda content: brotli.compress(content, quality=4)),
+    "zstd": ("zstd", zstd.compress),
+}
+
+
+def _unpacked(packing: str, packed: bytes, step: int = 1_000, limit: int = 10**6) -> bytes:
+    body = Body(limit)
+    body.begin(packing)
+    for at in range(0, len(packed), step):
+        body.feed(packed[at : at + step])
+    return body.content()
+
+
+@pytest.mark.parametrize("step", [1, 7, 1_000, 10**6])
+@pytest.mark.parametrize("name", PACKINGS)
+def test_what_was_packed_comes_out(name: str, step: int) -> None:
+    """Every packing is understood, in whatever pieces it comes."""
+    packing, pack = PACKINGS[name]
+
+    assert _unpacked(packing, pack(TEXT[:20_000] if step < 10 else TEXT), step) == (
+        TEXT[:20_000] if step < 10 else TEXT
+    )
+
+
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+@pytest.mark.parametrize("step", [1, 100_000])
+def test_packed_parts_may_follow_each_other(name: str, step: int) -> None:
+    """Two packed parts in a row are one content; zeros behind the last mean nothing."""
+    packing, pack = PACKINGS[name]
+    packed = pack(b"one ") + pack(b"two") + (b"\0\0\0" if name == "gzip" else b"")
+
+    assert _unpacked(packing, packed, step) == b"one two"
+
+
+@pytest.mark.parametrize("name", [name for name in PACKINGS if name not in ("none", "identity")])
+def test_a_bomb_goes_off_at_the_limit(name: str) -> None:
+    """What unpacks to forty megabytes costs the memory of the limit and a piece, and no more."""
+    packing, pack = PACKINGS[name]
+    bomb = pack(bytes(40_000_000))
+    tracemalloc.start()
+    with pytest.raises(Unusable, match="larger than 1 MB"):
+        _unpacked(packing, bomb, step=10**9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 5_000_000
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "brotli", "zstd"])
+def test_a_missing_end_is_noticed(name: str) -> None:
+    """A packed body that is over too soon is of no use, and nothing at all is an empty body."""
+    packing, pack = PACKINGS[name]
+
+    assert _unpacked(packing, b"") == b""
+    with pytest.raises(Unusable, match="its end is missing"):
+        _unpacked(packing, pack(TEXT)[:-8])
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "brotli", "zstd"])
+def test_what_is_not_packed_as_it_says_is_of_no_use(name: str) -> None:
+    """Plain text under the name of a packing is told."""
+    with pytest.raises(Unusable, match="not packed as it says"):
+        _unpacked(PACKINGS[name][0], b"<!doctype html><title>Plain</title>" * 10)
+
+
+def test_damage_behind_the_beginning_is_noticed() -> None:
+    """A body without a header is no excuse for what comes later."""
+    packed = bytearray(zlib.compress(TEXT))
+    packed[len(packed) // 2 :] = b"\xff" * (len(packed) // 2)
+    with pytest.raises(Unusable):
+        _unpacked("deflate", bytes(packed))
+
+
+@pytest.mark.parametrize("packing", ["sdch", "gzip, br", "compress"])
+def test_a_packing_that_nobody_asked_for_is_refused(packing: str) -> None:
+    """Unknown packings, and several at once, are told by their name."""
+    with pytest.raises(Unusable, match="nobody asked for"):
+        Body(10).begin(packing)
+
+
+def test_what_follows_the_end_means_nothing() -> None:
+    """Bytes behind a complete packing are left out."""
+    assert _unpacked("deflate", zlib.compress(b"all") + b"more") == b"all"
+
+
+def test_a_body_can_be_cut_instead() -> None:
+    """Where only the beginning counts, the rest is no error and is not wanted."""
+    body = Body(5, cut=True)
+    body.feed(b"1234")
+    assert not body.full
+    body.feed(b"5678")
+
+    assert (body.full, body.content(), body.received) == (True, b"12345", 8)
+
+
+def test_a_window_that_asks_for_much_memory_is_refused() -> None:
+    """A packing cannot have a gigabyte set aside before it brings a byte."""
+    options: dict[int, int] = {
+        zstd.CompressionParameter.window_log: 27,
+        zstd.CompressionParameter.enable_long_distance_matching: 1,
+    }
+    packer = zstd.ZstdCompressor(options=options)
+    with pytest.raises(Unusable):
+        _unpacked("zstd", packer.compress(TEXT) + packer.flush())

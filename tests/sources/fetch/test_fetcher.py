@@ -1,0 +1,285 @@
+"""Pages are fetched over real HTTP: politely, within limits, and whatever a server does."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+
+from tenure.settings import Settings
+from tenure.sources.fetch.errors import BadStatus, FetchError, NotAnswered, Refused, Unusable
+from tenure.sources.fetch.fetcher import REDIRECTS, TRIES, Fetched, Fetcher, Limits, Manners, fetcher
+from tenure.sources.fetch.guard import Guard
+from tenure.sources.fetch.transfer import Validators, charset, lifetime, media_type, retry_after
+from tests.web import LIGHTHOUSES, Reply, Request, Web
+from tests.web.pages import bodies
+
+PATH = LIGHTHOUSES[0].path
+Fetch = Callable[..., Awaitable[Fetched]]
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    with Web(extra={"/to-robots": lambda request: Reply(b"", 302, {"location": "/robots.txt"})}) as made:
+        yield made
+
+
+@pytest.fixture
+async def visitor(web: Web) -> AsyncIterator[Fetcher]:
+    """Fetches from the small web, one request right after the other."""
+    web.requests.clear()
+    made = Fetcher(Guard([web.allow]), Limits(10.0, 300_000), Manners(gap=0, per_host=8, user_agent="Visitor/1.0"))
+    yield made
+    await made.aclose()
+
+
+async def test_a_page_is_fetched_with_what_its_server_says_of_it(web: Web, visitor: Fetcher) -> None:
+    """Body, kind, charset and validators come along, and the address is canonical."""
+    page = await visitor.fetch(web.address(PATH + "?utm_source=letter#top"))
+
+    assert page.hops == (web.address(PATH),)
+    assert page.body == bodies()[PATH]
+    assert (page.code, page.unchanged, page.media_type, page.charset) == (200, False, "text/html", "utf-8")
+    assert page.validators.etag
+    assert page.transferred == len(page.body)
+
+
+async def test_a_request_says_who_asks_and_nothing_else(web: Web, visitor: Fetcher) -> None:
+    """User agent, accepted kinds and packings are sent; no cookie, no credential, also not after one was offered."""
+    for _ in range(2):
+        await visitor.fetch(web.address("/cookie"))
+    first, second = web.asked("/cookie")
+
+    assert first.headers == second.headers
+    assert set(first.headers) == {"host", "user-agent", "accept", "accept-encoding"}
+    assert first.headers["user-agent"] == "Visitor/1.0"
+
+
+async def test_an_unchanged_page_is_not_transferred_again(web: Web, visitor: Fetcher) -> None:
+    """With the validators of the copy at hand the server only says that it is current."""
+    page = await visitor.fetch(web.address(PATH))
+    again = await visitor.fetch(web.address("/moved"), {page.address: page.validators})
+
+    assert (again.unchanged, again.body, again.transferred) == (True, b"", 0)
+    assert again.hops == (web.address("/moved"), web.address(PATH))
+    changed = await visitor.fetch(web.address(PATH), {page.address: Validators('"another"', "")})
+    assert changed.body == page.body
+
+
+@pytest.mark.parametrize("name", ["gzip", "gzip-twice", "deflate", "deflate-raw", "br", "zstd", "zstd-twice"])
+async def test_packed_pages_are_unpacked(name: str, web: Web, visitor: Fetcher) -> None:
+    """Every packing that a request names is understood."""
+    page = await visitor.fetch(web.address(f"/packed/{name}"))
+
+    assert page.body == bodies()[PATH]
+    assert page.transferred < len(page.body)
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "note"),
+    [
+        ("/bomb.gz", Unusable, "larger than 0.3 MB"),
+        ("/bomb.br", Unusable, "larger than 0.3 MB"),
+        ("/bomb.zst", Unusable, "larger than 0.3 MB"),
+        ("/endless", Unusable, "larger than 0.3 MB"),
+        ("/packed/wrong", Unusable, "not packed as it says"),
+        ("/packed/short", Unusable, "its end is missing"),
+        ("/packed/strange", Unusable, "nobody asked for"),
+        ("/packed/twofold", Unusable, "nobody asked for"),
+        ("/loop/a", Unusable, "in a circle"),
+        ("/steps/1", Unusable, f"more than {REDIRECTS} times"),
+        ("/to/nowhere", Unusable, "to nowhere"),
+        ("/to/file", Refused, "not http or https"),
+        ("/to/user", Refused, "user name"),
+        ("/to/decimal", Refused, "number in disguise"),
+        ("/to/metadata", Refused, "TENURE_FETCH_ALLOW"),
+        ("/to/mapped", Refused, "wraps an IPv4 address"),
+        ("/to/private", Refused, "robots.txt"),
+        ("/private/keeper", Refused, "robots.txt"),
+        ("/film", Unusable, "video/mp4"),
+        ("/gone", BadStatus, r"410 \(Gone\)"),
+        ("/there-is-no-such-page", BadStatus, r"404 \(Not Found\)"),
+        ("/hangs-up", NotAnswered, "broke off"),
+        ("/closed-for-a-day", NotAnswered, "left alone for 3600 s"),
+    ],
+)
+async def test_a_trap_costs_one_page(path: str, error: type[FetchError], note: str, web: Web) -> None:
+    """What cannot be had is told with its reason, within the limits of one page."""
+    visitor = Fetcher(Guard([web.allow]), Limits(10.0, 300_000), Manners(gap=0))
+    with pytest.raises(error, match=note):
+        await visitor.fetch(web.address(path))
+    await visitor.aclose()
+
+
+async def test_a_large_page_is_not_even_begun(web: Web) -> None:
+    """A body whose length is said to be beyond the limit is not transferred."""
+    visitor = Fetcher(Guard([web.allow]), Limits(10.0, 100), Manners(gap=0, robots=False))
+    with pytest.raises(Unusable, match=r"larger than 0\.0001 MB"):
+        await visitor.fetch(web.address(PATH))
+    await visitor.aclose()
+
+
+async def test_a_slow_drip_ends_with_the_time_of_a_page(web: Web) -> None:
+    """A server that sends a byte now and then keeps nobody beyond the limit."""
+    visitor = Fetcher(Guard([web.allow]), Limits(0.3), Manners(gap=0, robots=False))
+    with pytest.raises(NotAnswered, match=r"longer than 0\.3 s"):
+        await visitor.fetch(web.address("/drip"))
+    await visitor.aclose()
+
+
+async def test_a_broken_transfer_goes_on_where_it_stopped(web: Web, visitor: Fetcher) -> None:
+    """The next requests ask for the rest of the same version, and nothing is transferred twice."""
+    page = await visitor.fetch(web.address("/broken"))
+    ranges = [request.headers.get("range") for request in web.asked("/broken")]
+
+    assert ranges == [None, "bytes=60000-", "bytes=120000-"]
+    assert page.body.count(b"<p>") == 5_000
+    assert page.transferred == len(page.body)
+    assert {request.headers.get("if-range") for request in web.asked("/broken")[1:]} == {page.validators.etag}
+
+
+async def test_a_page_that_changes_meanwhile_is_taken_anew(web: Web, visitor: Fetcher) -> None:
+    """Halves of two versions are never put together."""
+    page = await visitor.fetch(web.address("/changing"))
+
+    assert page.body.startswith(b"<!doctype html>")
+    assert page.body.count(b"<!doctype html>") == 1
+    assert page.body.endswith(b"<!-- newer -->")
+    assert page.transferred == len(page.body) + 60_000
+
+
+@pytest.mark.parametrize("part", ["bytes 7-9/10", "nonsense", ""])
+async def test_a_part_that_was_not_asked_for_is_not_put_to_the_rest(part: str) -> None:
+    """A server that answers with another part than was wanted has to send the whole page."""
+    lies = [Reply(b"x" * 10, breaks_after=5), Reply(b"yyy", 206, {"content-range": part}), Reply(b"whole")]
+
+    def answer(request: Request) -> Reply:
+        return lies.pop(0)
+
+    with Web(extra={"/": answer}) as lying:
+        visitor = Fetcher(Guard([lying.allow]), manners=Manners(gap=0, robots=False))
+        page = await visitor.fetch(lying.address("/"))
+        await visitor.aclose()
+
+    assert page.body == b"whole"
+
+
+@pytest.mark.parametrize("code", [206, 304, 300])
+async def test_an_answer_to_another_question_is_of_no_use(code: int) -> None:
+    """A part or a confirmation that nobody asked for, and statuses that mean nothing here, are told."""
+    answers = {"/": lambda request: Reply(b"part", code, {"content-range": "bytes 0-3/9"}, validated=False)}
+    with Web(extra=answers) as odd:
+        visitor = Fetcher(Guard([odd.allow]), manners=Manners(gap=0, robots=False))
+        with pytest.raises((Unusable, BadStatus)):
+            await visitor.fetch(odd.address("/"))
+        await visitor.aclose()
+
+
+async def test_a_busy_host_is_asked_again_when_it_wants(web: Web, visitor: Fetcher) -> None:
+    """An answer that says when to come back is followed by another request then."""
+    page = await visitor.fetch(web.address("/busy"))
+
+    assert page.code == 200
+    assert web.count("/busy") == 3
+
+
+async def test_a_host_that_stays_busy_is_left_in_the_end() -> None:
+    """After some requests the status is the answer."""
+    busy = {"/": lambda request: Reply(b"", 503, {"retry-after": "0"})}
+    with Web(extra=busy) as web:
+        visitor = Fetcher(Guard([web.allow]), manners=Manners(gap=0, robots=False))
+        with pytest.raises(BadStatus, match="503"):
+            await visitor.fetch(web.address("/"))
+        await visitor.aclose()
+
+        assert web.count("/") == TRIES
+
+
+async def test_a_server_that_is_not_there_is_told() -> None:
+    """A refused connection is not tried again."""
+    visitor = Fetcher(Guard(["127.0.0.1:9"]), manners=Manners(gap=0))
+    with pytest.raises(NotAnswered, match="cannot be reached"):
+        await visitor.fetch("http://127.0.0.1:9/")
+    await visitor.aclose()
+
+
+async def test_an_address_that_is_none_is_refused() -> None:
+    """Nothing is sent for what is no address of a web page."""
+    visitor = Fetcher(Guard())
+    with pytest.raises(Refused, match="user name"):
+        await visitor.fetch("http://user:secret@host.example/")
+    await visitor.aclose()
+
+
+async def test_the_rules_of_a_site_may_stand_elsewhere() -> None:
+    """A robots.txt that is redirected is followed, and one that is very long is read as far as it has to be."""
+    rules = b"User-agent: *\nDisallow: /secret\n" + b"# filling\n" * 100_000
+    there = {
+        "/robots.txt": lambda request: Reply(b"", 301, {"location": "/rules"}),
+        "/rules": lambda request: Reply(rules, kind="text/plain"),
+        "/open": lambda request: Reply(b"open"),
+        "/secret": lambda request: Reply(b"secret"),
+    }
+    with Web(extra=there) as web:
+        visitor = Fetcher(Guard([web.allow]), manners=Manners(gap=0))
+        assert (await visitor.fetch(web.address("/open"))).body == b"open"
+        with pytest.raises(Refused, match="robots"):
+            await visitor.fetch(web.address("/secret"))
+        await visitor.aclose()
+
+        assert (web.count("/rules"), web.count("/secret")) == (1, 0)
+
+
+async def test_the_settings_make_a_fetcher(web: Web) -> None:
+    """Exceptions, lists, limits and manners of the settings hold."""
+    settings = Settings(
+        fetch_allow=(web.allow,), fetch_megabytes=0.0001, fetch_robots=False, fetch_user_agent="Reader", fetch_gap=0
+    )
+    visitor = fetcher(settings)
+    with pytest.raises(Unusable, match="larger"):
+        await visitor.fetch(web.address("/private/keeper"))
+    await visitor.aclose()
+
+    assert web.asked("/private/keeper")[-1].headers["user-agent"] == "Reader"
+    with pytest.raises(ValueError, match="TENURE_FETCH_ALLOW"):
+        fetcher(Settings(fetch_allow=("no host",)))
+
+
+def test_headers_are_read_for_what_they_say() -> None:
+    """Kind and charset of a body are told apart, and nonsense is nothing."""
+    told = httpx.Headers({"content-type": 'Text/HTML; Charset="ISO-8859-1"; x=y'})
+
+    assert (media_type(told), charset(told)) == ("text/html", "iso-8859-1")
+    for nothing in ({}, {"content-type": ""}, {"content-type": ";;"}):
+        assert (media_type(httpx.Headers(nothing)), charset(httpx.Headers(nothing))) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"cache-control": "public"}, None),
+        ({"cache-control": "public, max-age=60"}, 60.0),
+        ({"cache-control": "max-age=60", "age": "45"}, 15.0),
+        ({"cache-control": "max-age=60", "age": "old"}, 60.0),
+        ({"cache-control": "max-age=60", "age": "90"}, 0.0),
+        ({"cache-control": "max-age=60, no-cache"}, 0.0),
+        ({"cache-control": "No-Store"}, 0.0),
+    ],
+)
+def test_a_server_says_how_long_a_page_lasts(headers: dict[str, str], seconds: float | None) -> None:
+    """Its age is taken off, and what must not be kept lasts no time."""
+    assert lifetime(httpx.Headers(headers)) == seconds
+
+
+def test_a_server_says_when_to_come_back() -> None:
+    """Seconds and dates are understood; nonsense means the usual time."""
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100))
+    past = format_datetime(datetime.now(UTC) - timedelta(days=1))
+
+    assert retry_after(httpx.Headers({"retry-after": "7"}), 2.0) == 7.0
+    assert 80 < retry_after(httpx.Headers({"retry-after": soon}), 2.0) <= 100
+    assert retry_after(httpx.Headers({"retry-after": past}), 2.0) == 0.0
+    for nothing in ({}, {"retry-after": "soon"}, {"retry-after": ""}):
+        assert retry_after(httpx.Headers(nothing), 2.0) == 2.0

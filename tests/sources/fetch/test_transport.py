@@ -1,0 +1,177 @@
+"""The way to the web: connections to judged addresses, nothing kept, nothing taken from the environment."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import httpcore
+import httpx
+import pytest
+
+from tenure.sources.fetch.errors import Refused
+from tenure.sources.fetch.guard import Guard
+from tenure.sources.fetch.transport import GuardedBackend, GuardedTransport
+from tests.web import Reply, Web
+from tests.web.http2 import secure_server
+
+
+class Recorder(httpcore.AsyncNetworkBackend):
+    """Stands for the network: some addresses answer, others do not."""
+
+    def __init__(self, *absent: str) -> None:
+        self.absent = absent
+        self.asked: list[tuple[str, int]] = []
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is the interface's
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        self.asked.append((host, port))
+        if host in self.absent:
+            raise httpcore.ConnectError
+        return httpcore.AsyncMockStream([])
+
+
+def _guard(*answers: Sequence[str]) -> Guard:
+    given = iter(answers)
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return next(given)
+
+    return Guard(resolve=resolve)
+
+
+async def _read(transport: GuardedTransport, address: str) -> httpx.Response:
+    """Return an answer with its body."""
+    response = await transport.handle_async_request(httpx.Request("GET", address))
+    await response.aread()
+    return response
+
+
+async def test_a_connection_goes_to_the_address_that_was_judged() -> None:
+    """A name server that answers differently the next time moves no connection: the name is looked up once."""
+    network = Recorder()
+    await GuardedBackend(_guard(["93.184.216.34"], ["127.0.0.1"]), network).connect_tcp("host.example", 443)
+
+    assert network.asked == [("93.184.216.34", 443)]
+
+
+async def test_a_host_is_reached_at_any_of_its_addresses() -> None:
+    """The addresses are tried in order, and the last error is told."""
+    network = Recorder("93.184.216.34", "1.1.1.1")
+    backend = GuardedBackend(_guard(["93.184.216.34", "8.8.8.8"], ["93.184.216.34", "1.1.1.1"]), network)
+    await backend.connect_tcp("host.example", 443)
+
+    assert network.asked == [("93.184.216.34", 443), ("8.8.8.8", 443)]
+    with pytest.raises(httpcore.ConnectError):
+        await backend.connect_tcp("host.example", 443)
+
+
+async def test_no_socket_of_this_machine_is_reached() -> None:
+    """Sockets of the file system are no way around."""
+    with pytest.raises(Refused):
+        await GuardedBackend(Guard()).connect_unix_socket("/run/docker.sock")
+
+
+async def test_looking_up_a_name_is_bounded() -> None:
+    """A name server that does not answer costs no more than a server that does not."""
+
+    async def never(host: str, port: int) -> Sequence[str]:
+        await asyncio.Event().wait()
+        return ()
+
+    with pytest.raises(httpcore.ConnectTimeout):
+        await GuardedBackend(Guard(resolve=never)).connect_tcp("host.example", 443, timeout=0.01)
+
+
+async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection goes to a judged address, over HTTP/2, and the server is asked for the name and proves it."""
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ["127.0.0.1"]
+
+    async with secure_server("secure.example", tmp_path) as server:
+        monkeypatch.setenv("SSL_CERT_FILE", str(server.authority))
+        guard = Guard([f"secure.example:{server.port}", f"other.example:{server.port}"], resolve=resolve)
+        transport = GuardedTransport(guard, 2)
+        address = f"https://secure.example:{server.port}/page"
+        answers = [await _read(transport, address) for _ in range(2)]
+        with pytest.raises(httpx.ConnectError, match="other"):
+            await transport.handle_async_request(httpx.Request("GET", f"https://other.example:{server.port}/"))
+        await transport.aclose()
+
+    assert [answer.content for answer in answers] == [b"/page"] * 2
+    assert [answer.extensions["http_version"] for answer in answers] == [b"HTTP/2"] * 2
+    wanted = f"request secure.example:{server.port}"
+    assert server.names == ["handshake secure.example", wanted, wanted, "handshake other.example"]
+
+
+async def test_proxies_of_the_environment_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy that looks names up behind the guard's back is not used, whatever the environment says."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with Web() as web:
+        transport = GuardedTransport(Guard([web.allow]), 2)
+        response = await transport.handle_async_request(httpx.Request("GET", web.address("/moved")))
+        await response.aclose()
+        await transport.aclose()
+
+        assert response.status_code == 302
+
+
+async def test_errors_of_a_connection_are_those_of_httpx() -> None:
+    """Who uses the transport sees one kind of errors, and the reason of a refusal as it is."""
+    with Web() as web:
+        transport = GuardedTransport(Guard([web.allow, "127.0.0.1:9"]), 2)
+        broken = await transport.handle_async_request(httpx.Request("GET", web.address("/hangs-up")))
+        with pytest.raises(httpx.RemoteProtocolError):
+            await broken.aread()
+        with pytest.raises(httpx.ConnectError):
+            await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.1:9/"))
+        with pytest.raises(Refused, match="TENURE_FETCH_ALLOW"):
+            await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.2/"))
+        await transport.aclose()
+
+
+async def test_a_connection_is_used_again() -> None:
+    """One that is through with a request takes the next one, and one at work does not."""
+    with Web() as web:
+        transport = GuardedTransport(Guard([web.allow]), 2)
+        for _ in range(3):
+            await _read(transport, web.address("/cookie"))
+        assert web.accepted == 1
+        begun = await transport.handle_async_request(httpx.Request("GET", web.address("/drip")))
+        await _read(transport, web.address("/cookie"))
+        await begun.aclose()  # in the middle of its body: nothing else can come over it
+        await _read(transport, web.address("/cookie"))
+        await transport.aclose()
+
+        assert web.accepted == 2
+
+
+async def test_a_connection_that_its_server_closed_is_not_used() -> None:
+    """What has ended meanwhile is noticed before a request is sent over it."""
+    with Web(extra={"/": lambda request: Reply(b"x" * 9, breaks_after=9)}) as web:
+        transport = GuardedTransport(Guard([web.allow]), 2)
+        for _ in range(2):
+            assert (await _read(transport, web.address("/"))).content == b"x" * 9
+            while web.open:  # noqa: ASYNC110 - the other side's end sets no event here
+                await asyncio.sleep(0.001)
+        await transport.aclose()
+
+        assert web.accepted == 2
+
+
+async def test_only_so_many_connections_are_kept() -> None:
+    """The one that was used longest ago is closed."""
+    with Web() as first, Web() as second:
+        transport = GuardedTransport(Guard([first.allow, second.allow]), 1)
+        for web in (first, second, second, first):
+            await _read(transport, web.address("/cookie"))
+        await transport.aclose()
+
+        assert (first.accepted, second.accepted) == (2, 1)

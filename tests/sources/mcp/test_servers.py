@@ -1,0 +1,211 @@
+"""Servers of the Model Context Protocol, over standard streams and over HTTP, well-behaved and not."""
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+import uvicorn
+from mcp.server import MCPServer
+from pydantic import SecretStr, ValidationError
+
+from tenure.contracts.evidence.web import WebSearchRequest
+from tenure.settings import McpServer, Settings, fault
+from tenure.sources.mcp.servers import Content, Link, McpServers, NotAllowed, ServerFailed, ToolFailed
+from tenure.sources.search.ask import WebSearch
+from tests.conftest import slow_form
+
+SCRIPT = Path(__file__).parents[1] / "mcp_stdio.py"
+PATIENCE = 60.0
+
+
+def by_hand(how: str = "behave", mark: str = "", **allowed: object) -> McpServer:
+    """Return a server over standard streams, whose process can be told by a mark."""
+    command = (sys.executable, str(SCRIPT), how, mark)
+    return McpServer.model_validate({"command": command, "tools": ["search", "told", "broken"], **allowed})
+
+
+def running(mark: str) -> bool:
+    """Whether a process with a mark is there, whoever its parent is by now."""
+    return any(mark in (process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
+
+
+def servers(server: McpServer, seconds: float = PATIENCE) -> McpServers:
+    return McpServers({"own": server}, seconds=seconds)
+
+
+@asynccontextmanager
+async def over_http() -> AsyncIterator[str]:
+    """Serve the official library's server on the loopback."""
+    server = MCPServer("kitchen", log_level="ERROR")
+
+    @server.tool()
+    def search(query: str, limit: int = 3) -> list[dict[str, str]]:
+        """Search pages."""
+        return [{"url": f"https://a.org/{number}", "title": query} for number in range(limit)]
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        running = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error"))
+        serving = asyncio.create_task(running.serve(sockets=[listening]))
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            running.should_exit = True
+            await serving
+
+
+async def test_only_allowed_tools_are_offered_and_called() -> None:
+    """What the allow-list does not name is neither shown nor asked for."""
+    asking = servers(by_hand())
+
+    assert [tool.name for tool in await asking.tools("own")] == ["search", "told", "broken"]
+    with pytest.raises(NotAllowed, match="TENURE_MCP_SERVERS does not allow the tool 'forbidden' of own"):
+        await asking.call("own", "forbidden", {})
+    with pytest.raises(NotAllowed, match="knows no server 'other'"):
+        await asking.tools("other")
+
+
+async def test_only_allowed_resources_are_offered_and_read() -> None:
+    """Patterns name them by their addresses."""
+    asking = servers(by_hand(resources=["docs://*"]))
+
+    assert await asking.resources("own") == (Link("docs://manual", "manual"),)
+    assert await asking.read("own", "docs://manual") == (Content("docs://manual", "text/plain", "How to."),)
+    with pytest.raises(NotAllowed, match="does not allow the resource 'secret://key'"):
+        await asking.read("own", "secret://key")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("search", {}, "'query' is a required property"),
+        ("search", {"query": "rye", "limit": "three"}, "'three' is not of type 'integer'"),
+        ("astray", {}, "the schema of 'astray' cannot be read"),
+        ("absent", {}, "there is no tool 'absent'"),
+    ],
+)
+async def test_arguments_are_held_against_the_schema(tool: str, arguments: dict[str, object], problem: str) -> None:
+    """What a tool does not take is refused before the tool is called, and no schema makes anything be fetched."""
+    asking = servers(by_hand("crash", tools=["*"]))
+
+    with pytest.raises(ToolFailed, match=problem):
+        await asking.call("own", tool, arguments, check=True)
+
+
+async def test_arguments_that_fit_reach_the_tool() -> None:
+    """A call that was checked is the same call."""
+    answer = await servers(by_hand()).call("own", "search", {"query": "rye"}, check=True)
+
+    assert json.loads(answer.texts[0])["asked"] == {"query": "rye"}
+
+
+async def test_a_server_is_told_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of this process it knows a path and a home, and else what the settings give it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret123")
+    monkeypatch.setenv("TENURE_BRAVE_KEY", "sk-verysecret123")
+
+    answer = await servers(by_hand(environment={"OWN_KEY": SecretStr("k")})).call("own", "told", {})
+
+    told = set(json.loads(answer.texts[0]))
+    assert "OWN_KEY" in told
+    assert told <= {"OWN_KEY", "HOME", "PATH", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "USER"}
+
+
+async def test_a_tool_that_fails_says_why() -> None:
+    """Its words are cut to a line."""
+    with pytest.raises(ToolFailed, match="own: the tool is out of order"):
+        await servers(by_hand()).call("own", "broken", {})
+
+
+@pytest.mark.parametrize(
+    ("how", "seconds", "problem"),
+    [
+        ("hang", 1.0, "it did not answer within 1 s"),
+        ("crash", PATIENCE, "Connection closed"),
+        pytest.param("lie", PATIENCE, "Connection closed", marks=slow_form),
+        pytest.param("flood", 1.0, "it (did not answer within 1 s|sent more than can be taken in)", marks=slow_form),
+    ],
+)
+async def test_a_server_that_misbehaves_costs_its_call(how: str, seconds: float, problem: str, tmp_path: Path) -> None:
+    """It has failed when its time is over, and its process does not stay."""
+    with pytest.raises(ServerFailed, match=f"own: .*{problem}"):
+        await servers(by_hand(how, str(tmp_path)), seconds).call("own", "search", {"query": "rye"})
+
+    while await asyncio.to_thread(running, str(tmp_path)):
+        pass
+
+
+async def test_a_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
+    """A run that is stopped takes the server along."""
+    calling = asyncio.create_task(servers(by_hand("hang", str(tmp_path))).call("own", "search", {}))
+    while not await asyncio.to_thread(running, str(tmp_path)):
+        pass
+
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    while await asyncio.to_thread(running, str(tmp_path)):
+        pass
+
+
+async def test_what_is_not_there_has_failed() -> None:
+    """Neither a program that does not exist nor an address where nobody listens is a crash of ours."""
+    with pytest.raises(ServerFailed, match="could not be started or reached"):
+        await servers(McpServer(command=("no-such-program",), tools=("*",))).call("own", "search", {})
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        nobody = McpServer(url=f"http://127.0.0.1:{unused.getsockname()[1]}/mcp", tools=("*",))
+        with pytest.raises(ServerFailed, match="could not be started or reached"):
+            await servers(nobody).call("own", "search", {})
+
+
+async def test_a_search_tool_is_a_provider_like_the_others() -> None:
+    """Its results are fused, and the number wanted is handed on; a server without one is no provider."""
+    async with over_http() as address:
+        chosen = {
+            "far": {"url": address, "tools": ["*"], "search": "search"},
+            "tools_only": {"url": address, "tools": ["*"]},
+        }
+        settings = Settings(_env_file=None, mcp_servers=chosen, search_seconds=PATIENCE)  # type: ignore[arg-type]
+        engines = WebSearch.from_settings(settings)
+        reply = await engines.search(WebSearchRequest(query="rye", k=2, providers=("far", "tools_only")))
+        await engines.aclose()
+
+    assert [(answer.provider, answer.status, answer.hits) for answer in reply.answers] == [
+        ("far", "answered", 2),
+        ("tools_only", "left_out", 0),
+    ]
+    assert [hit.address for hit in reply.hits] == ["https://a.org/0", "https://a.org/1"]
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ({}, "either a `command` or a `url`"),
+        ({"url": "http://a.org", "command": ["x"]}, "either a `command` or a `url`"),
+        (
+            {"url": "http://a.org", "header": {}},
+            "TENURE_MCP_SERVERS__OWN__HEADER is not valid: should be one of command, ",
+        ),
+    ],
+)
+def test_a_server_is_described_in_one_way(server: dict[str, object], message: str) -> None:
+    """What the settings cannot mean is refused when they are read."""
+    with pytest.raises(ValidationError) as caught:
+        Settings(_env_file=None, mcp_servers={"own": server})  # type: ignore[dict-item]
+
+    assert message in fault(caught.value)
+
+
+def test_the_library_is_not_loaded_before_it_is_needed() -> None:
+    """A worker without such servers does not wait seconds for it."""
+    code = "import sys, tenure.sources.search.ask, tenure.sources.mcp.servers; sys.exit('mcp' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,85 @@
+"""Pages as trees, without what nobody sees."""
+
+import pytest
+
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.html_tree import KEPT, drop_hidden, html_tree
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<p hidden="">SECRET</p>',
+        '<p aria-hidden="TRUE">SECRET</p>',
+        '<p style="color:red; DISPLAY : none">SECRET</p>',
+        '<p style="visibility:hidden">SECRET</p>',
+        '<p style="opacity:0">SECRET</p>',
+        '<p style="opacity: 0.0; color: red">SECRET</p>',
+        '<p style="font-size:0px">SECRET</p>',
+        '<p style="max-height:0; overflow:hidden">SECRET</p>',
+        '<p style="position:absolute; left:-9999px">SECRET</p>',
+        '<p style="color:transparent">SECRET</p>',
+        "<template><p>SECRET</p></template>",
+        "<!-- SECRET -->",
+        '<style>.a, p.gone { color: red; display: none }</style><p class="x gone">SECRET</p>',
+        '<style>@media print { .y { display: none } } #gone { visibility: hidden }</style><p id="gone">SECRET</p>',
+        '<div style="display:none"><p style="display:none">SEC</p>RET</div>',
+    ],
+)
+def test_what_no_browser_shows_is_taken_out(markup: str) -> None:
+    """Hidden words leave the tree and are handed on; what stands around them stays."""
+    tree = html_tree(f"<html><body><p>Before</p>{markup} after</body></html>")
+    hidden = drop_hidden(tree)
+
+    assert "SECRET" in hidden.replace(" ", "")
+    assert " ".join(tree.body.text_content().split()).endswith("after")
+    assert "SEC" not in tree.body.text_content()
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<p style="opacity:0.9">Shown</p>',
+        '<p style="font-size:0.9em; width:05px">Shown</p>',
+        '<p style="margin-left:-10px; line-height:0.5">Shown</p>',
+        '<p aria-hidden="false">Shown</p>',
+        "<style>@media print { .x { display: none } }</style><p class='x'>Shown</p>",
+        "<style>.x .y { display: none } .x:hover { opacity: 0 }</style><p class='x' id='z'>Shown</p>",
+    ],
+)
+def test_what_is_shown_stays(markup: str) -> None:
+    """Styles that only look like hiding, or hide on paper, hide nothing."""
+    tree = html_tree(f"<html><body style='opacity:0'>{markup}</body></html>")
+
+    assert drop_hidden(tree) == ""
+    assert "Shown" in tree.body.text_content()
+
+
+def test_hidden_scripts_are_no_words_and_hidden_words_are_bounded() -> None:
+    """Programs inside hidden parts are left out, and of a flood of words the beginning is kept."""
+    tree = html_tree(f"<div hidden><script>x()</script>{'word ' * 10_000}</div>")
+
+    assert len(drop_hidden(tree)) <= KEPT
+    assert drop_hidden(html_tree("<div hidden><script>x()</script></div>")) == ""
+
+
+def test_a_page_within_the_bounds_is_parsed() -> None:
+    """Depth beyond a parser's usual limit is taken, and so is text that declares another encoding."""
+    assert html_tree("<div>" * 350 + "deep").text_content() == "deep"
+    assert html_tree("<?xml version='1.0' encoding='latin-1'?><html><body>é</body></html>").text_content() == "é"
+
+
+@pytest.mark.parametrize(
+    ("markup", "reason"),
+    [
+        ("", "has no text"),
+        ("<div>" * 100_000 + "x", "is nested too deeply"),
+        ("x" * 20_000_001, "is more than 20 MB of markup"),
+    ],
+)
+def test_what_is_too_much_is_refused(markup: str, reason: str) -> None:
+    """Nothing, very deep and very large pages are refused before anything walks them."""
+    with pytest.raises(Unreadable) as caught:
+        html_tree(markup)
+
+    assert caught.value.reason == reason

@@ -1,0 +1,181 @@
+"""The one door to all parsers."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.parsers.parse import parse, readable_name
+from tests.sources.packages import make_epub, make_pptx
+from tests.sources.parsers.test_docx import make_docx
+from tests.sources.parsers.test_feed import RSS
+from tests.sources.parsers.test_html import PAGE
+from tests.sources.parsers.test_notebook import CELLS
+from tests.sources.pdfs import make_pdf
+
+
+def _parse(tmp_path: Path, name: str, content: bytes | str) -> Document:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return parse(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.md", "# T\n\n*x*", "# T\n\nx"),
+        ("a.RST", "T\n=\n\n*x*", "# T\n\nx"),
+        ("a.txt", "*x*", "*x*"),
+        ("a.csv", "x,y", "| x | y |"),
+        ("a.tsv", "x\ty", "| x | y |"),
+        ("a.log", "x\ny", "x\ny"),
+        ("a.html", "<p>x y z</p>", "x y z"),
+        ("a.ipynb", '{"cells": [{"cell_type": "markdown", "source": "x"}]}', "x"),
+        ("a.atom", "<feed><title>x</title></feed>", "# x"),
+        ("a.xml", "<?xml version='1.0'?><!-- a --><rss><channel><title>x</title></channel></rss>", "# x"),
+        ("a.pdf", make_pdf([["x"]]), "x"),
+        ("page", "<!DOCTYPE html><html><body><p>x y z</p></body></html>", "x y z"),
+        ("paper", make_pdf([["x"]]), "x"),
+        ("notes", "x", "x"),
+    ],
+)
+def test_the_suffix_decides_and_else_the_content(tmp_path: Path, name: str, content: bytes | str, text: str) -> None:
+    """Each family of files reaches its parser, by name or by its first bytes."""
+    document = _parse(tmp_path, name, content)
+
+    assert (document.text, document.kind) == (text, "prose")
+
+
+def test_packages_are_known_without_their_suffix(tmp_path: Path) -> None:
+    """A package that holds a Word document is one, and so are a presentation and a book."""
+    assert _parse(tmp_path, "report", make_docx()).title == "A report"
+    assert _parse(tmp_path, "talk", make_pptx()).title == "A talk"
+    assert _parse(tmp_path, "novel", make_epub()).title == "A book"
+
+
+@pytest.mark.parametrize("name", ["a.py", "Makefile", "a.yaml", "Dockerfile"])
+def test_code_is_kept_to_the_letter(tmp_path: Path, name: str) -> None:
+    """Code keeps indentation, tabs and blank lines, and is called by its file name."""
+    document = _parse(tmp_path, name, "\ufeffif x:\r\n\ty()  \r\n\r\n\r\nz\r\n")
+
+    assert document == Document(title=name, text="if x:\n\ty()\n\n\nz", kind="code")
+
+
+def test_a_script_is_known_by_its_first_line(tmp_path: Path) -> None:
+    """A file without a suffix that names an interpreter is code."""
+    assert _parse(tmp_path, "run", "#!/bin/sh\necho 1\n").kind == "code"
+
+
+def test_a_title_is_made_of_the_file_name_where_nothing_else_is(tmp_path: Path) -> None:
+    """Separators in a file name become spaces."""
+    assert _parse(tmp_path, "my_first-note.txt", "words").title == "my first note"
+    assert readable_name(Path("__.md")) == "__.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.md", b"", "is empty"),
+        ("a.txt", b" \n\t\n", "is empty"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is a binary file"),
+        ("a.py", bytes(range(256)), "is a binary file"),
+        ("a.dat", b"\x7fELF\0\0\0\0", "is a binary file"),
+        ("a.md", b"<!-- only a comment -->", "has no text"),
+        ("a.txt", "\u200b\u00ad".encode(), "has no text"),
+        ("a.png", b"x", "is an image"),
+        ("a.zip", b"x", "is an archive"),
+        ("a.rtf", b"x", "is a word processor's file, which Tenure does not read"),
+        ("a.xlsx", b"x", "holds no table that can be read (a is not a valid workbook)"),
+        ("a.ipynb", b"x", "is not a valid notebook"),
+        ("a.xml", b"<!--a-->" * 300 + b"x", None),
+        ("a.exe", b"x", "is a program"),
+        ("a.pdf", b"x", "is not a valid PDF"),
+        ("a.docx", b"x", "is not a valid Word document"),
+        ("a.rst", "> " * 3000 + "x", None),
+    ],
+)
+def test_whatever_is_wrong_has_a_reason(tmp_path: Path, name: str, content: bytes | str, reason: str | None) -> None:
+    """A file that cannot be read says why in a phrase; one that looks dangerous but is not is read."""
+    if reason is None:
+        assert _parse(tmp_path, name, content).text
+        return
+    with pytest.raises(Unreadable) as caught:
+        _parse(tmp_path, name, content)
+
+    assert caught.value.reason == reason
+
+
+def test_a_file_nested_beyond_reason_is_unreadable(tmp_path: Path) -> None:
+    """Nesting deeper than Python can follow is a reason, not a crash."""
+    with pytest.raises(Unreadable, match="is nested too deeply"):
+        _parse(tmp_path, "a.rst", "\n\n".join(" " * n + "x" for n in range(600)))
+
+
+def test_a_large_file_is_refused_by_its_size(tmp_path: Path) -> None:
+    """The limit is checked before the file is read, and named in the reason."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * 2_500_001)
+
+    with pytest.raises(Unreadable, match=r"^is larger than 2.5 MB$"):
+        parse(path, limit_bytes=2_500_000)
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe, a missing file, a dangling link and a folder are refused at once."""
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "nowhere")
+
+    for name, reason in [
+        ("pipe.txt", "is not a regular file"),
+        ("gone.txt", "could not be opened (no such file or directory)"),
+        ("link.txt", "could not be opened (no such file or directory)"),
+        (".", "is a folder that cannot be listed"),
+    ]:
+        with pytest.raises(Unreadable) as caught:
+            parse(tmp_path / name)
+        assert caught.value.reason == reason
+
+
+def test_a_huge_line_is_read(tmp_path: Path) -> None:
+    """A megabyte without a line break is one paragraph in every text family."""
+    for suffix in (".txt", ".md", ".log", ".json"):
+        assert len(_parse(tmp_path, f"a{suffix}", "word " * 200_000).text) == 999_999
+
+
+def test_the_same_bytes_give_the_same_document(tmp_path: Path) -> None:
+    """Reading a copy gives the same text, to the letter."""
+    first = _parse(tmp_path, "a.docx", make_docx())
+    shutil.copy(tmp_path / "a.docx", tmp_path / "b.docx")
+
+    assert parse(tmp_path / "b.docx") == first
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.pdf", make_pdf([["Some words of text"] * 20] * 3)),
+        ("a.docx", make_docx()),
+        ("a.rst", b".. a::\n   b\n\n* c `d`_\n" * 9),
+        ("a.epub", make_epub()),
+        ("a.rss", RSS.encode("latin-1")),
+        ("a.ipynb", json.dumps({"cells": CELLS}).encode()),
+        ("a.html", PAGE.encode()),
+    ],
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.floats(0, 1, exclude_max=True), cut=st.integers(0, 40), put=st.binary(max_size=20))
+def test_damage_never_crashes(tmp_path: Path, name: str, content: bytes, place: float, cut: int, put: bytes) -> None:
+    """A damaged file is read or unreadable; no other error leaves the door."""
+    start = int(place * len(content))
+    try:
+        document = _parse(tmp_path, name, content[:start] + put + content[start + cut :])
+    except Unreadable as error:
+        assert error.reason
+    else:
+        assert document.text
+        assert document.title

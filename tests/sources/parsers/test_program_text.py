@@ -1,0 +1,58 @@
+"""What a program printed, as a document."""
+
+from tenure.algorithms.text.excerpts import excerpts
+from tenure.contracts.evidence.computing import ComputationRequest, ProgramInput
+from tenure.sources.parsers.program_text import HOW, program_document
+from tests.passages import passage
+
+INPUT = ProgramInput(name="input1.csv", sql="SELECT day, sold FROM sales", read=("sales",))
+CODE = "import numpy\n\nprint('slope')"
+
+
+def computation(printed: str, *artifacts: str) -> ComputationRequest:
+    return ComputationRequest(
+        question="Do sales rise?",
+        title="Trend of sales.",
+        inputs=(INPUT,),
+        code=CODE,
+        printed=printed,
+        artifacts=artifacts,
+        corpora=("c",),
+    )
+
+
+def test_every_line_stands_in_a_list_that_says_what_it_is() -> None:
+    """Lines are told under the title, and a list is quoted as a whole."""
+    document = program_document(computation("slope: 2 loaves a day\n\n\tR²:  0.98 (9 rows)\n"), "the data of s.csv")
+    figures, how = document.text.split(f"## {HOW}")
+
+    told = "Trend of sales, as the program printed it:\n\n- slope: 2 loaves a day\n- R²: 0.98 (9 rows)"
+    assert figures.strip() == told
+    assert "the data of s.csv" in how and f"    {INPUT.sql}" in how and "    print('slope')" in how
+
+
+def test_a_single_figure_is_one_sentence() -> None:
+    """One line needs no list, and what it is of stands before it."""
+    document = program_document(computation("slope: 2 loaves a day.\n", "trend.png"), "the data")
+
+    assert document.text.startswith("Trend of sales: slope: 2 loaves a day.\n\n")
+    assert document.text.endswith("It made the files trend.png.")
+    assert excerpts([passage(document.text.partition("\n\n")[0], "s")])
+
+
+def test_long_output_is_kept_whole_below_the_code() -> None:
+    """Only the first lines are told one by one; the others stand where everything is shown."""
+    document = program_document(computation("\n".join(f"day {n}: {n} loaves" for n in range(60))), "the data")
+    figures, how = document.text.split(f"## {HOW}")
+
+    assert "Trend of sales, lines 9 to 16, as the program printed it:\n\n- day 8: 8 loaves" in figures
+    assert "day 39: 39 loaves" in figures and "day 40: 40 loaves" not in figures
+    assert "    day 59: 59 loaves" in how
+
+
+def test_printed_headings_and_marks_are_text() -> None:
+    """Output that looks like a heading of ours or like a citation stays a line of a list."""
+    document = program_document(computation(f"## {HOW}\n[1] proves it\n</passage>"), "the data")
+
+    assert document.text.count(f"\n## {HOW}\n") == 1
+    assert f"- {HOW}\n- [1] proves it\n- </passage>" in document.text

@@ -1,0 +1,123 @@
+"""Workbooks as tables."""
+
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.table_text import table_document
+from tenure.sources.tables.sheets import sheets
+from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem
+from tests.sources.packages import make_xlsx, package
+from tests.sources.table_files import opened
+
+SALES: list[list[object]] = [
+    ["Sales of the year, in thousands"],
+    [],
+    ["Region", "Sold", "Share", "Day", "Region"],
+    ["North", 1, 0.5, date(2026, 1, 2), "a"],
+    ["South", 2, 0.25, date(2026, 1, 3), "b"],
+    ["Total", "3", None, None, None],
+]
+
+
+def test_a_sheet_is_a_table_with_a_type_for_each_column(tmp_path: Path) -> None:
+    """Names stand below titles, are told apart, and a column of several types is text."""
+    (sheet,) = sheets(make_xlsx(tmp_path / "a.xlsx", **{"2026 Sales": SALES}))
+
+    assert sheet.name == "t_2026_sales"
+    assert sheet.table.to_pydict() == {
+        "Region": ["North", "South", "Total"],
+        "Sold": ["1", "2", "3"],
+        "Share": [0.5, 0.25, None],
+        "Day": [date(2026, 1, 2), date(2026, 1, 3), None],
+        "Region_2": ["a", "b", None],
+    }
+
+
+def test_columns_without_names_are_numbered(tmp_path: Path) -> None:
+    """Rows of numbers have no head; whole numbers are integers, and columns without any cell are left out."""
+    rows: list[list[object]] = [[1, None, 2.5, datetime(2026, 1, 2, 3, 4)], [2, None, 3, date(2026, 1, 3)]]  # noqa: DTZ001
+    (sheet,) = sheets(make_xlsx(tmp_path / "a.xlsx", s=rows))
+
+    assert sheet.table.column_names == ["column 1", "column 3", "column 4"]
+    assert [str(kind) for kind in sheet.table.schema.types][:2] == ["int64", "double"]
+
+
+def test_hidden_and_empty_sheets_are_no_tables(tmp_path: Path) -> None:
+    """What a viewer does not show is not read, and a sheet of one line names columns of nothing."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(str(path)) as workbook:
+        workbook.add_worksheet("shown").write_row(0, 0, ["only", "names"])
+        hidden = workbook.add_worksheet("hidden")
+        hidden.write_column(0, 0, ["a", "b"])
+        hidden.hide()
+
+    assert list(sheets(path)) == []
+    with pytest.raises(Unreadable, match="holds no table that can be read"):
+        table_document(path)
+
+
+def test_sheets_are_asked_in_sql(tmp_path: Path) -> None:
+    """Each sheet is a table of a schema that is called after the file."""
+    path = make_xlsx(tmp_path / "book.xlsx", one=[["n"], [1], [2]], One_=[["word"], ["x"]])
+    engine = Engine(opened(path), Limits())
+
+    assert engine.names == ("book.one", "book.one_2")
+    assert engine.select("SELECT sum(n) FROM book.one").rows == ((3,),)
+    engine.close()
+
+
+def test_a_workbook_is_described_as_a_document(tmp_path: Path) -> None:
+    """Columns, figures and rows of a sheet can be quoted."""
+    text = table_document(make_xlsx(tmp_path / "book.xlsx", one=[["n"], [1], [2]])).text
+
+    assert "The table book.one has 2 rows and the columns n." in text
+    assert text.endswith("| n |\n| 1 |\n| 2 |")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.xlsx", b"x", "is not a valid workbook"),
+        ("a.xls", b"x", "is not a valid workbook"),
+        ("a.ods", package(a=b"x"), "is not a valid workbook"),
+        ("a.xlsx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "is encrypted"),
+        ("a.xlsx", package(b=b"", a=b"0" * 500_000_001), "unpacks to far more than a document"),
+        ("a.xlsx", b"0" * 50_000_001, "is larger than 50 MB"),
+    ],
+)
+def test_what_cannot_be_read_says_why(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    """Broken, encrypted, large and exploding workbooks say so."""
+    path = tmp_path / name
+    path.write_bytes(data)
+
+    with pytest.raises(Unreadable) as caught:
+        list(sheets(path))
+    assert caught.value.reason == reason
+
+
+def test_a_workbook_of_very_many_cells_is_refused(tmp_path: Path) -> None:
+    """All cells are held in memory, so there is a limit to them."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(str(path)) as workbook:
+        sheet = workbook.add_worksheet()
+        sheet.write(0, 0, "a")
+        sheet.write(1_000, 2_000, "b")
+
+    with pytest.raises(Unreadable, match="has more than 2000000 cells"):
+        list(sheets(path))
+
+
+def test_a_workbook_that_cannot_be_opened_keeps_no_other_shut(tmp_path: Path) -> None:
+    """A broken workbook is named where a query needs it, and the others answer."""
+    (tmp_path / "bad.xlsx").write_bytes(b"x")
+    good = make_xlsx(tmp_path / "good.xlsx", one=[["n"], [1]])
+    engine = Engine(opened(tmp_path / "bad.xlsx", good), Limits())
+
+    assert engine.names == ("good.one",)
+    engine.close()
+    with pytest.raises(SqlProblem, match="bad is not a valid workbook"):
+        Engine(opened(tmp_path / "bad.xlsx"), Limits())

@@ -1,0 +1,312 @@
+"""The SQL engine over real files: what it reads, and what nobody gets it to do."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tenure.sources.tables.catalogue import Database
+from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem, TimedOut, mistyped
+from tenure.sources.tables.sql_guard import LONGEST, SqlRefused
+from tests.sources.table_files import NAMES, opened, sqlite, table_file
+
+BY_REGION = "SELECT region, sum(revenue) AS total FROM sales GROUP BY region ORDER BY region"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file that is nobody's business."""
+    folder = tmp_path_factory.mktemp("tables")
+    (folder / "secret.csv").write_text("password\nswordfish\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Iterator[Engine]:
+    """An engine over a CSV file and a SQLite database of the folder; no test may get it to change anything."""
+    engine = Engine(opened(table_file(folder, "sales.csv"), table_file(folder, "shop.sqlite")), Limits())
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_format_is_read(name: str, tmp_path: Path) -> None:
+    """The same query over the same rows gives the same answer in each format."""
+    engine = Engine(opened(table_file(tmp_path, name)), Limits())
+    try:
+        result = engine.select(BY_REGION)
+    finally:
+        engine.close()
+
+    assert result.columns == ("region", "total")
+    assert result.rows == (("North", 150.5), ("South", 200.0), ("West", None))
+    assert result.read == (("shop.sales",) if name.startswith("shop") else ("sales",))
+
+
+def test_tables_of_files_and_databases_meet_in_one_query(engine: Engine) -> None:
+    """A file is its own table, tables of a database stand in it, and both can be joined."""
+    result = engine.select("SELECT count(*) FROM sales a JOIN shop.sales b ON a.day = b.day::DATE")
+
+    assert engine.names == ("sales", "shop.sales")
+    assert result.rows == ((4,),)
+    assert result.read == ("sales", "shop.sales")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH t AS (SELECT * FROM sales) SELECT region FROM t LIMIT 1",
+        "SELECT 'it''s' AS x, [1, 2], {'a': 1}, INTERVAL 1 DAY, 1::DECIMAL(4, 2), '\\x00'::BLOB, 'nan'::DOUBLE",
+        "SELECT * FROM range(3), (VALUES (1)) v(x), unnest([1])",
+        "SELECT region, row_number() OVER (ORDER BY day) FROM SALES; -- done",
+        "SELECT (SELECT max(revenue) FROM sales), time '10:00', timestamp '2026-01-01 10:00:00'",
+        "FROM sales SELECT region",
+    ],
+)
+def test_any_plain_select_runs(engine: Engine, sql: str) -> None:
+    """What only computes over the tables is not hindered."""
+    assert engine.select(sql).rows
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "   ",
+        "-- nothing",
+        "select from where",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; DROP TABLE sales",
+        "SELECT " + "1," * LONGEST + "1",
+        "INSERT INTO shop.sales VALUES ('x', 'y', 1, '2026-01-01')",
+        "UPDATE shop.sales SET revenue = 0",
+        "DELETE FROM shop.sales",
+        "DROP TABLE shop.sales",
+        "CREATE TABLE t AS SELECT 1",
+        "CREATE MACRO m() AS 1",
+        "WITH d AS (DELETE FROM shop.sales RETURNING *) SELECT * FROM d",
+        "COPY sales TO 'out.csv'",
+        "COPY (SELECT 1) TO 'out.csv'",
+        "EXPORT DATABASE 'out'",
+        "ATTACH 'other.db'",
+        "DETACH shop",
+        "USE shop",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "PRAGMA database_list",
+        "PRAGMA enable_profiling",
+        "SET threads = 1",
+        "RESET threads",
+        "CALL pragma_version()",
+        "EXPLAIN SELECT 1",
+        "EXPLAIN ANALYZE SELECT 1",
+        "DESCRIBE sales",
+        "SUMMARIZE sales",
+        "SHOW TABLES",
+        "PREPARE p AS SELECT 1",
+        "EXECUTE p",
+        "VACUUM",
+        "CHECKPOINT",
+        "BEGIN",
+        "SELECT * FROM read_csv('{secret}')",
+        "SELECT * FROM read_text('{secret}')",
+        "SELECT * FROM read_blob('{secret}')",
+        "SELECT * FROM read_csv_auto('{secret}')",
+        "SELECT * FROM '{secret}'",
+        'SELECT * FROM "{secret}"',
+        "SELECT * FROM glob('{folder}/*')",
+        "SELECT * FROM read_parquet('http://127.0.0.1:9/x.parquet')",
+        "SELECT * FROM 'https://127.0.0.1:9/x.csv'",
+        "SELECT * FROM sqlite_scan('{folder}/shop.sqlite', 'sales')",
+        "SELECT * FROM query('SELECT 1')",
+        "SELECT * FROM query_table('sales')",
+        "SELECT * FROM duckdb_databases()",
+        "SELECT * FROM duckdb_secrets()",
+        "SELECT * FROM information_schema.tables",
+        "SELECT * FROM _shop.sales",
+        "SELECT * FROM _shop.main.sales",
+        "SELECT * FROM sqlite_master",
+        "SELECT * FROM nowhere",
+        "SELECT current_setting('allowed_paths')",
+        "SELECT (SELECT content FROM read_text('{secret}'))",
+        "SELECT * FROM sales WHERE region IN (SELECT password FROM read_csv('{secret}'))",
+        "WITH t AS (SELECT * FROM read_text('{secret}')) SELECT * FROM t",
+        "SELECT * FROM sales UNION ALL SELECT content, 1, 1, NULL FROM read_text('{secret}')",
+        "SELECT * FROM sales, LATERAL (SELECT * FROM read_text('{secret}'))",
+        "PIVOT sales ON region USING sum(revenue)",
+    ],
+)
+def test_hostile_sql_is_refused(engine: Engine, folder: Path, sql: str) -> None:
+    """Changes, other files, addresses, settings and a second statement are refused by what the parser reads."""
+    before = sorted(path.name for path in folder.iterdir())
+
+    with pytest.raises(SqlRefused) as refused:
+        engine.select(sql.format(secret=folder / "secret.csv", folder=folder))
+
+    assert str(refused.value).strip() and "swordfish" not in str(refused.value)
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert engine.select(BY_REGION).rows[0] == ("North", 150.5)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{secret}')",
+        "COPY sales TO '{folder}/out.csv'",
+        "ATTACH '{folder}/other.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET allowed_paths = ['{secret}']",
+        "INSERT INTO _shop.main.sales VALUES ('x', 'y', 1, '2026-01-01')",
+    ],
+)
+def test_the_engine_is_shut_behind_the_guard(engine: Engine, folder: Path, sql: str) -> None:
+    """Even a statement that nobody checked reaches no other file, no setting and no data."""
+    with pytest.raises(SqlProblem), engine._timed():
+        engine._rows(sql.format(secret=folder / "secret.csv", folder=folder))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t",
+        "SELECT count(*) FROM range(10000000000) a, range(1000) b WHERE a.range % 7 = b.range",
+    ],
+)
+def test_a_statement_without_end_is_interrupted(tmp_path: Path, sql: str) -> None:
+    """Recursion and products that never end stop at the limit, and the engine goes on."""
+    engine = Engine(opened(table_file(tmp_path, "sales.csv")), Limits(seconds=1.0))
+    try:
+        with pytest.raises(TimedOut, match="longer than 1 s"):
+            engine.select(sql)
+        assert engine.select("SELECT count(*) FROM sales").rows == ((4,),)
+    finally:
+        engine.close()
+
+
+def test_a_statement_has_only_so_much_memory(tmp_path: Path) -> None:
+    """One that asks for more fails as itself."""
+    engine = Engine(opened(table_file(tmp_path, "sales.csv")), Limits(memory_mb=64))
+    try:
+        with pytest.raises(SqlProblem, match="Out of Memory"):
+            engine.select("SELECT list(range) FROM range(100000000)")
+    finally:
+        engine.close()
+
+
+def test_rows_beyond_the_limit_are_left_out_and_told(tmp_path: Path) -> None:
+    """A result says whether there was more of it."""
+    engine = Engine(opened(table_file(tmp_path, "sales.csv")), Limits(rows=3))
+    try:
+        cut, whole = engine.select("SELECT * FROM sales"), engine.select("SELECT * FROM sales LIMIT 3")
+    finally:
+        engine.close()
+
+    assert (len(cut.rows), cut.truncated) == (3, True)
+    assert (len(whole.rows), whole.truncated) == (3, False)
+
+
+def test_a_broken_file_does_not_shut_the_others(tmp_path: Path) -> None:
+    """What cannot be opened is missing, and asking for it says why."""
+    bad = tmp_path / "bad.parquet"
+    bad.write_bytes(b"PAR1 is not enough")
+    engine = Engine(opened(bad, table_file(tmp_path, "sales.csv")), Limits())
+    try:
+        assert engine.names == ("sales",)
+        with pytest.raises(SqlRefused, match="bad cannot be opened"):
+            engine.select("SELECT * FROM bad")
+    finally:
+        engine.close()
+
+
+def test_without_any_table_there_is_no_engine(tmp_path: Path) -> None:
+    """If nothing can be opened, the reason is the answer."""
+    (tmp_path / "bad.db").write_text("no database")
+
+    with pytest.raises(SqlProblem, match="bad cannot be opened"):
+        Engine(opened(tmp_path / "bad.db"), Limits())
+    with pytest.raises(SqlProblem, match="no tables"):
+        Engine((), Limits())
+
+
+def test_columns_of_sqlite_may_hold_what_they_do_not_declare(tmp_path: Path) -> None:
+    """A text in a column of numbers is a problem of its own kind, and reading all as text gets over it."""
+    path = sqlite(tmp_path / "mixed.db", "CREATE TABLE t (n INT)", "INSERT INTO t VALUES (1), ('many')")
+
+    strict = Engine(opened(path), Limits())
+    with pytest.raises(SqlProblem) as problem:
+        strict.select("SELECT n FROM t ORDER BY 1")
+    strict.close()
+    lenient = Engine(opened(path), Limits(), as_text=True)
+    result = lenient.select("SELECT n FROM t ORDER BY 1")
+    lenient.close()
+
+    assert mistyped(problem.value)
+    assert result.rows == (("1",), ("many",))
+
+
+def test_names_with_quotes_stay_names(tmp_path: Path) -> None:
+    """A table, a column or a folder may be called anything; none of it becomes SQL."""
+    folder = tmp_path / "it's; DROP"
+    folder.mkdir()
+    path = sqlite(
+        folder / "shop.db", 'CREATE TABLE "a ""b"".c" ("x"";--" TEXT)', 'INSERT INTO "a ""b"".c" VALUES (\'y\')'
+    )
+    engine = Engine(opened(path), Limits())
+    try:
+        (table,) = engine.describe()
+    finally:
+        engine.close()
+
+    assert table.name == 'shop.a "b".c'
+    assert [column.name for column in table.columns] == ['x";--']
+    assert table.sample == (("y",),)
+
+
+def test_a_column_is_described_by_its_figures(engine: Engine) -> None:
+    """Counts, bounds, mean, sum and the most common values are told, by the kind of the column."""
+    table = engine.describe()[0]
+    region, _, revenue, day = table.columns
+
+    assert table.rows == 4 and len(table.sample) == 4
+    assert (region.kind, region.distinct, region.common[0]) == ("text", 3, ("North", 2))
+    assert (revenue.kind, revenue.empty, revenue.least, revenue.greatest) == ("number", 1, 50.0, 200.0)
+    assert revenue.mean == pytest.approx(116.8333, abs=1e-3) and revenue.total == 350.5
+    assert (day.kind, day.least, day.greatest) == ("date", "2026-01-01", "2026-01-04")
+
+
+def test_columns_of_any_type_are_described(tmp_path: Path) -> None:
+    """Lists, structures, truth values and numbers of any width have a kind and cells that JSON carries."""
+    path = tmp_path / "mixed.jsonl"
+    path.write_text(
+        '{"a": [1, 2], "b": {"c": 1}, "d": true, "e": 1, "f": 12345678901234567890}\n{"d": false, "e": 2}\n'
+    )
+    engine = Engine(opened(path), Limits())
+    try:
+        (table,) = engine.describe()
+    finally:
+        engine.close()
+
+    assert [column.kind for column in table.columns] == ["other", "other", "boolean", "number", "number"]
+    assert table.columns[2].common == ((False, 1), (True, 1))
+    assert table.columns[0].empty == 1
+
+
+def test_a_missing_reader_is_named() -> None:
+    """An installation without the reader of a format says which package is missing."""
+    from tenure.sources.tables.sql_engine import _extension
+
+    with pytest.raises(SqlProblem, match="duckdb-extension-mysql-scanner is not installed"):
+        _extension("mysql_scanner")
+
+
+def test_an_address_is_not_repeated() -> None:
+    """The error of a database that is not there holds no password."""
+    shop = Database("shop", "postgresql://reader:swordfish@127.0.0.1:1/shop?connect_timeout=2", "postgres")
+
+    with pytest.raises(SqlProblem) as problem:
+        Engine((shop,), Limits())
+
+    assert "shop cannot be opened" in str(problem.value)
+    assert "swordfish" not in str(problem.value)

@@ -1,0 +1,49 @@
+"""Homes with free ports, and a worker that does nothing but live, for tests of the local stack."""
+
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tenure.settings import Settings
+from tenure.temporal.stack import local
+
+IDLE_WORKER = """\
+import os, signal, sys
+
+def hand_back(number, frame):
+    print("handed back", flush=True)
+    sys.exit(0)
+
+signal.signal(signal.SIGTERM, hand_back)
+print("working for", os.environ["TENURE_HOME"], flush=True)
+signal.pause()
+"""
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    """Settings of a fresh home; its stack is ended after the test."""
+    port, ui_port = free_ports(2)
+    made = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, _env_file=None)
+    yield made
+    local.down(made)
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> list[str]:
+    """Command of a worker that waits until it is told to stop."""
+    script = tmp_path / "worker.py"
+    script.write_text(IDLE_WORKER, encoding="utf-8")
+    return [sys.executable, str(script)]

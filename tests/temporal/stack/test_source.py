@@ -1,0 +1,51 @@
+"""The hash of a worker's code."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.temporal.stack.source import PARTS, ROOT, source_hash
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small installation."""
+    for name in ("tenure/a/b.py", "workflows/c.py", "activities/d.py", "worker.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"NAME = {name!r}\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_every_part_is_there() -> None:
+    """What is hashed exists, so that a renamed package cannot drop out unseen."""
+    assert all((ROOT / part).exists() for part in PARTS)
+
+
+@pytest.mark.parametrize("name", ["tenure/a/b.py", "workflows/c.py", "activities/d.py", "worker.py"])
+def test_changed_code_has_another_hash(root: Path, name: str) -> None:
+    """One changed line anywhere is noticed."""
+    before = source_hash(root)
+    (root / name).write_text("NAME = 'new'\n", encoding="utf-8")
+
+    assert source_hash(root) != before
+
+
+def test_added_and_renamed_files_have_another_hash(root: Path) -> None:
+    """Names count as much as contents."""
+    before = source_hash(root)
+    (root / "tenure" / "a" / "b.py").rename(root / "tenure" / "a" / "c.py")
+    renamed = source_hash(root)
+    (root / "workflows" / "new.py").touch()
+
+    assert len({before, renamed, source_hash(root)}) == 3
+
+
+def test_what_no_worker_runs_does_not_count(root: Path) -> None:
+    """Compiled files, documents and the client's commands leave the hash as it is."""
+    before = source_hash(root)
+    for name in ("client.py", "tenure/a/__pycache__/b.pyc", "tenure/notes.md"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_bytes(b"changed")
+
+    assert before == source_hash(root)

@@ -1,0 +1,124 @@
+"""Claims that do not hold do not reach the report, whatever the model does."""
+
+import json
+
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Limits, RunRequest
+from tests.conftest import Serving
+from tests.worlds import GOOD_REPORT, KITCHEN, MemoryKnowledge, Reply, ScriptedChat, Source, in_turn, says, story, text
+
+LIMITS = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1)
+REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS)
+
+LIES = {
+    "made_up": "Bakers have always said so.",
+    "number": "The baker lets the dough of the bread rise for seven hours.",
+    "name": "The baker Apicius lets the dough of the bread rise for two hours.",
+    "link": "The dough rises, as https://dead.example/page shows.",
+    "quote": "“Bread was never made from flour”, says the book.",
+}
+TRUE = "Bread is made from flour and water."
+
+
+async def lie(prompt: str) -> Reply:
+    """A writer's answer: one honest sentence among inventions."""
+    sentences = [{"text": said, "passages": [99 if name == "made_up" else 1]} for name, said in LIES.items()]
+    honest = {"text": TRUE, "passages": list(range(1, 4))}
+    return {"blocks": [{"kind": "paragraph", "sentences": [honest, *sentences]}]}
+
+
+async def run(
+    serving: Serving, chat: ScriptedChat | None, knowledge: MemoryKnowledge, limits: Limits = LIMITS
+) -> Result:
+    async with serving(chat, knowledge) as stage:
+        return await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
+
+
+async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
+    """Made-up sources, wrong numbers, strange names, dead links and quotes that are not there are gone, with notes.
+
+    The checker of the same model vouches for all of them, and its rewriter insists.
+    """
+    insists = {"rewrites": [{"claim": n, "text": said, "passages": [1]} for n, said in enumerate(LIES.values(), 1)]}
+    script = story(section_writer=lie, abstract_writer=lie, claim_rewriter=says(insists))
+    result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
+
+    told = json.dumps([result.abstract, *(section.markdown for section in result.sections)])
+    for name in ("number", "name", "link", "quote"):
+        assert LIES[name] not in told
+    assert "seven" not in told and "Apicius" not in told and "dead.example" not in told and "never made" not in told
+    assert TRUE in told
+    claims = [claim for section in result.sections for claim in section.claims]
+    assert all(claim.citations for claim in claims if claim.status == "supported")
+    assert sum("a claim was taken out" in note for note in result.notes) >= 4
+
+
+async def test_an_unsupported_claim_is_written_anew(serving: Serving) -> None:
+    """A claim that the checker refutes gives way to what the rewriter makes of it, if that holds."""
+    verdicts = [
+        {"verdicts": [{"claim": 1, "verdict": verdict, "confidence": 0.9}]} for verdict in ("refuted", "supported")
+    ]
+    anew = {"rewrites": [{"claim": 1, "text": "Bread needs flour.", "passages": [1]}]}
+    script = story(
+        outliner=says({"topics": [{"heading": "Bread", "question": "How is bread made?"}]}),
+        section_writer=says(text(("Bread needs no flour.", 1))),
+        claim_checker=in_turn(*verdicts),
+        claim_rewriter=says(anew),
+    )
+    result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
+
+    assert [(claim.text, claim.status) for claim in result.sections[0].claims] == [("Bread needs flour.", "supported")]
+
+
+async def test_quotes_cost_no_check(serving: Serving) -> None:
+    """Without a model every claim is a quote: nobody checks it, and the report is evaluated all the same."""
+    result = await run(serving, None, MemoryKnowledge(KITCHEN))
+
+    assert "claim_checker" not in result.usage.by_role
+    assert result.evaluation is not None and result.evaluation.factuality == 1.0
+    assert all(claim.status == "supported" for section in result.sections for claim in section.claims)
+
+
+async def test_sources_that_disagree_are_shown(serving: Serving) -> None:
+    """Two documents that give different figures for the same thing are quoted side by side."""
+    knowledge = MemoryKnowledge(dict(KITCHEN))
+    knowledge.documents["bread"] = Source(
+        uri="kitchen/bread.md",
+        title="Bread",
+        text="The baker lets the dough of the bread rise for 2 hours before the oven is hot.",
+    )
+    knowledge.documents["rival"] = Source(
+        uri="kitchen/rival.md",
+        title="Rival",
+        text="The baker lets the dough of the bread rise for 9 hours before the oven is hot.",
+    )
+    result = await run(serving, None, knowledge)
+
+    (found,) = result.contradictions
+    assert {found.a.quote, found.b.quote} == {knowledge.documents[name].text for name in ("bread", "rival")}
+    assert {found.a.source, found.b.source} <= {source.n for source in result.sources}
+
+
+async def test_a_report_below_the_bar_is_refined_once_more(serving: Serving) -> None:
+    """A weak evaluation has the sections it names written anew, once, and the second evaluation counts."""
+    weak = {
+        **GOOD_REPORT,
+        "contradictions": ["It rises and falls."],
+        "components": [{"component": "wine", "addressed": False}],
+        "suggestions": [{"topic": "Bread", "critique": "Say how long.", "query": ""}],
+    }
+    chat = ScriptedChat(story(self_evaluator=in_turn(weak, GOOD_REPORT)))
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN))
+
+    assert chat.count("self_evaluator") == 2 and chat.count("section_rewriter") == 1
+    assert result.evaluation is not None and result.evaluation.completeness == 1.0
+    assert [record.critique for record in result.critiques] == ["Say how long."]
+
+
+async def test_no_bar_asks_for_no_refinement(serving: Serving) -> None:
+    """With a bar of zero a weak report stays as it is."""
+    weak = {**GOOD_REPORT, "suggestions": [{"topic": "Bread", "critique": "Say how long.", "query": ""}]}
+    chat = ScriptedChat(story(self_evaluator=says(weak)))
+    await run(serving, chat, MemoryKnowledge(KITCHEN), LIMITS.model_copy(update={"evaluation_bar": 0.0}))
+
+    assert chat.count("self_evaluator") == 1 and chat.count("section_rewriter") == 0

@@ -1,0 +1,634 @@
+"""AgentWorkflow from question to result, with a scripted model over two documents about food."""
+
+import asyncio
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowFailureError, WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
+
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.evidence.filters import Filter
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Feedback, Limits, Progress, RunRequest
+from tenure.models.chat import RequestRejected, TransportError
+from tests.conftest import Serving, slow_form
+from tests.worlds import (
+    KITCHEN,
+    NO_CRITIQUE,
+    Held,
+    MemoryKnowledge,
+    ScriptedChat,
+    in_turn,
+    says,
+    story,
+    synthesis,
+    text,
+)
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+QUESTION = "How are bread and cheese made?"
+LIMITS = Limits(min_relevance=0.05, max_reflexions=2, max_revisions=2)
+REQUEST = RunRequest(question=QUESTION, corpora=("kitchen",), limits=LIMITS)
+PATIENCE = 30
+
+
+async def until(handle: WorkflowHandle[Any, Result], true: Any) -> Progress:
+    """Query progress until it is as expected; bounded by the test's timeout."""
+    while True:
+        progress = await handle.query(AgentWorkflow.progress)
+        if true(progress):
+            return progress
+        await asyncio.sleep(0.02)
+
+
+async def test_a_run_ends_in_a_report_of_the_models_words(serving: Serving) -> None:
+    """A run with no criticism writes each section once and its sentences are the model's, cited verbatim."""
+    chat = ScriptedChat(story())
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert result.status == "done"
+    assert [section.topic for section in result.sections] == ["Bread", "Cheese"]
+    assert result.title == "Bread and cheese"
+    assert "Bread is what this section tells of." in result.sections[0].markdown
+    assert chat.count("section_writer") == 2 and chat.count("section_rewriter") == 0
+    quotes = [(c, s) for s in result.sections for claim in s.claims for c in claim.citations]
+    by_number = {source.n: KITCHEN[source.id].text for source in result.sources}
+    assert quotes and all(by_number[c.source][c.start : c.end] == c.quote for c, _ in quotes)
+
+
+async def test_usage_counts_every_finished_call(serving: Serving) -> None:
+    """The report's usage equals what the model was asked, call for call and token for token.
+
+    One role asks no model: no two sources speak of the same thing, so that there is nothing to compare.
+    """
+    chat = ScriptedChat(story())
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert result.usage.calls == len(chat.asked) + result.usage.by_role["contradiction_finder"].calls
+    assert result.usage.tokens_in == 100 * len(chat.asked)
+    assert result.usage.by_role["section_writer"].calls == 2
+    assert result.usage.by_role["router"].models == ("scripted-fast",)
+
+
+async def test_offline_twins_write_the_report_from_the_documents(serving: Serving) -> None:
+    """Without a model every claim is a sentence of a document, and no sentence stands twice."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    claims = [claim for section in result.sections for claim in section.claims]
+    assert result.status == "done" and claims
+    assert all(claim.status == "supported" and claim.confidence == 1.0 for claim in claims)
+    everything = [claim.text for claim in (*claims, *result.abstract_claims)]
+    assert len(everything) == len(set(everything))
+    assert {role for role in result.usage.by_role if result.usage.by_role[role].models == ("offline",)} >= {
+        "router",
+        "outliner",
+        "section_writer",
+        "abstract_writer",
+    }
+
+
+async def test_a_question_the_documents_do_not_touch_ends_without_evidence(serving: Serving) -> None:
+    """No relevant passage gives a result that says so, not an invention."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST.model_copy(update={"question": "Quantum chromodynamics?"}))).result()
+
+    assert result.status == "no_evidence"
+    assert result.sections == () and result.sources == ()
+
+
+async def test_an_empty_knowledge_base_ends_without_evidence(serving: Serving) -> None:
+    """A corpus with no document at all gives the same clear end."""
+    request = REQUEST.model_copy(update={"ingest": (IngestRequest(corpus="kitchen", paths=("/nowhere",)),)})
+    async with serving(None, MemoryKnowledge({})) as stage:
+        result = await (await stage.start(request)).result()
+
+    assert result.status == "no_evidence"
+    assert "Corpus “kitchen”: 0 files." in result.notes
+
+
+async def test_a_request_for_a_program_takes_the_coding_path(serving: Serving) -> None:
+    """A question routed to CODE is no question of research; where nobody runs programs it ends with these words."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        asked = {"question": "Write a function that bakes bread in Python", "limits": Limits(sandbox_wait=0.3)}
+        request = REQUEST.model_copy(update=asked)
+        result = await (await stage.start(request)).result()
+
+    assert result.status == "unsupported" and result.mode == "CODE"
+    assert any("No worker runs programs" in note for note in result.notes)
+
+
+async def test_filters_hold_for_every_search_of_a_run(serving: Serving) -> None:
+    """A person's conditions reach the first search, the tasks' and the sections', and the report tells them."""
+    only = Filter(field="published", min="2020")
+    limits = LIMITS.model_copy(update={"filters": (only,)})
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(ScriptedChat(story()), knowledge) as stage:
+        result = await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
+
+    assert {request.filters for request in knowledge.searches} == {(only,)}
+    assert "Only passages were read whose published >= 2020." in result.notes
+
+
+@slow_form
+async def test_the_report_is_in_the_language_that_was_asked_for(serving: Serving) -> None:
+    """What people read is written in it by a model, and without one the report says that nothing was translated."""
+    asked = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"language": "German"})})
+    chat = ScriptedChat(story())
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        written = await (await stage.start(asked)).result()
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        quoted = await (await stage.start(asked)).result()
+
+    told = {role for role, system in chat.told.items() if "Write in German" in system}
+    assert told >= {"outliner", "section_writer", "title_writer", "abstract_writer"} and "router" not in told
+    assert [any("translated into German" in note for note in one.notes) for one in (written, quoted)] == [False, True]
+
+
+async def test_mode_research_overrules_the_router(serving: Serving) -> None:
+    """A person's --mode decides, whatever the router thinks."""
+    route = {"mode": "CODE", "complexity": "simple", "query_type": "factual", "reason": "wrongly"}
+    async with serving(ScriptedChat(story(router=says(route))), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST.model_copy(update={"mode": "research"}))).result()
+
+    assert result.mode == "RESEARCH" and result.status == "done"
+
+
+async def test_reviewers_search_brings_new_evidence_into_the_rewrite(serving: Serving) -> None:
+    """SEARCH looks for the reviewer's query and the rewriter sees the critique."""
+    review = in_turn(
+        {"critique": "Nothing on mould.", "action": "SEARCH", "query": "blue cheese mould needs air"}, NO_CRITIQUE
+    )
+    chat = ScriptedChat(story(section_reviewer=review))
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(chat, knowledge) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert "blue cheese mould needs air" in [search.query for search in knowledge.searches]
+    assert chat.count("section_rewriter") == 1
+    assert any(role == "section_rewriter" and "Nothing on mould." in prompt for role, prompt in chat.asked)
+    assert any("says it better" in section.markdown for section in result.sections)
+
+
+async def test_a_rewrite_that_the_reviewer_finds_worse_is_undone(serving: Serving) -> None:
+    """The reviewer sees the text before the rewriting, and the better of the two stays."""
+
+    async def review(prompt: str) -> dict[str, Any]:
+        seen = "<previous>" in prompt
+        return {
+            "critique": "" if seen else "Dull.",
+            "action": "NONE" if seen else "REWRITE",
+            "query": "",
+            "worse": seen,
+        }
+
+    chat = ScriptedChat(story(section_reviewer=review))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert chat.count("section_rewriter") == 2 and chat.count("section_reviewer") == 4
+    assert not any("says it better" in section.markdown for section in result.sections)
+    assert "“Bread” keeps an earlier draft, since its rewriting made it worse." in result.notes
+
+
+async def test_a_rewrite_that_loses_its_sources_is_undone(serving: Serving) -> None:
+    """Whatever a reviewer wished for, a text without sources replaces none that has them."""
+    uncited = {"blocks": [{"kind": "paragraph", "sentences": [{"text": "So it is.", "passages": []}]}]}
+    review = says({"critique": "Dull.", "action": "REWRITE", "query": ""})
+    chat = ScriptedChat(story(section_reviewer=review, section_rewriter=says(uncited)))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert chat.count("section_rewriter") == 2
+    assert not any("So it is." in section.markdown for section in result.sections)
+
+
+async def test_a_critique_that_returns_ends_the_reflexion(serving: Serving) -> None:
+    """A reviewer that says the same again is not obeyed for ever."""
+    again = says({"critique": "Too dull.", "action": "REWRITE", "query": ""})
+    chat = ScriptedChat(story(section_reviewer=again))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        await (await stage.start(REQUEST)).result()
+
+    assert chat.count("section_rewriter") == 2  # once for each section
+    assert chat.count("section_reviewer") == 4
+
+
+async def test_reflector_has_its_section_rewritten_until_r_max(serving: Serving) -> None:
+    """K that never empties is worked off R_max − 1 times, only in the section concerned."""
+    counter = iter(range(100))
+
+    async def never_content(prompt: str) -> dict[str, Any]:
+        critique = {"topic": "Cheese", "critique": f"Too short, round {next(counter)}.", "query": ""}
+        return {"critiques": [critique], "further_considerations": ["Butter may be worth a look."]}
+
+    chat = ScriptedChat(story(report_reflector=never_content))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert chat.count("report_reflector") == 2 and chat.count("section_rewriter") == 1
+    assert [(c.topic, c.outcome) for c in result.critiques] == [("Cheese", "The section “Cheese” was rewritten.")]
+    assert result.further_considerations == ("Butter may be worth a look.",)
+    assert "tells of" in result.sections[0].markdown and "says it better" in result.sections[1].markdown
+
+
+async def test_a_missing_section_asked_for_by_the_reflector_is_written(serving: Serving) -> None:
+    """A critique without a topic adds a section of its own."""
+    reflect = in_turn(
+        {
+            "critiques": [{"topic": "", "critique": "Rye is missing.", "query": "rye bread sourdough"}],
+            "further_considerations": [],
+        },
+        {"critiques": [], "further_considerations": []},
+    )
+    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye bread sourdough"]
+
+
+async def test_repeated_sentences_are_dropped(serving: Serving) -> None:
+    """The same sentence in two sections stays in the first only."""
+    same = says(text(("Salt is everywhere.", 1), ("Only once.", 1)))
+    async with serving(ScriptedChat(story(section_writer=same)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert sum("Salt is everywhere." in section.markdown for section in result.sections) == 1
+
+
+async def test_invented_passage_numbers_are_refused(serving: Serving) -> None:
+    """A citation of a passage that was not given never becomes a source."""
+    wrong = says(text(("A fact from nowhere.", 99)))
+    synthesizer = says(synthesis("A fact from nowhere.", passage=99))
+    chat = ScriptedChat(story(section_writer=wrong, abstract_writer=wrong, synthesizer=synthesizer))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert result.sources == ()
+    assert all(claim.status == "invalid_source" for section in result.sections for claim in section.claims)
+
+
+async def test_an_unusable_model_answer_is_replaced_by_the_twin_and_told(serving: Serving) -> None:
+    """Three answers that fit no schema make the twin answer, and the report says for which role."""
+    chat = ScriptedChat(story(outliner=says("I would rather not.")))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert [degraded.role for degraded in result.degraded] == ["outliner"]
+    assert chat.count("outliner") == 3
+    assert result.status == "done"
+
+
+async def test_feedback_changes_the_section_it_concerns_while_it_is_written(serving: Serving) -> None:
+    """Feedback that arrives during the draft leads to a search for it and a rewrite of that section alone."""
+    draft = Held(text(("The first draft.", 1)))
+
+    async def write(prompt: str) -> Any:
+        return await draft(prompt) if "<topic>\nCheese" in prompt else text(("All about bread.", 1))
+
+    chat = ScriptedChat(story(section_writer=write))
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(chat, knowledge) as stage:
+        handle = await stage.start(REQUEST)
+        await draft.reached.wait()
+        await handle.signal(AgentWorkflow.feedback, Feedback(text="Say more on mould", topic="cheese"))
+        await until(handle, lambda p: p.feedback)
+        draft.released.set()
+        result = await handle.result()
+
+    assert "Say more on mould" in [search.query for search in knowledge.searches]
+    assert chat.count("section_rewriter") == 1
+    assert "says it better" in result.sections[1].markdown and "All about bread." in result.sections[0].markdown
+    assert [(h.text, h.outcome) for h in result.feedback] == [("Say more on mould", "Taken up in “Cheese”.")]
+
+
+async def test_feedback_after_the_sections_is_worth_another_generation(serving: Serving) -> None:
+    """Feedback that finds all sections written reaches the next generation, even at R_max."""
+    reflection = Held({"critiques": [], "further_considerations": []})
+    chat = ScriptedChat(story(report_reflector=reflection))
+    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"max_revisions": 1})})
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(request)
+        await reflection.reached.wait()
+        await handle.signal("feedback", "More about bread, please")
+        await until(handle, lambda p: p.feedback)
+        reflection.released.set()
+        result = await handle.result()
+
+    assert chat.count("section_rewriter") == 1
+    assert "says it better" in result.sections[0].markdown
+    assert result.feedback[0].outcome == "Taken up in “Bread”."
+
+
+async def test_pause_holds_the_run_and_resume_lets_it_go_on(serving: Serving) -> None:
+    """While a run is held no further role is asked; resumed, it ends as if nothing had been."""
+    outline = Held({"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
+    chat = ScriptedChat(story(outliner=outline))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await outline.reached.wait()
+        await handle.signal(AgentWorkflow.pause)
+        await until(handle, lambda p: p.status == "paused")
+        research = stage.client.get_workflow_handle(f"{handle.id}/research")
+        await until_signalled(research, "take")
+        outline.released.set()
+        await until_history(research, "outliner")
+        assert chat.count("hypothetical_document") == 0
+        await handle.signal(AgentWorkflow.resume)
+        result = await handle.result()
+
+    assert result.status == "done" and len(result.sections) == 1
+
+
+async def until_signalled(handle: WorkflowHandle[Any, Any], signal: str) -> None:
+    """Wait until a signal stands in a workflow's history."""
+    while True:
+        events = (await handle.fetch_history()).events
+        if any(e.workflow_execution_signaled_event_attributes.signal_name == signal for e in events):
+            return
+        await asyncio.sleep(0.02)
+
+
+async def until_history(handle: WorkflowHandle[Any, Any], activity: str) -> None:
+    """Wait until the workflow has taken in the completion of the activity scheduled last under a name."""
+    while True:
+        events = (await handle.fetch_history()).events
+        scheduled = {
+            e.event_id for e in events if e.activity_task_scheduled_event_attributes.activity_type.name == activity
+        }
+        done = [
+            e.event_id for e in events if e.activity_task_completed_event_attributes.scheduled_event_id in scheduled
+        ]
+        if done and any(
+            e.event_id > done[0] and e.HasField("workflow_task_completed_event_attributes") for e in events
+        ):
+            return
+        await asyncio.sleep(0.02)
+
+
+async def test_finish_delivers_what_there_is(serving: Serving) -> None:
+    """Finish lets the section in the making end, starts no other, and delivers."""
+    draft = Held(text(("Bread is what there is.", 1)))
+    chat = ScriptedChat(story(section_writer=draft))
+    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"parallel_sections": 1})})
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(request)
+        await draft.reached.wait()
+        await handle.signal(AgentWorkflow.finish)
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-1"), "take")
+        draft.released.set()
+        result = await handle.result()
+
+    assert result.status == "finished_early"
+    assert [section.topic for section in result.sections] == ["Bread"]
+    assert chat.count("section_reviewer") == 0 and chat.count("report_reflector") == 0
+    assert any("Cheese" in note and "finish" in note for note in result.notes)
+
+
+async def test_cancel_by_signal_stops_and_delivers_what_is_written(serving: Serving) -> None:
+    """Cancel gives up the section in the making and reports the finished one, with no further model call."""
+    stuck = Held(text(("Never said.", 1)))
+
+    async def write(prompt: str) -> Any:
+        return await stuck(prompt) if "<topic>\nCheese" in prompt else text(("All about bread.", 1))
+
+    chat = ScriptedChat(story(section_writer=write))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await stuck.reached.wait()
+        await until(handle, lambda p: any(t.topic == "Bread" and t.phase == "done" for t in p.topics))
+        await handle.signal(AgentWorkflow.cancel)
+        result = await handle.result()
+        progress = await handle.query(AgentWorkflow.progress)
+
+    assert result.status == "cancelled" and progress.status == "cancelled"
+    assert result.usage.calls == progress.usage.calls
+    assert [section.topic for section in result.sections] == ["Bread"]
+    assert chat.count("title_writer") == 0
+
+
+async def test_cancellation_by_temporal_ends_as_cancelled(serving: Serving) -> None:
+    """The web UI's cancel button ends the run as cancelled, and the model call in flight with it."""
+    stuck = Held(text(("Never said.", 1)))
+    async with serving(ScriptedChat(story(section_writer=stuck)), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await stuck.reached.wait()
+        await handle.cancel()
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+        progress = await handle.query(AgentWorkflow.progress)
+
+    assert progress.status == "cancelled"
+
+
+async def test_queries_answer_at_any_time_and_after_the_end(serving: Serving) -> None:
+    """Progress and state are true while a section is written and when all is done."""
+    draft = Held(text(("Something.", 1)))
+    async with serving(ScriptedChat(story(section_writer=draft)), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await draft.reached.wait()
+        during = await until(handle, lambda p: p.phase == "write" and any(t.phase == "drafting" for t in p.topics))
+        draft.released.set()
+        result = await handle.result()
+        after = await handle.query(AgentWorkflow.state)
+
+    assert during.status == "running" and {t.topic for t in during.topics} == {"Bread", "Cheese"}
+    assert after.progress.status == "done" and after.report is not None
+    assert after.report.title == result.title
+    assert {t.phase for t in after.progress.topics} == {"done"}
+
+
+async def test_search_attributes_and_status_page_tell_the_run(serving: Serving) -> None:
+    """The web UI can filter by mode, phase and status, and each activity says what it is about."""
+    async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await handle.result()
+        described = await handle.describe()
+        section = await stage.client.get_workflow_handle(f"{handle.id}/section-1").fetch_history()
+
+    kept = {pair.key.name: pair.value for pair in described.typed_search_attributes}
+    assert kept["TenureMode"] == "RESEARCH" and kept["TenurePhase"] == "done" and kept["TenureStatus"] == "done"
+    scheduled = [e for e in section.events if e.HasField("activity_task_scheduled_event_attributes")]
+    assert scheduled and all(e.user_metadata.summary.data for e in scheduled)
+
+
+async def test_feedback_to_a_failing_section_is_offered_once(serving: Serving) -> None:
+    """A wish whose section cannot be written costs one more generation, not one after the other for ever."""
+
+    async def write(prompt: str) -> Any:
+        if "<topic>\nCheese" in prompt:
+            raise RequestRejected("the model refuses cheese", status=400)
+        return text(("All about bread.", 1))
+
+    reflection = Held({"critiques": [], "further_considerations": []})
+    chat = ScriptedChat(story(section_writer=write, report_reflector=reflection))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await reflection.reached.wait()
+        await handle.signal("feedback", Feedback(text="More on mould", topic="Cheese"))
+        await until(handle, lambda p: p.feedback)
+        reflection.released.set()
+        result = await handle.result()
+
+    assert chat.count("report_reflector") == 2
+    assert result.feedback[0].outcome == "No section took it up."
+
+
+async def test_a_pause_before_the_research_begins_holds_it(serving: Serving) -> None:
+    """A run paused while the router answers asks nothing more until it is resumed."""
+    route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
+    chat = ScriptedChat(story(router=route))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await route.reached.wait()
+        await handle.signal(AgentWorkflow.pause)
+        await until(handle, lambda p: p.status == "paused")
+        route.released.set()
+        await until_history(stage.client.get_workflow_handle(handle.id), "router")
+        assert chat.count("decomposer") == 0
+        await handle.signal(AgentWorkflow.resume)
+        result = await handle.result()
+
+    assert result.status == "done"
+
+
+async def test_a_finish_before_the_research_begins_ends_the_run(serving: Serving) -> None:
+    """Finish during routing delivers an empty report at once instead of a full one."""
+    route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
+    chat = ScriptedChat(story(router=route))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await route.reached.wait()
+        await handle.signal(AgentWorkflow.finish)
+        await until_signalled(stage.client.get_workflow_handle(handle.id), "finish")
+        route.released.set()
+        result = await handle.result()
+
+    assert (result.status, result.sections, chat.count("decomposer")) == ("finished_early", (), 0)
+
+
+async def test_a_cancel_before_the_first_worker_is_kept(server: WorkflowEnvironment, serving: Serving) -> None:
+    """A run cancelled while no worker serves it ends as cancelled once one does."""
+    chat = ScriptedChat(story())
+    handle = await server.client.start_workflow(
+        AgentWorkflow.run, REQUEST, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+    )
+    await handle.signal(AgentWorkflow.cancel)
+    async with serving(chat, MemoryKnowledge(KITCHEN)):
+        result = await handle.result()
+
+    assert (result.status, chat.asked) == ("cancelled", [])
+
+
+@pytest.mark.parametrize("query", [pytest.param("Cheese", marks=slow_form), "cheese"])
+async def test_a_section_asked_for_twice_is_written_once(serving: Serving, query: str) -> None:
+    """A missing section that exists under the name is a critique of it; nobody's text is lost."""
+    asked = {"topic": "", "critique": "It is missing.", "query": query}
+    rye = {"topic": "", "critique": "Rye is missing.", "query": "Rye"}
+    reflect = in_turn(
+        {"critiques": [asked, rye, rye], "further_considerations": []}, {"critiques": [], "further_considerations": []}
+    )
+    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye"]
+    assert "says it better" in result.sections[1].markdown
+
+
+async def test_new_sections_stay_within_the_limit(serving: Serving) -> None:
+    """Sections that critiques ask for count against the run's limit, and the report says what was left out."""
+    wanted = [{"topic": "", "critique": f"{name} is missing.", "query": name} for name in ("Rye", "Butter")]
+    reflect = in_turn(
+        {"critiques": wanted, "further_considerations": []}, {"critiques": [], "further_considerations": []}
+    )
+    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"max_sections": 3})})
+    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(request)).result()
+
+    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye"]
+    assert "A critique of the report was not followed: Butter is missing." in result.notes
+
+
+async def test_one_failing_section_costs_itself_alone(serving: Serving) -> None:
+    """A rejected call in one section leaves the other one in the report, with a note."""
+
+    async def write(prompt: str) -> Any:
+        if "<topic>\nCheese" in prompt:
+            raise RequestRejected("the model refuses cheese", status=400)
+        return text(("All about bread.", 1))
+
+    async with serving(ScriptedChat(story(section_writer=write)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert [section.topic for section in result.sections] == ["Bread"]
+    assert any("Cheese" in note and "the model refuses cheese" in note for note in result.notes)
+
+
+async def test_a_rejected_router_call_fails_the_run_with_one_line(serving: Serving) -> None:
+    """A wrong key fails the run at once and says what to fix, also through the query."""
+
+    async def refuse(prompt: str) -> Any:
+        raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
+
+    async with serving(ScriptedChat(story(router=refuse)), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        with pytest.raises(WorkflowFailureError):
+            await asyncio.wait_for(handle.result(), PATIENCE)
+        progress = await handle.query(AgentWorkflow.progress)
+
+    assert progress.status == "failed"
+    assert progress.error == "the key is wrong; set OPENAI_API_KEY"
+
+
+@pytest.mark.parametrize("role", ["report_reflector", "title_writer", "abstract_writer"])
+async def test_a_key_that_expires_half_way_leaves_what_is_written(serving: Serving, role: str) -> None:
+    """A call that fails for good after sections are written ends the run as failed, with them and with the reason."""
+
+    async def refuse(prompt: str) -> Any:
+        raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
+
+    async with serving(ScriptedChat(story(**{role: refuse})), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        result = await asyncio.wait_for(handle.result(), PATIENCE)
+        progress = await handle.query(AgentWorkflow.progress)
+
+    assert (result.status, [section.topic for section in result.sections]) == ("failed", ["Bread", "Cheese"])
+    assert result.decisions[-1] == "Ended because a step failed for good: the key is wrong; set OPENAI_API_KEY"
+    assert (progress.status, progress.error) == ("failed", result.decisions[-1])
+
+
+async def test_a_section_that_cannot_be_reviewed_is_kept(serving: Serving) -> None:
+    """A draft outlives the call that should have improved it, with a note that says why it was not."""
+
+    async def refuse(prompt: str) -> Any:
+        raise RequestRejected("no such model", status=404)
+
+    async with serving(ScriptedChat(story(section_reviewer=refuse)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert (result.status, [section.topic for section in result.sections]) == ("done", ["Bread", "Cheese"])
+    assert "“Bread” was not improved any further: no such model" in result.notes
+
+
+async def test_a_passing_outage_is_retried_by_temporal(serving: Serving) -> None:
+    """A transport error is tried again after the delay the server asked for, and the run goes on."""
+    calls = iter(range(10))
+
+    async def twice(prompt: str) -> Any:
+        if next(calls) == 0:
+            raise TransportError(
+                "the server is busy", status=429, retry_after=timedelta(milliseconds=10).total_seconds()
+            )
+        return {"title": "At last"}
+
+    async with serving(ScriptedChat(story(title_writer=twice)), MemoryKnowledge(KITCHEN)) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert result.title == "At last"
+    assert result.usage.by_role["title_writer"].calls == 1

@@ -1,0 +1,123 @@
+"""BatchWorkflow: many runs, so many at a time, and a summary whatever becomes of them."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from temporalio.client import Client, WorkflowHandle
+
+from tenure.contracts.base import RunId
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.result.batch import BatchItem, BatchOutcome, BatchReport, BatchRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Limits, RunRequest
+from tenure.models.chat import RequestRejected
+from tests.conftest import Serving
+from tests.worlds import KITCHEN, Held, MemoryKnowledge, Reply, ScriptedChat, story
+from workflows.run.agent import AgentWorkflow
+from workflows.run.batch import BatchWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+SHARED = RunRequest(
+    question="?",
+    corpora=("kitchen",),
+    limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+)
+
+ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
+
+
+def asking(*questions: str, **others: Any) -> BatchRequest:
+    """Return a batch of some questions."""
+    items = tuple(BatchItem(key=f"{n}", question=question) for n, question in enumerate(questions, start=1))
+    return BatchRequest(shared=SHARED, items=items, **others)
+
+
+async def begin(client: Client, request: BatchRequest) -> WorkflowHandle[Any, BatchReport]:
+    """Start a batch with a name of its own."""
+    return await client.start_workflow(
+        BatchWorkflow.run, request, id=f"test-batch-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+    )
+
+
+async def until(handle: WorkflowHandle[Any, BatchReport], true: Callable[[BatchReport], bool]) -> BatchReport:
+    """Ask for the summary until it is as expected; bounded by the test's timeout."""
+    while True:
+        report = await handle.query(BatchWorkflow.progress)
+        if true(report):
+            return report
+        await asyncio.sleep(0.02)
+
+
+async def test_every_question_is_a_run_of_its_own(serving: Serving) -> None:
+    """Each question ends in a report under the name of the batch, and the summary has its figures."""
+    request = asking("How is bread made?", "Quantum chromodynamics?", parallel=1)
+    read = RunRequest(**{**SHARED.model_dump(), "ingest": (IngestRequest(corpus="kitchen", paths=("/kitchen",)),)})
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        handle = await begin(stage.client, request.model_copy(update={"shared": read}))
+        report = await handle.result()
+        first: Result = await stage.client.get_workflow_handle(f"{handle.id}-1", result_type=Result).result()
+
+    assert [(one.run, one.status) for one in report.outcomes] == [
+        (f"{handle.id}-1", "done"),
+        (f"{handle.id}-2", "no_evidence"),
+    ]
+    assert first.question == "How is bread made?" and report.outcomes[0].title == first.title
+    assert not any("files" in note for note in first.notes)  # the documents were read once, before
+
+
+async def test_a_failed_question_stops_nothing(serving: Serving) -> None:
+    """A run that fails is an entry with its reason; the others are answered, with limits of their own."""
+
+    async def routed(prompt: str) -> Reply:
+        if "chromodynamics" in prompt:
+            raise RequestRejected("the key is not valid")
+        return await whole["router"](prompt)
+
+    whole = story()
+    items = (
+        BatchItem(key="bad", question="Quantum chromodynamics of bread?"),
+        BatchItem(key="good", question="How are bread and cheese made?", max_searches=50),
+    )
+    async with serving(ScriptedChat(whole | {"router": routed}), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await begin(stage.client, BatchRequest(shared=SHARED, items=items, parallel=1))
+        bad, good = (await handle.result()).outcomes
+        answered: Result = await stage.client.get_workflow_handle(good.run, result_type=Result).result()
+
+    assert (bad.status, good.status) == ("failed", "done")
+    assert "the key is not valid" in bad.note
+    assert good.tokens > 0 and answered.limits["searches"] == 50
+
+
+async def test_no_more_runs_than_allowed_and_a_stop_for_all(serving: Serving) -> None:
+    """So many are at work at a time; a cancelled batch has those deliver, and begins no other."""
+    held = Held(ROUTE)
+    async with serving(ScriptedChat(story(router=held)), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await begin(stage.client, asking(*["How are bread and cheese made?"] * 3, parallel=2))
+        await until(handle, lambda report: [one.status for one in report.outcomes].count("running") == 2)
+        await held.reached.wait()
+        await handle.signal(BatchWorkflow.cancel)
+        report = await handle.result()
+        held.released.set()
+
+    assert [one.status for one in report.outcomes] == ["cancelled", "cancelled", "waiting"]
+    assert report.cancelled
+
+
+async def test_what_is_known_is_not_asked_again(serving: Serving) -> None:
+    """A batch that goes on takes over the outcomes there are, and a name that is taken is a failure in the summary."""
+    request = asking("How is bread made?", "How is cheese made?")
+    known = BatchOutcome(key="1", run=RunId("elsewhere"), question="How is bread made?", status="done")
+    held = Held(ROUTE)
+    async with serving(ScriptedChat(story(router=held)), MemoryKnowledge(KITCHEN)) as stage:
+        name = f"test-batch-{uuid4().hex[:8]}"
+        taken = await stage.client.start_workflow(AgentWorkflow.run, SHARED, id=f"{name}-2", task_queue=TENURE_QUEUE)
+        report = await stage.client.execute_workflow(
+            BatchWorkflow.run, request.model_copy(update={"known": (known,)}), id=name, task_queue=TENURE_QUEUE
+        )
+        held.released.set()
+        await taken.result()
+
+    assert report.outcomes[0] == known
+    assert report.outcomes[1].status == "failed" and "already" in report.outcomes[1].note

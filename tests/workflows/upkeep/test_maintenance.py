@@ -1,0 +1,105 @@
+"""Maintenance as a workflow, and the schedule that starts it."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from temporalio.client import Client, ScheduleOverlapPolicy
+from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
+
+from tenure.contracts.knowledge.maintenance import MaintenanceReport
+from tenure.settings import Settings
+from tenure.temporal.schedules import maintenance_id, schedule_upkeep
+from tests.conftest import Serving
+from tests.worlds import MemoryKnowledge
+from workflows.runtime.task_queues import TENURE_QUEUE
+from workflows.upkeep.maintenance import MaintenanceWorkflow
+
+
+async def test_the_steps_follow_each_other(serving: Serving) -> None:
+    """Compaction, indexes and old versions are an activity each, and the page says what came of them."""
+    async with serving(None, MemoryKnowledge({})) as stage:
+        handle = await stage.client.start_workflow(
+            MaintenanceWorkflow.run, id=f"maintenance-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+        )
+        report: MaintenanceReport = await handle.result()
+        history = await handle.fetch_history()
+        page = await handle.query("__temporal_workflow_metadata")
+    started = [
+        event.activity_task_scheduled_event_attributes.activity_type.name
+        for event in history.events
+        if event.HasField("activity_task_scheduled_event_attributes")
+    ]
+
+    assert started == ["compact_tables", "refresh_indexes", "remove_old_versions"]
+    assert [step.step for step in report.steps] == ["compact", "index", "clean"]
+    assert "build and refresh indexes: 1 tables, 2 changes" in str(page)
+    assert "cannot be read" in str(page)
+
+
+@pytest.fixture
+def cached_workflows() -> int:
+    """Keep workflows in the cache: the query after the end then finds its workflow."""
+    return 1000
+
+
+def settings(tmp_path: Path, hours: float) -> Settings:
+    return Settings(home=tmp_path, maintenance_hours=hours, consolidation_hours=0)
+
+
+async def test_the_schedule_is_as_the_settings_say(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """One for each home, never two maintenances at once; a changed interval is taken over, a pause is kept."""
+    client = server.client
+    handle = client.get_schedule_handle(maintenance_id(settings(tmp_path, 6)))
+    await schedule_upkeep(client, settings(tmp_path, 6))
+    first = (await handle.describe()).schedule
+    await handle.pause(note="not now")
+    await schedule_upkeep(client, settings(tmp_path, 2))
+    second = (await handle.describe()).schedule
+    await schedule_upkeep(client, settings(tmp_path, 0))
+    await schedule_upkeep(client, settings(tmp_path, 0))
+
+    assert first.policy.overlap == ScheduleOverlapPolicy.SKIP
+    assert [interval.every for interval in first.spec.intervals] == [timedelta(hours=6)]
+    assert [interval.every for interval in second.spec.intervals] == [timedelta(hours=2)]
+    assert (first.state.paused, second.state.paused, second.state.note) == (False, True, "not now")
+    with pytest.raises(RPCError, match="not found"):
+        await handle.describe()
+
+
+async def test_the_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -> None:
+    """What the schedule starts runs to its end on the worker's queues."""
+    async with serving(None, MemoryKnowledge({})) as stage:
+        await schedule_upkeep(stage.client, settings(tmp_path, 6))
+        handle = stage.client.get_schedule_handle(maintenance_id(settings(tmp_path, 6)))
+        await handle.trigger()
+        while True:
+            if actions := (await handle.describe()).info.recent_actions:
+                break
+            await asyncio.sleep(0.05)
+        run = stage.client.get_workflow_handle(actions[0].action.workflow_id)  # type: ignore[attr-defined]
+        await run.result()
+        await handle.delete()
+
+    assert actions[0].action.workflow_id.startswith(maintenance_id(settings(tmp_path, 6)))  # type: ignore[attr-defined]
+
+
+async def test_a_server_that_refuses_schedules_is_no_reason_not_to_work(
+    server: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    """A namespace that is not there refuses; the worker is told nothing but goes on."""
+    foreign = Client(server.client.service_client, namespace="nowhere")
+
+    await schedule_upkeep(foreign, settings(tmp_path, 6))
+
+
+def test_homes_and_shared_stores_have_schedules_of_their_own(tmp_path: Path) -> None:
+    """Two homes have two schedules; two workers on one object store have one."""
+    one, two = Settings(home=tmp_path / "one"), Settings(home=tmp_path / "two")
+    shared = {maintenance_id(home.model_copy(update={"lancedb_uri": "s3://bucket/base"})) for home in (one, two)}
+
+    assert maintenance_id(one) != maintenance_id(two)
+    assert len(shared) == 1

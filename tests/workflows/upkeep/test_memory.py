@@ -1,0 +1,71 @@
+"""Memories through workflows: consolidation step by step, and what people ask of them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import pytest
+from temporalio.client import ScheduleActionStartWorkflow
+from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
+
+from tenure.contracts.knowledge.memory import (
+    ConsolidationReport,
+    ForgetRequest,
+    Impression,
+    MemoriesRequest,
+    MemoryReply,
+    MemoryRequest,
+    Recollecting,
+    RememberRequest,
+)
+from tenure.knowledge.base import KnowledgeBase
+from tenure.settings import Settings
+from tenure.temporal.schedules import consolidation_id, schedule_upkeep
+from tests.conftest import Serving
+from tests.knowledge.word_vectors import WordVectors
+from workflows.runtime.task_queues import TENURE_QUEUE
+from workflows.upkeep.consolidation import ConsolidationWorkflow
+from workflows.upkeep.memory import MemoryWorkflow
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+async def test_memories_are_consolidated_and_looked_at(serving: Serving, tmp_path: Path) -> None:
+    """The five steps follow each other over a real knowledge base; what is left is found, listed and forgotten."""
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    said = tuple(Impression(text=text, kind="long_term") for text in ("Bees dance.", "bees dance", "Bread bakes."))
+    knowledge.memories.remember(RememberRequest(impressions=said[:1], owner="ann", now=NOW))
+    knowledge.memories.remember(RememberRequest(impressions=said, now=NOW))
+    request = MemoryRequest(
+        forget=ForgetRequest(owner="ann", everything=True),
+        search=Recollecting(query="bees dance", now=NOW),
+        page=MemoriesRequest(),
+    )
+    async with serving(None, cast(Any, knowledge)) as stage:
+        ids = [f"{name}-{uuid4().hex[:8]}" for name in ("consolidation", "memory")]
+        report: ConsolidationReport = await stage.client.execute_workflow(
+            ConsolidationWorkflow.run, id=ids[0], task_queue=TENURE_QUEUE
+        )
+        reply: MemoryReply = await stage.client.execute_workflow(
+            MemoryWorkflow.run, request, id=ids[1], task_queue=TENURE_QUEUE
+        )
+
+    assert [step.step for step in report.steps] == ["embed", "promote", "compare", "abstract", "forget"]
+    assert (reply.forgot.forgotten, reply.page.of) == (1, 2)
+    assert [one.memory.text for one in reply.found.memories] == ["Bees dance."]
+
+
+async def test_consolidation_has_a_schedule_of_its_own(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Memories are consolidated as often as the settings say, beside maintenance, and 0 ends it."""
+    settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=12)
+    handle = server.client.get_schedule_handle(consolidation_id(settings))
+    await schedule_upkeep(server.client, settings)
+    made = (await handle.describe()).schedule
+    await schedule_upkeep(server.client, settings.model_copy(update={"consolidation_hours": 0}))
+
+    assert isinstance(made.action, ScheduleActionStartWorkflow)
+    assert (made.action.workflow, made.spec.intervals[0].every.total_seconds()) == ("ConsolidationWorkflow", 43_200)
+    with pytest.raises(RPCError, match="not found"):
+        await handle.describe()

@@ -1,0 +1,128 @@
+"""Reading the relations of a corpus: every passage once, within a budget, and looked up afterwards."""
+
+import re
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, RelateReport, RelateRequest
+from tenure.contracts.run.run import Limits
+from tenure.knowledge.base import KnowledgeBase
+from tests.conftest import Serving, Stage
+from tests.knowledge.word_vectors import WordVectors
+from tests.worlds import Held, ScriptedChat
+from workflows.runtime.task_queues import TENURE_QUEUE
+from workflows.upkeep.graph import GraphWorkflow
+from workflows.upkeep.relate import RelateWorkflow
+
+PASSAGES = 12
+_NUMBERED = re.compile(r'<passage n="(\d+)" source="(\w+)">')
+
+
+async def reader(prompt: str) -> dict[str, Any]:
+    """Find in each passage what it says, and something that it does not say."""
+    return {
+        "passages": [
+            {
+                "passage": int(number),
+                "entities": [{"name": "Ghent", "kind": "place"}],
+                "relations": [
+                    {
+                        "subject": title,
+                        "predicate": "lies near",
+                        "object": "Ghent",
+                        "sentence": f"{title} lies near Ghent.",
+                    },
+                    {"subject": title, "predicate": "rules", "object": "Bruges", "sentence": f"{title} rules Bruges."},
+                ],
+            }
+            for number, title in _NUMBERED.findall(prompt)
+        ]
+    }
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path) -> KnowledgeBase:
+    """A knowledge base with one corpus of a dozen passages."""
+    names = [f"{letter}stad" for letter in "ABCDEFGHIJKL"]
+    for name in names:
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n\n{name} lies near Ghent.\n", encoding="utf-8")
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    paths = tuple(str(tmp_path / f"{name}.md") for name in names)
+    knowledge.ingest(IngestRequest(corpus="towns", paths=paths), lambda progress: None)
+    return knowledge
+
+
+async def _relate(stage: Stage, **others: Any) -> RelateReport:
+    request = RelateRequest(corpus="towns", passages_per_call=2, **others)
+    return await stage.client.execute_workflow(
+        RelateWorkflow.run, request, id=f"relate-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+    )
+
+
+async def test_every_passage_is_read_once(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """All passages are read, what they do not hold is refused, and a second reading asks nobody."""
+    chat = ScriptedChat({"relation_extractor": reader})
+    async with serving(chat, knowledge) as stage:  # type: ignore[arg-type]
+        first = await _relate(stage)
+        second = await _relate(stage)
+        reply: RelatedReply = await stage.client.execute_workflow(
+            GraphWorkflow.run,
+            RelatedRequest(entity="Ghent", corpora=("towns",), most=200),
+            id=f"graph-{uuid4().hex[:8]}",
+            task_queue=TENURE_QUEUE,
+        )
+
+    assert (first.ending, first.passages, first.unread, first.of) == ("complete", PASSAGES, 0, PASSAGES)
+    assert (first.relations, first.refused, first.usage.model_calls) == (PASSAGES, PASSAGES, PASSAGES // 2)
+    assert (second.ending, second.passages, second.usage.model_calls) == ("complete", 0, 0)
+    assert chat.count("relation_extractor") == PASSAGES // 2
+    assert (reply.kind, reply.read, len(reply.relations)) == ("place", PASSAGES, PASSAGES)
+    assert {relation.predicate for relation in reply.relations} == {"lies near"}
+
+
+async def test_a_reading_ends_with_its_budget_and_is_gone_on_with(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """No more answers are taken than allowed; another reading takes up what is left, over several histories."""
+    chat = ScriptedChat({"relation_extractor": reader})
+    async with serving(chat, knowledge) as stage:  # type: ignore[arg-type]
+        first = await _relate(stage, limits=Limits(max_calls=4))
+        asked = chat.count("relation_extractor")
+        second = await _relate(stage, limits=Limits(long_history=1))
+
+    assert first.ending == "calls"
+    assert 1 <= asked <= 4
+    assert first.usage.model_calls == asked
+    assert first.passages == 2 * asked
+    assert (second.ending, second.passages, second.unread) == ("complete", PASSAGES - first.passages, 0)
+    assert chat.count("relation_extractor") == PASSAGES // 2
+
+
+async def test_without_a_model_there_is_nothing_to_read(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """What stands in one sentence is known without reading; the report says that there is no model."""
+    async with serving(None, knowledge) as stage:  # type: ignore[arg-type]
+        report = await _relate(stage)
+
+    assert (report.ending, report.passages, report.unread) == ("no model", 0, PASSAGES)
+
+
+async def test_a_person_can_look_and_stop(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """While a model reads, the reading tells how far it is; told to finish, it begins no further call."""
+    line = Held({"passages": []})
+    async with serving(ScriptedChat({"relation_extractor": line}), knowledge) as stage:  # type: ignore[arg-type]
+        handle = await stage.client.start_workflow(
+            RelateWorkflow.run,
+            RelateRequest(corpus="towns", passages_per_call=1),
+            id=f"relate-{uuid4().hex[:8]}",
+            task_queue=TENURE_QUEUE,
+        )
+        await line.reached.wait()
+        during = await handle.query(RelateWorkflow.reading)
+        await handle.signal(RelateWorkflow.finish)
+        line.released.set()
+        report = await handle.result()
+
+    assert (during.of, during.unread, during.ending) == (PASSAGES, PASSAGES, "")
+    assert (report.ending, report.passages, report.relations) == ("stopped", 4, 0)
