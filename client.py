@@ -1,7 +1,7 @@
-"""The command line of Tenure: `python client.py --help`.
+"""Run the command line of Tenure: `python client.py --help`.
 
-This file only finds the command's handler and turns what goes wrong into one line and an exit code.
-Handlers are imported when they are needed, so that `--help` and mistakes are answered at once.
+This file finds the command's handler and turns errors into one line and an exit code. Handlers are imported when
+needed, so that `--help` and usage errors are fast.
 """
 
 import importlib
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:
         return _tell(error, 130, "interrupted")
     except BrokenPipeError as error:
-        # Whoever read standard output has had enough, `head` for instance; there is nobody left to write to.
+        # The reader of standard output has closed it, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _tell(error, 0, "")
     except Exception as error:
@@ -44,19 +44,19 @@ def _run(arguments: Namespace) -> int:
 
 
 def _explain(error: Exception) -> tuple[int, str]:
-    """Return the exit code and the line for an error that is not a command's own."""
+    """Return the exit code and the message for an error that a command did not raise itself."""
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
     from tenure.prices import PricesError
-    from tenure.settings import Settings, fault
-    from tenure.temporal.connection import CannotReach
+    from tenure.settings import Settings, describe_settings_error
+    from tenure.temporal.connection import ServerUnreachable
     from tenure.temporal.stack.errors import StackError
 
-    if isinstance(error, StackError | CannotReach):
+    if isinstance(error, StackError | ServerUnreachable):
         return 4, str(error)
     if isinstance(error, SettingsError) or (isinstance(error, ValidationError) and error.title == Settings.__name__):
-        return 2, fault(error)
+        return 2, describe_settings_error(error)
     if isinstance(error, PricesError):
         return 2, str(error)
     words = " ".join(str(error).split())[:300] or "no more is known"
@@ -64,7 +64,7 @@ def _explain(error: Exception) -> tuple[int, str]:
 
 
 def _tell(error: BaseException, code: int, line: str | None = None) -> int:
-    """Print the line, and with TENURE_LOG_LEVEL=DEBUG where it came from."""
+    """Print the message, with a traceback if TENURE_LOG_LEVEL is DEBUG."""
     if os.environ.get("TENURE_LOG_LEVEL", "").upper() == "DEBUG":
         traceback.print_exception(error)
     words = str(error) if line is None else line
@@ -74,9 +74,9 @@ def _tell(error: BaseException, code: int, line: str | None = None) -> int:
 
 
 def _leave(code: int) -> None:
-    """End the process at once, its output written.
+    """Flush the output and end the process immediately.
 
-    The SDK's threads may still hold a connection; when Python tears itself down under them it can abort.
+    The SDK's threads may still hold a connection; the interpreter's shutdown can abort while they do.
     """
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1,6 +1,6 @@
-"""What the world's errors mean to Temporal: retry, retry later, or fail with one line (TEMPORAL.md, "Retries").
+"""Translate errors of models and of the knowledge base for Temporal: retry, retry later, or fail with one line.
 
-Types are stable strings: histories and callers depend on them.
+Error types are stable strings: histories and callers depend on them.
 """
 
 from collections.abc import Iterator
@@ -22,65 +22,68 @@ from tenure.knowledge.store.errors import (
     ReaderFailed,
     StoreUnreachable,
 )
-from tenure.models.chat import ModelError, TransportError
-from tenure.models.embedding import EmbeddingError
+from tenure.models.errors import EmbeddingError, ModelError, TransportError
 
 MODEL_UNAVAILABLE = "ModelUnavailable"
-"""The model's server cannot answer now; the call is made again."""
+"""The model server is temporarily unavailable; the call is retried."""
 MODEL_REJECTED = "ModelRejected"
-"""The model's server refuses the call as it is; a person has to change something."""
+"""The model server rejects the call; a person has to change something."""
 KNOWLEDGE_REFUSED = "KnowledgeRefused"
-"""The knowledge base refuses the request as it is."""
+"""The knowledge base rejects the request."""
 PATH_MISSING = "PathMissing"
-"""A path that was to be read does not exist on the worker's machine."""
+"""A path to read does not exist on the worker's machine."""
 
-SHORT = 1.0
-"""Seconds below which a delay is as good as none."""
-BELIEVED = 5
-"""Attempts of a call that may follow each other at once, where the server says so."""
+MIN_RETRY_DELAY_SECONDS = 1.0
+"""Shorter delays requested by a server count as none."""
+MAX_IMMEDIATE_RETRIES = 5
+"""Attempts of a call that may follow each other without delay if the server requests it."""
 
-PASSING = (CommitConflict, CorruptTable, StoreUnreachable, ReaderFailed)
-"""What may be over a moment later: other writers, half-written tables, a machine without memory for a process."""
+TRANSIENT_ERRORS = (CommitConflict, CorruptTable, StoreUnreachable, ReaderFailed)
+"""Errors that may not occur again: concurrent writers, half-written tables, lack of memory."""
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Translate the errors of models and knowledge base that leave the block.
+def translate_errors() -> Iterator[None]:
+    """Translate the errors of models and of the knowledge base that leave the block.
 
     Raises:
         ApplicationError: for every such error.
-        CancelledError: for work that stopped because it was told to; on a stopping worker another takes it over.
+        CancelledError: for work that stopped on request; if the worker is stopping, another worker takes over.
     """
     try:
         yield
     except ModelError as error:
-        raise_for_model(error)
+        raise_model_error(error)
     except EmbeddingError as error:
         raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from error
     except (IngestCancelled, EmbeddingCancelled, MaintenanceCancelled, ConsolidationCancelled) as error:
         raise CancelledError(str(error)) from error
     except KnowledgeError as error:
-        passing = isinstance(error, PASSING)
+        passing = isinstance(error, TRANSIENT_ERRORS)
         raise ApplicationError(str(error), type=KNOWLEDGE_REFUSED, non_retryable=not passing) from error
 
 
-def raise_for_model(error: ModelError) -> NoReturn:
-    """Translate an error of the model layer.
+def raise_model_error(error: ModelError) -> NoReturn:
+    """Raise the translation of an error of the model layer.
 
     Raises:
-        ApplicationError: always; retryable, after the server's own delay, for a transport error.
+        ApplicationError: always; retryable with the server's delay for a transport error.
     """
     if isinstance(error, TransportError):
-        raise ApplicationError(str(error), type=MODEL_UNAVAILABLE, next_retry_delay=_delay(error)) from None
+        raise ApplicationError(
+            str(error), type=MODEL_UNAVAILABLE, next_retry_delay=_choose_retry_delay(error)
+        ) from None
     raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from None
 
 
-def _delay(error: TransportError) -> timedelta | None:
-    """Return the server's own delay; None for Temporal's, which grows from attempt to attempt.
+def _choose_retry_delay(error: TransportError) -> timedelta | None:
+    """Return the delay that the server requests, or None for Temporal's growing delay.
 
-    A server that says "at once" time after time is not believed for ever, or an outage becomes a storm.
+    Immediate retries are granted only a few times, since an outage would otherwise become a storm of requests.
     """
     wait = error.retry_after
-    if wait is None or (wait < SHORT and activity.in_activity() and activity.info().attempt > BELIEVED):
+    if wait is None or (
+        wait < MIN_RETRY_DELAY_SECONDS and activity.in_activity() and activity.info().attempt > MAX_IMMEDIATE_RETRIES
+    ):
         return None
     return timedelta(seconds=wait)

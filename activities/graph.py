@@ -1,11 +1,11 @@
-"""Graph activities: what an entity is related to, and which passages are still to be read for it."""
+"""Query the graph of entities and relations, and find passages whose relations are not extracted yet."""
 
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.errors import translated
-from activities.heartbeat import Beat
+from activities.errors import translate_errors
+from activities.heartbeat import HeartbeatThread
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, UnreadReply, UnreadRequest
 
 if TYPE_CHECKING:
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 class GraphActivities:
-    """The graph of one knowledge base. Synchronous: they run in the worker's threads."""
+    """Activities on the graph of one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
         """Use `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn
-    def related(self, request: RelatedRequest) -> RelatedReply:
-        """Tell what an entity is related to."""
-        with translated(), Beat():
-            return self._knowledge.related(request)
+    def find_relations(self, request: RelatedRequest) -> RelatedReply:
+        """Return the relations of an entity."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.graph.find_relations(request)
 
     @activity.defn
-    def unread(self, request: UnreadRequest) -> UnreadReply:
-        """List passages whose relations no model has read."""
-        with translated(), Beat():
-            return self._knowledge.unread(request)
+    def list_unread_passages(self, request: UnreadRequest) -> UnreadReply:
+        """Return passages whose relations no model has extracted."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.graph.list_unread(request)
 
     @activity.defn
     def refresh_relations(self, corpus: str) -> None:
-        """Bring the relations of a corpus into the state of what was read."""
-        with translated(), Beat():
-            self._knowledge.refresh_relations(corpus)
+        """Update the graph of a corpus with the extracted relations."""
+        with translate_errors(), HeartbeatThread():
+            self._knowledge.graph.refresh_relations(corpus)

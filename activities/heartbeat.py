@@ -1,7 +1,7 @@
-"""Heartbeats for work that cannot report progress itself, such as a model call.
+"""Send heartbeats during work that cannot report progress itself, such as a model call.
 
-Without them a killed worker is noticed only when the call's whole timeout has passed, and a
-cancelled run keeps paying for an answer nobody waits for.
+Without heartbeats a killed worker is noticed only at the end of the activity's timeout, and a cancelled run continues
+to pay for an answer that is not needed.
 """
 
 import asyncio
@@ -15,29 +15,32 @@ from typing import Any, Self
 
 from temporalio import activity
 
-BEAT = 2.0
-"""Seconds between heartbeats of a synchronous activity, whatever it is doing."""
+SYNC_HEARTBEAT_SECONDS = 2.0
+"""Interval between heartbeats of a synchronous activity."""
 
-HEARING = 1.0
-"""Seconds between heartbeats of an asynchronous activity at the most: a cancellation comes back with one."""
+MAX_ASYNC_HEARTBEAT_SECONDS = 1.0
+"""Longest interval between heartbeats of an asynchronous activity: a cancellation arrives with the reply to one."""
 
-PACE = timedelta(milliseconds=100)
-"""Time between two heartbeats of an activity that leave the worker. The SDK's own figure, 80 % of the heartbeat
-timeout, would withhold for seconds what a call has paid, and a cancellation as well."""
+HEARTBEAT_THROTTLE_INTERVAL = timedelta(milliseconds=100)
+"""Interval in which the worker sends the heartbeats of an activity. The SDK's default, 80 % of the heartbeat timeout,
+would delay the record of paid answers and the arrival of a cancellation by seconds.
+"""
 
 
 @asynccontextmanager
-async def heartbeating(details: Callable[[], Sequence[Any]] = tuple) -> AsyncIterator[None]:
-    """Heartbeat while the block runs, often enough for a cancellation to be heard within a second or so.
+async def send_heartbeats(details: Callable[[], Sequence[Any]] = tuple) -> AsyncIterator[None]:
+    """Send heartbeats while the block runs, often enough for a cancellation to arrive within about a second.
 
     Args:
-        details: what to send along, asked anew for every heartbeat.
+        details: returns the details of each heartbeat.
     """
     timeout = activity.info().heartbeat_timeout
     if timeout is None:
         yield
         return
-    beating = asyncio.create_task(_beat(min(timeout.total_seconds() / 3, HEARING), details))
+    beating = asyncio.create_task(
+        _send_repeatedly(min(timeout.total_seconds() / 3, MAX_ASYNC_HEARTBEAT_SECONDS), details)
+    )
     try:
         yield
     finally:
@@ -46,40 +49,40 @@ async def heartbeating(details: Callable[[], Sequence[Any]] = tuple) -> AsyncIte
             await beating
 
 
-async def _beat(interval: float, details: Callable[[], Sequence[Any]]) -> None:
+async def _send_repeatedly(interval: float, details: Callable[[], Sequence[Any]]) -> None:
     while True:
         activity.heartbeat(*details())
         await asyncio.sleep(interval)
 
 
-class Beat:
-    """Heartbeats of a synchronous activity from a thread of its own: a long parse must not look like death."""
+class HeartbeatThread:
+    """Heartbeats of a synchronous activity from a separate thread, which a long computation cannot delay."""
 
     def __init__(self, *details: Any) -> None:
-        """Send `details` until there is something newer to tell."""
+        """Send `details` until they are updated."""
         self._details = details
         self._ended = threading.Event()
         self._sent = 0.0
 
-    def tell(self, *details: Any) -> None:
-        """Make these the details from now on; often told ones are not all sent."""
+    def update(self, *details: Any) -> None:
+        """Replace the details; of frequent updates not all are sent."""
         self._details = details
-        if time.monotonic() - self._sent >= BEAT / 4:
+        if time.monotonic() - self._sent >= SYNC_HEARTBEAT_SECONDS / 4:
             self._sent = time.monotonic()
             activity.heartbeat(*details)
 
     def __enter__(self) -> Self:
-        """Start to beat."""
+        """Start the thread."""
         run = contextvars.copy_context().run
-        self._thread = threading.Thread(target=run, args=(self._beat,), name="heartbeat", daemon=True)
+        self._thread = threading.Thread(target=run, args=(self._run,), name="heartbeat", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *exit: object) -> None:
-        """Stop beating."""
+        """Stop the thread."""
         self._ended.set()
         self._thread.join()
 
-    def _beat(self) -> None:
-        while not self._ended.wait(BEAT):
+    def _run(self) -> None:
+        while not self._ended.wait(SYNC_HEARTBEAT_SECONDS):
             activity.heartbeat(*self._details)

@@ -1,12 +1,12 @@
-"""Knowledge activities: ingestion, search and corpora, on LanceDB and the embedding model."""
+"""Ingest documents, search passages and manage corpora of the knowledge base."""
 
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import PATH_MISSING, translated
-from activities.heartbeat import Beat
+from activities.errors import PATH_MISSING, translate_errors
+from activities.heartbeat import HeartbeatThread
 from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
@@ -17,86 +17,86 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
 )
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
-from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
+from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
-from tenure.contracts.research.fork import Forked, ForkRequest
-from tenure.contracts.research.learning import Inherited, InheritRequest
-from tenure.contracts.research.spiral import Analysis, AnalysisRequest
+from tenure.contracts.research.fork import ForkReply, ForkRequest
+from tenure.contracts.research.learning import InheritReply, InheritRequest
+from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
 
 
 class KnowledgeActivities:
-    """Reading and searching, on one knowledge base. Synchronous: they run in the worker's threads."""
+    """Activities on one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
         """Use `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn
-    def ingest(self, request: IngestRequest) -> IngestReport:
-        """Bring a corpus into the state of its files; the heartbeat's details are an `IngestProgress`."""
-        with translated(), Beat(IngestProgress()) as beat:
+    def ingest_corpus(self, request: IngestRequest) -> IngestReport:
+        """Update a corpus to the state of its files; the heartbeat's details are an `IngestProgress`."""
+        with translate_errors(), HeartbeatThread(IngestProgress()) as beat:
             try:
-                return self._knowledge.ingest(request, beat.tell, activity.is_cancelled)
+                return self._knowledge.corpora.ingest(request, beat.update, activity.is_cancelled)
             except FileNotFoundError as error:
                 raise ApplicationError(str(error), type=PATH_MISSING, non_retryable=True) from error
 
     @activity.defn
-    def embed(self, request: EmbedRequest) -> EmbedReport:
-        """Make the vectors that a corpus lacks; the heartbeat's details are an `IngestProgress`."""
-        with translated(), Beat(IngestProgress(stage="embedding")) as beat:
-            return self._knowledge.embed(request, beat.tell, activity.is_cancelled)
+    def embed_corpus(self, request: EmbedRequest) -> EmbedReport:
+        """Compute the vectors that a corpus lacks; the heartbeat's details are an `IngestProgress`."""
+        with translate_errors(), HeartbeatThread(IngestProgress(stage="embedding")) as beat:
+            return self._knowledge.corpora.embed(request, beat.update, activity.is_cancelled)
 
     @activity.defn
     def read_pages(self, request: ReadPagesRequest) -> ReadPagesReply:
         """Read fetched pages into a run's corpus."""
-        with translated(), Beat(IngestProgress()) as beat:
-            return self._knowledge.read_pages(request, beat.tell, activity.is_cancelled)
+        with translate_errors(), HeartbeatThread(IngestProgress()) as beat:
+            return self._knowledge.corpora.read_pages(request, beat.update, activity.is_cancelled)
 
     @activity.defn
-    def fork(self, request: ForkRequest) -> Forked:
-        """Give a fork what its origin knew after a cycle."""
-        with translated(), Beat(IngestProgress()) as beat:
-            return self._knowledge.fork(request, beat.tell, activity.is_cancelled)
+    def fork_corpus(self, request: ForkRequest) -> ForkReply:
+        """Copy the knowledge of another run after one of its cycles."""
+        with translate_errors(), HeartbeatThread(IngestProgress()) as beat:
+            return self._knowledge.corpora.fork(request, beat.update, activity.is_cancelled)
 
     @activity.defn
-    def search(self, request: SearchRequest) -> SearchReply:
-        """Find passages."""
-        with translated(), Beat():
-            return self._knowledge.search(request)
+    def search_passages(self, request: SearchRequest) -> SearchReply:
+        """Search for passages."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.retrieval.search(request)
 
     @activity.defn
-    def analyze(self, request: AnalysisRequest) -> Analysis:
-        """Judge what a cycle of research has found."""
-        with translated(), Beat():
-            return self._knowledge.analyze(request)
+    def analyze_candidates(self, request: AnalysisRequest) -> AnalysisReply:
+        """Accept or reject the passages found in a research cycle."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.retrieval.analyze_candidates(request)
 
     @activity.defn
-    def group(self, request: GroupRequest) -> GroupReply:
-        """Group what a search has found."""
-        with translated(), Beat():
-            return self._knowledge.group(request)
+    def group_passages(self, request: GroupRequest) -> GroupReply:
+        """Group passages by subject."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.retrieval.group_passages(request)
 
     @activity.defn
-    def recall(self, request: RecallRequest) -> Recalled:
-        """Look up what earlier research has accepted."""
-        with translated(), Beat():
-            return self._knowledge.recall(request)
+    def recall_findings(self, request: RecallRequest) -> RecallReply:
+        """Return the findings of earlier research on these corpora."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.retrieval.recall_findings(request)
 
     @activity.defn
-    def inherit(self, request: InheritRequest) -> Inherited:
-        """Look up what earlier runs on related questions leave to a run."""
-        with translated(), Beat():
-            return self._knowledge.inherit(request)
+    def inherit_findings(self, request: InheritRequest) -> InheritReply:
+        """Return the findings of earlier runs on related questions."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.retrieval.inherit_findings(request)
 
     @activity.defn
-    def corpora(self, request: CorpusRequest) -> CorpusReply:
-        """Tell what corpora hold, or drop one."""
-        with translated():
-            dropped = request.action == "drop" and self._knowledge.drop(request.corpus or "")
-            there = self._knowledge.corpora()
-            store = self._knowledge.stats() if request.action == "stats" else None
+    def manage_corpora(self, request: CorpusRequest) -> CorpusReply:
+        """List, describe or drop corpora."""
+        with translate_errors():
+            dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
+            there = self._knowledge.corpora.load_stats()
+            store = self._knowledge.load_store_stats() if request.action == "stats" else None
         wanted = request.corpus if request.action == "stats" else None
         return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)

@@ -1,39 +1,39 @@
-"""Maintenance activities: compaction, refresh of the indexes, removal of old versions; one activity each."""
+"""Maintain the knowledge base: compact tables, refresh indexes, remove old versions."""
 
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.errors import translated
-from activities.heartbeat import Beat
-from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
+from activities.errors import translate_errors
+from activities.heartbeat import HeartbeatThread
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
 
 
 class MaintenanceActivities:
-    """Looking after one knowledge base. Synchronous: they run in the worker's threads."""
+    """Maintenance of one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
         """Use `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn
-    def compact_tables(self) -> StepReport:
-        """Join small files, and take new rows into the indexes."""
-        return self._step("compact")
+    def compact_tables(self) -> MaintenanceStepReport:
+        """Merge small files and add new rows to the indexes."""
+        return self._run_step("compact")
 
     @activity.defn
-    def refresh_indexes(self) -> StepReport:
-        """Build the indexes that a table's size and the settings ask for."""
-        return self._step("index")
+    def refresh_indexes(self) -> MaintenanceStepReport:
+        """Build the indexes that the sizes of tables and the settings require."""
+        return self._run_step("index")
 
     @activity.defn
-    def remove_old_versions(self) -> StepReport:
-        """Remove versions that nobody can be reading any more."""
-        return self._step("clean")
+    def remove_old_versions(self) -> MaintenanceStepReport:
+        """Remove table versions that no reader can be using any more."""
+        return self._run_step("clean")
 
-    def _step(self, step: MaintenanceStep) -> StepReport:
-        with translated(), Beat(MaintenanceProgress(step=step)) as beat:
-            return self._knowledge.maintain(step, beat.tell, activity.is_cancelled)
+    def _run_step(self, step: MaintenanceStep) -> MaintenanceStepReport:
+        with translate_errors(), HeartbeatThread(MaintenanceProgress(step=step)) as beat:
+            return self._knowledge.maintenance.run_step(step, beat.update, activity.is_cancelled)

@@ -1,11 +1,11 @@
-"""Memory activities: remembering, being reminded, forgetting, and looking after memories."""
+"""Store, search, list, forget and consolidate memories."""
 
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.errors import translated
-from activities.heartbeat import Beat
+from activities.errors import translate_errors
+from activities.heartbeat import HeartbeatThread
 from tenure.contracts.knowledge.memory import (
     ConsolidationProgress,
     ConsolidationRequest,
@@ -14,8 +14,8 @@ from tenure.contracts.knowledge.memory import (
     ForgetRequest,
     MemoriesReply,
     MemoriesRequest,
-    Recollecting,
-    Recollection,
+    MemorySearchReply,
+    MemorySearchRequest,
     RememberReply,
     RememberRequest,
 )
@@ -25,38 +25,38 @@ if TYPE_CHECKING:
 
 
 class MemoryActivities:
-    """The memories of one knowledge base. Synchronous: they run in the worker's threads."""
+    """Activities on the memories of one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
         """Use `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn
-    def remember(self, request: RememberRequest) -> RememberReply:
-        """Keep impressions."""
-        with translated(), Beat():
+    def store_memories(self, request: RememberRequest) -> RememberReply:
+        """Store memories."""
+        with translate_errors(), HeartbeatThread():
             return self._knowledge.memories.remember(request)
 
     @activity.defn
-    def recollect(self, request: Recollecting) -> Recollection:
-        """Return what comes to mind."""
-        with translated(), Beat():
-            return self._knowledge.memories.recollect(request)
+    def search_memories(self, request: MemorySearchRequest) -> MemorySearchReply:
+        """Return the memories nearest to a query."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.recall(request)
 
     @activity.defn
     def list_memories(self, request: MemoriesRequest) -> MemoriesReply:
-        """Return a page of memories."""
-        with translated(), Beat():
-            return self._knowledge.memories.page(request)
+        """Return one page of memories."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.list_page(request)
 
     @activity.defn
     def consolidate_memories(self, request: ConsolidationRequest) -> ConsolidationStepReport:
-        """Do one step of a consolidation; the heartbeat's details are a `ConsolidationProgress`."""
-        with translated(), Beat(ConsolidationProgress(step=request.step)) as beat:
-            return self._knowledge.consolidate(request, beat.tell, activity.is_cancelled)
+        """Execute one step of a consolidation; the heartbeat's details are a `ConsolidationProgress`."""
+        with translate_errors(), HeartbeatThread(ConsolidationProgress(step=request.step)) as beat:
+            return self._knowledge.memories.consolidate(request, beat.update, activity.is_cancelled)
 
     @activity.defn
-    def forget(self, request: ForgetRequest) -> ForgetReply:
-        """Forget memories."""
-        with translated(), Beat():
+    def forget_memories(self, request: ForgetRequest) -> ForgetReply:
+        """Delete memories."""
+        with translate_errors(), HeartbeatThread():
             return self._knowledge.memories.forget(request)

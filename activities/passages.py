@@ -1,4 +1,4 @@
-"""Passages behind references, as far as they are still there: an ingestion during a run may have replaced some."""
+"""Load passages by reference, without those that an ingestion has replaced during the run."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
 
 
-def still_there(knowledge: "KnowledgeBase", refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
-    """Return the passages behind references without those that are gone, in their order."""
+def load_existing_passages(knowledge: "KnowledgeBase", refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+    """Return the passages that still exist, in the order of their references."""
     while refs:
         try:
-            return knowledge.passages(refs)
+            return knowledge.corpora.load_passages(refs)
         except UnknownChunk as gone:
             activity.logger.warning("passages are gone since they were found: %s", gone)
             refs = [ref for ref in refs if ref.chunk not in gone.chunks]

@@ -1,43 +1,43 @@
-"""Report activity: from the finished draft to the result document, every quote checked once more."""
+"""Assemble the result document from a draft, with a final check of every quote."""
 
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.errors import translated
-from activities.heartbeat import Beat
+from activities.errors import translate_errors
+from activities.heartbeat import HeartbeatThread
 from tenure.contracts.research.report import ReportDraft
-from tenure.contracts.result.changes import StandingReply, StandingRequest
+from tenure.contracts.result.changes import QuoteCheckReply, QuoteCheckRequest
 from tenure.contracts.result.result import Result
-from tenure.report.assemble import assemble
+from tenure.report.assemble import assemble_result
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
 
 
 class ReportActivities:
-    """Assembling, on one knowledge base. Synchronous: it runs in the worker's threads."""
+    """Report activities on one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
-        """Take sources from `knowledge`."""
+        """Read sources from `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn
-    def assemble(self, draft: ReportDraft) -> Result:
-        """Number the sources, check the quotes, set the text."""
+    def assemble_report(self, draft: ReportDraft) -> Result:
+        """Number the sources, check the quotes and render the text."""
         synthesis = draft.synthesis
         parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
         drafts = (draft.abstract, *(section.draft for section in draft.sections), *parts)
         cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
         cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
-        with translated(), Beat():
-            web = self._knowledge.web_account(draft.web_corpus) if draft.web_corpus else None
-            return assemble(draft, self._knowledge.sources(sorted(cited)), web)
+        with translate_errors(), HeartbeatThread():
+            web = self._knowledge.corpora.load_web_account(draft.web_corpus) if draft.web_corpus else None
+            return assemble_result(draft, self._knowledge.corpora.load_sources(sorted(cited)), web)
 
     @activity.defn
-    def look_whether_words_stand(self, request: StandingRequest) -> StandingReply:
-        """Look whether words that were quoted before still stand in their sources."""
-        with translated(), Beat():
-            stored = self._knowledge.sources(sorted({place.source for place in request.places}))
+    def check_quotes(self, request: QuoteCheckRequest) -> QuoteCheckReply:
+        """Return, for each quote of an earlier report, whether it still occurs in its source."""
+        with translate_errors(), HeartbeatThread():
+            stored = self._knowledge.corpora.load_sources(sorted({place.source for place in request.locations}))
         texts = {source: record.text for source, record in stored.items()}
-        return StandingReply(stands=tuple(place.quote in texts.get(place.source, "") for place in request.places))
+        return QuoteCheckReply(found=tuple(place.quote in texts.get(place.source, "") for place in request.locations))

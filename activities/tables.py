@@ -1,14 +1,11 @@
-"""Table activities: which tables there are, SQL over them, and what programs compute from them.
-
-Beside the knowledge base, where the files are; the programs themselves run elsewhere, and get the tables as text.
-"""
+"""Find tables, run SQL over them, and store what programs compute from them."""
 
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.errors import translated
-from activities.heartbeat import Beat
+from activities.errors import translate_errors
+from activities.heartbeat import HeartbeatThread
 from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 
@@ -17,32 +14,32 @@ if TYPE_CHECKING:
 
 
 class TableActivities:
-    """Tables of one knowledge base. Synchronous: they run in the worker's threads."""
+    """Activities on the tables of one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
         """Use `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn
-    def tables(self, request: TablesRequest) -> TablesReply:
-        """Find the tables that a question may be about."""
-        with translated(), Beat():
-            return self._knowledge.tables(request)
+    def find_tables(self, request: TablesRequest) -> TablesReply:
+        """Return the tables that a question may be about."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.list_tables(request)
 
     @activity.defn
-    def query(self, request: QueryRequest) -> QueryReply:
-        """Run one SELECT and keep its result."""
-        with translated(), Beat():
-            return self._knowledge.query(request)
+    def query_tables(self, request: QueryRequest) -> QueryReply:
+        """Run one SELECT and store its result."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.query(request)
 
     @activity.defn
-    def table_file(self, request: TableFileRequest) -> TableFileReply:
+    def export_query(self, request: TableFileRequest) -> TableFileReply:
         """Run one SELECT and return its result as a file."""
-        with translated(), Beat():
-            return self._knowledge.table_file(request)
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.export_result(request)
 
     @activity.defn
-    def keep_computation(self, request: ComputationRequest) -> ComputationReply:
-        """Keep what a program printed, so that it can be cited."""
-        with translated(), Beat():
-            return self._knowledge.keep_computation(request)
+    def store_computation(self, request: ComputationRequest) -> ComputationReply:
+        """Store the output of a program so that it can be cited."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.store_computation(request)

@@ -1,6 +1,6 @@
-"""Web activities: what search engines offer, and the pages behind it.
+"""Search the web and fetch pages.
 
-They are on a queue of their own, since they wait for other people's servers.
+These activities have a task queue of their own, since they wait for foreign servers.
 """
 
 from typing import TYPE_CHECKING
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import translated
-from activities.heartbeat import heartbeating
+from activities.errors import translate_errors
+from activities.heartbeat import send_heartbeats
 from tenure.contracts.evidence.web import (
     FetchedPage,
     FetchReply,
@@ -20,62 +20,62 @@ from tenure.contracts.evidence.web import (
 
 if TYPE_CHECKING:
     from tenure.knowledge.pages.fetching import PageFetching
-    from tenure.sources.search.ask import WebSearch
+    from tenure.sources.search.federated import FederatedSearch
 
 SEARCH_UNAVAILABLE = "SearchUnavailable"
-"""No search provider answers now; they are asked again."""
+"""No search provider answers now; the search is retried."""
 
 SEARCH_ATTEMPTS = 2
-"""Attempts after which it is an answer that nobody answered."""
+"""Attempts after which a search without an answering provider is reported as a result."""
 
 
 class WebActivities:
-    """The web, as one worker reaches it."""
+    """Web activities of one worker."""
 
-    def __init__(self, engines: "WebSearch", pages: "PageFetching") -> None:
-        """Search with `engines`, and fetch `pages`."""
+    def __init__(self, engines: "FederatedSearch", pages: "PageFetching") -> None:
+        """Search with `engines` and fetch `pages`."""
         self._engines, self._pages = engines, pages
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
-        """Ask search engines; that nobody answered is told, not raised, once it has been tried again.
+        """Query the search providers; after the last attempt a failure of all of them is a result.
 
         Raises:
-            ApplicationError: nobody answered, and somebody may do so a moment later.
+            ApplicationError: no provider answered, and one may do so a moment later.
         """
-        async with heartbeating():
+        async with send_heartbeats():
             reply = await self._engines.search(request)
-        passing = reply.failed and any(answer.passing for answer in reply.answers)
+        passing = reply.has_failed and any(answer.transient for answer in reply.outcomes)
         if passing and activity.info().attempt < SEARCH_ATTEMPTS:
-            notes = "; ".join(answer.note for answer in reply.answers if answer.passing)
+            notes = "; ".join(answer.note for answer in reply.outcomes if answer.transient)
             raise ApplicationError(notes, type=SEARCH_UNAVAILABLE)
         return reply
 
     @activity.defn
     async def fetch_pages(self, request: FetchRequest) -> FetchReply:
-        """Fetch pages into the page cache; what has become of each is told, and none fails the others."""
-        with translated():
-            async with heartbeating():
+        """Fetch pages into the page cache and return the status of each."""
+        with translate_errors():
+            async with send_heartbeats():
                 return await self._pages.fetch(request)
 
 
 class BrowserActivities:
-    """Pages as a browser shows them; on a queue of their own, since a browser needs memory."""
+    """Pages rendered by a browser, on a task queue of their own, since a browser needs memory."""
 
     def __init__(self, pages: "PageFetching | None") -> None:
-        """Show `pages`; without them there is no browser."""
+        """Render `pages`; None if there is no browser."""
         self._pages = pages
 
     @activity.defn
     async def show_pages(self, request: FetchRequest) -> FetchReply:
-        """Bring pages into the page cache as they are once their scripts have run."""
+        """Fetch pages into the page cache as they are after their scripts have run."""
         if self._pages is None:
-            return FetchReply(pages=tuple(map(_unshown, request.addresses)))
-        with translated():
-            async with heartbeating():
+            return FetchReply(pages=tuple(map(_unshown, request.urls)))
+        with translate_errors():
+            async with send_heartbeats():
                 return await self._pages.fetch(request)
 
 
 def _unshown(address: str) -> FetchedPage:
     note = "it needs a browser, and none is set up: TENURE_BROWSER names one"
-    return FetchedPage(address=address, status="refused", note=note)
+    return FetchedPage(url=address, status="refused", note=note)

@@ -21,7 +21,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 
 from benchmarks.start import environment
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
 from tests.model_server import ModelServer
@@ -65,7 +65,7 @@ async def _taken(rounds: int, model: ModelServer, port: int) -> list[tuple[str, 
 
 async def _stopped(client: Client, model: ModelServer, way: str) -> float:
     """Stop a run while both of its sections are being written; return the seconds until nobody is connected."""
-    request = RunRequest(question="How does a run end?", corpora=("manual",), limits=Limits(min_relevance=0.0))
+    request = RunRequest(question="How does a run end?", corpora=("manual",), limits=RunLimits(min_relevance=0.0))
     with model.hold("section_writer"):
         handle = await client.start_workflow(
             AgentWorkflow.run, request, id=f"benchmark-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.claims.support import SUPPORTED, Evidenced, measures, support
-from tenure.algorithms.text.sentences import sentences
+from tenure.algorithms.claims.support import MIN_SUPPORT, ClaimWithEvidence, compute_features, estimate_support
+from tenure.algorithms.text.sentences import split_sentences
 from tenure.models.minilm.model import MiniLM
 
 PENALTY = 15.0
@@ -39,7 +39,7 @@ Embed = Callable[[Sequence[str]], Any]
 class Labelled:
     """A claim with evidence, and whether it is supported."""
 
-    case: Evidenced
+    case: ClaimWithEvidence
     supported: bool
 
 
@@ -67,7 +67,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _fool_me_twice(row: Mapping[str, Any]) -> Labelled:
     evidence = tuple(one["text"] for one in row["gold_evidence"])
-    return Labelled(Evidenced(row["claim"], evidence, row["page"]), row["label"] == "SUPPORTS")
+    return Labelled(ClaimWithEvidence(row["claim"], evidence, row["page"]), row["label"] == "SUPPORTS")
 
 
 def _scifact(row: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], embed: Embed) -> Labelled:
@@ -75,14 +75,14 @@ def _scifact(row: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]],
         return Labelled(_nearest(row["claim"], [documents[str(name)] for name in row["cited_doc_ids"]], embed), False)
     evidence = tuple(sentence for one in row["evidence"] for sentence in one["text"])
     titles = dict.fromkeys(documents[str(one["doc_id"])]["title"] for one in row["evidence"])
-    return Labelled(Evidenced(row["claim"], evidence, " ".join(titles)), row["label"] == "SUPPORT")
+    return Labelled(ClaimWithEvidence(row["claim"], evidence, " ".join(titles)), row["label"] == "SUPPORT")
 
 
-def _nearest(claim: str, documents: Sequence[Mapping[str, Any]], embed: Embed) -> Evidenced:
-    found = [(sentence.text, one["title"]) for one in documents for sentence in sentences(one["text"])]
+def _nearest(claim: str, documents: Sequence[Mapping[str, Any]], embed: Embed) -> ClaimWithEvidence:
+    found = [(sentence.text, one["title"]) for one in documents for sentence in split_sentences(one["text"])]
     vectors = embed([claim, *(text for text, _ in found)])
     text, title = found[int(np.argmax(vectors[1:] @ vectors[0]))]
-    return Evidenced(claim, (text,), title)
+    return ClaimWithEvidence(claim, (text,), title)
 
 
 def cosines(found: Sequence[Labelled], embed: Embed) -> Scores:
@@ -94,15 +94,15 @@ def cosines(found: Sequence[Labelled], embed: Embed) -> Scores:
 def measure(rows: Sequence[dict[str, float]], cosine: Scores, truth: Truths) -> dict[str, Any]:
     """Set the three ways side by side over the second half."""
     half = len(truth) // 2
-    checker = np.asarray([support(row) for row in rows])
+    checker = np.asarray([estimate_support(row) for row in rows])
     majority = bool(truth[:half].mean() >= 0.5)
     return {
         "claims": len(truth),
         "reported": len(truth) - half,
         "majority": asdict(_figures(np.full(len(truth) - half, majority), truth[half:])),
         "cosine": asdict(_figures(cosine[half:] >= _threshold(cosine[:half], truth[:half]), truth[half:])),
-        "checker": asdict(_figures(checker[half:] >= SUPPORTED, truth[half:])),
-        "checker_first_half": asdict(_figures(checker[:half] >= SUPPORTED, truth[:half])),
+        "checker": asdict(_figures(checker[half:] >= MIN_SUPPORT, truth[half:])),
+        "checker_first_half": asdict(_figures(checker[:half] >= MIN_SUPPORT, truth[:half])),
     }
 
 
@@ -116,7 +116,7 @@ def _f1(said: Truths, truth: Truths) -> float:
 
 
 def _measured(found: Sequence[Labelled], model: MiniLM) -> list[dict[str, float]]:
-    return measures([one.case for one in found], model.embed, model.read_tokens)
+    return compute_features([one.case for one in found], model.embed, model.read_tokens)
 
 
 def _threshold(scores: Scores, truth: Truths) -> float:

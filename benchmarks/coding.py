@@ -25,18 +25,18 @@ from typing import Any
 
 from temporalio.client import Client
 
-from benchmarks.stage import stage
+from benchmarks.support.environment import stage
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.contracts.sandbox import Case, GivenFile, Trial
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.contracts.sandbox import CallCase, InputFile, TestRun
 from tenure.models.chat import ChatModel
 from tenure.models.openai.chat import OpenAIChat
 from tenure.sandbox.base import Sandbox
-from tenure.sandbox.choice import sandbox
+from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings
 from tests.model_server import ModelServer
 from tests.worlds import MemoryKnowledge
-from worker import activity_methods, sandbox_methods
+from worker import build_activities, build_sandbox_activities
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
@@ -46,8 +46,8 @@ Row = Mapping[str, Any]
 _PYTHON = Path(sys.executable)
 """The tasks need no package but pytest, which this one has."""
 
-_LIMITS = Limits(program_seconds=20, repair_seconds=0, max_attempts=3)
-_SEARCH = Limits(program_seconds=10, repair_seconds=40, max_attempts=3)
+_LIMITS = RunLimits(program_seconds=20, repair_seconds=0, max_code_attempts=3)
+_SEARCH = RunLimits(program_seconds=10, repair_seconds=40, max_code_attempts=3)
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Repaired:
 @asynccontextmanager
 async def serving(chat: ChatModel | None, box: Sandbox, home: Path) -> AsyncIterator[Client]:
     """Serve all queues on a Temporal server of their own, with the real sandbox and nothing to read."""
-    methods = activity_methods(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
-    methods[SANDBOX_QUEUE] = sandbox_methods(box, home / "artifacts")
+    methods = build_activities(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
+    methods[SANDBOX_QUEUE] = build_sandbox_activities(box, home / "artifacts")
     async with stage(methods) as client:
         yield client
 
@@ -110,11 +110,11 @@ async def humanevalfix(path: Path, most: int, at_once: int) -> Figures:
             openai_base_url=model.base_url, model="m", home=Path(folder), sandbox_python=_PYTHON, _env_file=None
         )
         chat, gate, began = OpenAIChat.from_settings(settings), asyncio.Semaphore(at_once), time.monotonic()
-        async with serving(chat, sandbox(settings), Path(folder)) as client:
+        async with serving(chat, make_sandbox(settings), Path(folder)) as client:
 
             async def one(row: Row) -> Result:
                 task = f"Repair the function {row['entry_point']} [{row['task_id']}]: {row['docstring']}"
-                tests = (GivenFile(name="test_check.py", text=_tests(row), read_only=True),)
+                tests = (InputFile(name="test_check.py", text=_tests(row), read_only=True),)
                 async with gate:
                     asked = RunRequest(question=task, mode="code", tests=tests, limits=_LIMITS)
                     result = await written(client, asked)
@@ -138,10 +138,10 @@ def _why(result: Result) -> str:
     return next((attempt.error for attempt in reversed(result.attempts) if attempt.error), result.status)[:200]
 
 
-def _cases(row: Row, share: float) -> tuple[Case, ...]:
+def _cases(row: Row, share: float) -> tuple[CallCase, ...]:
     """Return the first cases of a program, that share of them and one at the least."""
     cases = [
-        Case(function=row["name"], args=tuple(given if isinstance(given, list) else [given]), expected=expected)
+        CallCase(function=row["name"], args=tuple(given if isinstance(given, list) else [given]), expected=expected)
         for given, expected in row["json_cases"]
     ]
     return tuple(cases[: max(1, round(share * len(cases)))])
@@ -151,27 +151,27 @@ async def quixbugs(path: Path, most: int, visible: float) -> Figures:
     """Repair every program by search, and test what came out with all of its cases."""
     rows = [(number, row) for number, row in enumerate(_rows(path)) if row["json_cases"]][:most]
     with tempfile.TemporaryDirectory(prefix="tenure-coding-") as folder:
-        box = sandbox(Settings(home=Path(folder), sandbox_python=_PYTHON, _env_file=None))
+        box = make_sandbox(Settings(home=Path(folder), sandbox_python=_PYTHON, _env_file=None))
         async with serving(None, box, Path(folder)) as client:
             done = [await _repaired(client, box, Path(folder), n, row, visible) for n, row in rows]
     return dict(_told(done, visible))
 
 
 async def _repaired(client: Client, box: Sandbox, home: Path, number: int, row: Row, visible: float) -> Repaired:
-    file = GivenFile(name=f"{row['name']}.py", text=row["buggy"])
+    file = InputFile(name=f"{row['name']}.py", text=row["buggy"])
     cases = json.dumps([case.model_dump(mode="json") for case in _cases(row, visible)])
     request = RunRequest(
         question=f"Repair the function {row['name']}",
         mode="code",
         files=(file,),
-        tests=(GivenFile(name="cases.json", text=cases),),
+        tests=(InputFile(name="cases.json", text=cases),),
         limits=_SEARCH,
     )
     began = time.monotonic()
     result = await written(client, request)
     seconds = time.monotonic() - began
     green = result.status == "done"
-    whole = Trial(files=(GivenFile(name=file.name, text=result.code or row["buggy"]),), cases=_cases(row, 1.0))
+    whole = TestRun(files=(InputFile(name=file.name, text=result.code or row["buggy"]),), cases=_cases(row, 1.0))
     refuted = green and (await box.test(whole, home / "refuted")).verdict != "passed"
     print(row["name"], result.status, f"{seconds:.1f} s", file=sys.stderr, flush=True)
     return Repaired(row["name"], number % 2 == 0, green, refuted, seconds, result.attempts[-1].approach)

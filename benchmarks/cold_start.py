@@ -26,17 +26,17 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
-from benchmarks.judged import UnknownFormat, collection
 from benchmarks.start import environment
-from tenure.algorithms.text.sentences import sentences
+from benchmarks.support.datasets import UnknownFormat, collection
+from tenure.algorithms.text.sentences import split_sentences
 from tenure.contracts.evidence.corpora import EmbedRequest, IngestProgress, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.discover import discover
-from tenure.sources.parsers.parse import parse
+from tenure.sources.parsers.discover import discover_files
+from tenure.sources.parsers.parse import parse_file
 
 _ROOT = Path(__file__).resolve().parents[1]
 _QUESTION = "How did Python get type hints, and what do they cost?"
@@ -54,15 +54,17 @@ class Asked(NamedTuple):
 
 def asked_of(folder: Path, count: int) -> list[Asked]:
     """Make up questions about a folder: in turns the title of a document, and a sentence of its middle."""
-    files = list(discover([folder.absolute()]))
+    files = list(discover_files([folder.absolute()]))
     found: list[Asked] = []
     for number, path in enumerate(files[:: max(1, len(files) // count)][:count]):
         try:
-            document = parse(path)
+            document = parse_file(path)
         except Unreadable:
             continue
         title = document.title.rpartition(": ")[2]
-        middle = [one.text for one in sentences(document.text) if one.kind == "prose" and 60 <= len(one.text) <= 300]
+        middle = [
+            one.text for one in split_sentences(document.text) if one.kind == "prose" and 60 <= len(one.text) <= 300
+        ]
         # Pairs, so that both halves have both kinds.
         text = title if number % 4 < 2 or not middle else middle[len(middle) // 2]
         found.append(Asked(text, frozenset([path.name])))
@@ -84,15 +86,15 @@ def measure(folder: Path, questions: Sequence[Asked], home: Path, settings: Sett
     """Read a folder, ask, embed, and ask again."""
     model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
     model.embed(["warm up"])
-    knowledge = KnowledgeBase(str(home / "knowledge"), model, settings.chunk_tokens, cold_start=0)
+    knowledge = KnowledgeBase(str(home / "knowledge"), model, settings.chunk_tokens, cold_start_chunks=0)
     started = time.perf_counter()
-    report = knowledge.ingest(IngestRequest(corpus=_CORPUS, paths=(str(folder.absolute()),)), _ignore)
+    report = knowledge.corpora.ingest(IngestRequest(corpus=_CORPUS, paths=(str(folder.absolute()),)), _ignore)
     read = time.perf_counter() - started
-    knowledge.search(SearchRequest(query=questions[0].text, corpora=(_CORPUS,), k=_PASSAGES))
+    knowledge.retrieval.search(SearchRequest(query=questions[0].text, corpora=(_CORPUS,), k=_PASSAGES))
     first = time.perf_counter() - started
     cold = dict(_recalls(knowledge, questions, "cold"))
     began = time.perf_counter()
-    knowledge.embed(EmbedRequest(corpus=_CORPUS), _ignore)
+    knowledge.corpora.embed(EmbedRequest(corpus=_CORPUS), _ignore)
     figures = {"chunks": report.chunks, "read_seconds": read, "first_search_seconds": first}
     figures |= {"embedding_seconds": time.perf_counter() - began}
     warm = dict(_recalls(knowledge, questions, "warm"))
@@ -104,9 +106,11 @@ def _recalls(knowledge: KnowledgeBase, questions: Sequence[Asked], state: str) -
     for question in questions:
         started = time.perf_counter()
         request = SearchRequest(query=question.text, corpora=(_CORPUS,), k=_PASSAGES)
-        found = knowledge.search(request).passages
+        found = knowledge.retrieval.search(request).passages
         times.append(1000 * (time.perf_counter() - started))
-        rankings.append(list(dict.fromkeys(Path(passage.uri).name for passage in knowledge.passages(found))))
+        rankings.append(
+            list(dict.fromkeys(Path(passage.uri).name for passage in knowledge.corpora.load_passages(found)))
+        )
     for half, part in (("even", slice(0, None, 2)), ("odd", slice(1, None, 2))):
         for k in (5, 10):
             shares = [
@@ -141,7 +145,7 @@ def run(folder: Path, question: str, home: Path) -> dict[str, float]:
 async def _times(address: str) -> dict[str, float]:
     client = await Client.connect(address, data_converter=pydantic_data_converter)
     began = (await client.get_workflow_handle("cold").describe()).start_time.timestamp()
-    searches = [at async for at in _starts(client, "cold", "search")]
+    searches = [at async for at in _starts(client, "cold", "search_passages")]
     writers = [at for n in range(1, 13) async for at in _starts(client, f"cold/section-{n}", "section_writer")]
     return {"run_search_seconds": round(min(searches) - began, 1), "run_writer_seconds": round(min(writers) - began, 1)}
 

@@ -26,16 +26,16 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.heartbeat import PACE
+from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
 from tenure.settings import Settings
 from tests.conftest import SERVER_OPTIONS, temporal_binary
-from tests.model_server import ModelServer, Weather
+from tests.model_server import ModelServer, RandomFaults
 from tests.schema_instance import Json
 from tests.worlds import KITCHEN, MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, runner
+from worker import WORKFLOWS, build_activities, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE
@@ -46,7 +46,9 @@ AT_ONCE = 10
 TIMEOUT = 10.0
 """Seconds after which a call to a server that hangs is given up."""
 
-BUDGET = Limits(min_relevance=0.0, max_calls=60, max_tokens=150_000, max_reflexions=10, max_revisions=10)
+BUDGET = RunLimits(
+    min_relevance=0.0, max_calls=60, max_tokens=150_000, max_section_revisions=10, max_report_revisions=10
+)
 """What a run against a server that talks nonsense may use."""
 
 _CASE = re.compile(r"kitchen number (\d+)")
@@ -80,7 +82,9 @@ def case_of(request: Json) -> str:
     return found[1] if found else ""
 
 
-async def drill(client: Client, model: ModelServer, home: Path, runs: int, first: int, limits: Limits) -> list[Ended]:
+async def drill(
+    client: Client, model: ModelServer, home: Path, runs: int, first: int, limits: RunLimits
+) -> list[Ended]:
     """Run so many researches, some at a time; return them as they ended."""
     gate = asyncio.Semaphore(AT_ONCE)
 
@@ -111,7 +115,7 @@ async def serving(client: Client, model: ModelServer, home: Path) -> AsyncIterat
     """Serve all queues with the real workflows and activities, over a kitchen in memory."""
     settings = Settings(openai_base_url=model.base_url, model="m", model_timeout=TIMEOUT, home=home)
     chat = OpenAIChat.from_settings(settings)
-    methods = activity_methods(chat, MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
+    methods = build_activities(chat, MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
     with ThreadPoolExecutor(16) as threads:
         async with AsyncExitStack() as running:
             running.push_async_callback(chat.aclose)
@@ -123,8 +127,8 @@ async def serving(client: Client, model: ModelServer, home: Path) -> AsyncIterat
                     activities=methods[queue],
                     activity_executor=threads,
                     max_concurrent_activities=settings.model_concurrency if queue == MODEL_QUEUE else 16,
-                    workflow_runner=runner(),
-                    max_heartbeat_throttle_interval=PACE,
+                    workflow_runner=create_workflow_runner(),
+                    max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
                 )
                 await running.enter_async_context(worker)
             yield
@@ -132,8 +136,10 @@ async def serving(client: Client, model: ModelServer, home: Path) -> AsyncIterat
 
 async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict[str, float | int | str]:
     """Run the drill on a server of its own and return the figures."""
-    limits = BUDGET if nonsense else Limits(min_relevance=0.0)
-    with ModelServer(weather=Weather(seed, share, run=case_of), nonsense=seed if nonsense else None) as model:
+    limits = BUDGET if nonsense else RunLimits(min_relevance=0.0)
+    with ModelServer(
+        random_faults=RandomFaults(seed, share, run_of=case_of), nonsense=seed if nonsense else None
+    ) as model:
         async with await WorkflowEnvironment.start_local(
             dev_server_existing_path=temporal_binary(),
             data_converter=pydantic_data_converter,
@@ -155,13 +161,13 @@ async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict
         "within_budget": sum(within(one.result, limits) for one in ended),
         "requests": len(model.requests),
         "requests_without_answer": faulty,
-        "calls_by_twins": sum(call.times for one in ended for call in one.result.degraded),
+        "calls_by_twins": sum(call.times for one in ended for call in one.result.fallbacks),
         "seconds_p50": round(statistics.median(seconds), 1),
         "seconds_max": round(seconds[-1], 1),
     }
 
 
-def within(result: Result, limits: Limits) -> bool:
+def within(result: Result, limits: RunLimits) -> bool:
     """Tell whether a run kept its budget."""
     tokens = result.usage.tokens_in + result.usage.tokens_out
     kept = limits.max_tokens is None or tokens <= limits.max_tokens

@@ -25,15 +25,15 @@ import psutil
 
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.web import FetchReply, FetchRequest
-from tenure.knowledge.ingestion.readers import Readers
+from tenure.knowledge.ingestion.readers import ReaderPool
 from tenure.knowledge.pages.cache import PageCache
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.store import Store
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
-from tenure.sources.fetch.fetcher import Fetcher, Manners
-from tenure.sources.fetch.guard import Guard
-from tenure.sources.parsers.reading import PageTask, ReadPage, Recipe
+from tenure.sources.fetch.address_guard import AddressGuard
+from tenure.sources.fetch.fetcher import CrawlPolicy, Fetcher
+from tenure.sources.parsers.reader_process import PageTask, ParsedPage, ReadingOptions
 from tests.web import LIGHTHOUSES, Reply, Request, Web
 from tests.web.pages import page
 
@@ -108,7 +108,7 @@ def _computed(server: int) -> float:
 class Run:
     """Fetching and reading with one cache."""
 
-    def __init__(self, folder: Path, port: int, server: int, recipe: Recipe) -> None:
+    def __init__(self, folder: Path, port: int, server: int, recipe: ReadingOptions) -> None:
         self.now = datetime.now(UTC)
         self._origin = f"http://127.0.0.1:{port}"
         self._cache = PageCache(Store(str(folder)))
@@ -124,13 +124,13 @@ class Run:
         fetched: queue.Queue[FetchReply | None] = queue.Queue(maxsize=2)
         fetching = threading.Thread(target=lambda: asyncio.run(self._fetch(addresses, fetched)))
         pages = chunks = 0
-        with Readers(self._recipe, _READERS) as readers:
+        with ReaderPool(self._recipe, _READERS) as readers:
             warm = [PageTask("http://127.0.0.1/", page("Warm", ["Up."])) for _ in range(4 * _READERS)]
-            assert len(list(readers.outcomes(warm, lambda: None))) == len(warm)  # readers take seconds to start
+            assert len(list(readers.read_all(warm, lambda: None))) == len(warm)  # readers take seconds to start
             started, before = time.perf_counter(), _computed(self._server)
             fetching.start()
-            for one in readers.outcomes(self._tasks(fetched), lambda: None):
-                assert isinstance(one, ReadPage), one
+            for one in readers.read_all(self._tasks(fetched), lambda: None):
+                assert isinstance(one, ParsedPage), one
                 pages, chunks = pages + 1, chunks + len(one.file.chunks)
             seconds, computed = time.perf_counter() - started, _computed(self._server) - before
         fetching.join()
@@ -145,11 +145,11 @@ class Run:
         return seconds, {one.status for reply in iter(fetched.get, None) for one in reply.pages}
 
     async def _fetch(self, addresses: Sequence[str], replies: "queue.Queue[FetchReply | None]") -> None:
-        manners = Manners(robots=False, at_once=_AT_ONCE, per_host=_AT_ONCE, gap=0)
-        fetcher = Fetcher(Guard([f"127.0.0.1:{self._port}"]), manners=manners)
+        policy = CrawlPolicy(obey_robots=False, max_concurrent=_AT_ONCE, max_per_host=_AT_ONCE, min_interval=0)
+        fetcher = Fetcher(AddressGuard([f"127.0.0.1:{self._port}"]), policy=policy)
         fetching = PageFetching(self._cache, fetcher, timedelta(hours=1), lambda: self.now)
         for start in range(0, len(addresses), _ASKED):
-            request = FetchRequest(run=RunId("benchmark"), addresses=tuple(addresses[start : start + _ASKED]))
+            request = FetchRequest(run=RunId("benchmark"), urls=tuple(addresses[start : start + _ASKED]))
             reply = await fetching.fetch(request)
             await asyncio.to_thread(replies.put, reply)
         await asyncio.to_thread(replies.put, None)
@@ -157,14 +157,14 @@ class Run:
 
     def _tasks(self, replies: "queue.Queue[FetchReply | None]") -> Iterator[PageTask]:
         for reply in iter(replies.get, None):
-            for one in self._cache.pages([done.page for done in reply.pages if done.page]):
-                yield PageTask(one.known.address, one.body, one.known.media_type, one.known.charset)
+            for one in self._cache.load_pages([done.canonical_url for done in reply.pages if done.canonical_url]):
+                yield PageTask(one.known.url, one.body, one.known.media_type, one.known.charset)
 
 
 def measure(pages: int, paragraphs: int, latency: float, rounds: int, home: Path, settings: Settings) -> dict[str, Any]:
     """Fetch and read pages in several rounds, and return the figures."""
     model = MiniLM(settings.home.absolute() / "models", threads=1)
-    recipe = Recipe(settings.chunk_tokens, model.max_tokens, model.count_tokens)
+    recipe = ReadingOptions(settings.chunk_tokens, model.max_tokens, model.count_tokens)
     this = psutil.Process()
     with served(pages, paragraphs, latency) as (port, server):
         run = Run(home / "knowledge", port, server, recipe)

@@ -22,7 +22,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
-from tenure.sources.parsers.discover import discover
+from tenure.sources.parsers.discover import discover_files
 
 _QUERIES = (
     "How are errors reported to the caller?",
@@ -54,7 +54,7 @@ def measure(paths: list[str], home: Path, settings: Settings) -> dict[str, float
 
 def shared(paths: list[str], workers: int, settings: Settings) -> float:
     """Return the chunks a second that so many processes write together, from the start of the first to the last end."""
-    files = [str(path) for path in discover([Path(path).absolute() for path in paths])]
+    files = [str(path) for path in discover_files([Path(path).absolute() for path in paths])]
     threads = max(1, (os.cpu_count() or 1) // workers)
     context = multiprocessing.get_context("spawn")
     with (
@@ -85,7 +85,7 @@ def _ingest(knowledge: KnowledgeBase, request: IngestRequest) -> IngestReport:
     def ignore(_: IngestProgress) -> None:
         """Printing would be measured too."""
 
-    return knowledge.ingest(request, ignore)
+    return knowledge.corpora.ingest(request, ignore)
 
 
 def _search_ms(knowledge: KnowledgeBase) -> float:
@@ -94,7 +94,7 @@ def _search_ms(knowledge: KnowledgeBase) -> float:
     for number in range(20):
         query = f"{_QUERIES[number % len(_QUERIES)]} ({number})"
         started = time.perf_counter()
-        knowledge.search(SearchRequest(query=query, corpora=("benchmark",)))
+        knowledge.retrieval.search(SearchRequest(query=query, corpora=("benchmark",)))
         times.append((time.perf_counter() - started) * 1000)
     return statistics.median(times)
 

@@ -27,22 +27,24 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.common import Priority
 
 from activities.knowledge import KnowledgeActivities
-from benchmarks.judged import UnknownFormat, collection, key, rows
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
-from benchmarks.stage import stage
+from benchmarks.support.datasets import UnknownFormat, collection, key, rows
+from benchmarks.support.environment import stage
 from tenure.contracts.base import RunId
-from tenure.contracts.knowledge.memory import Episode, Impression, Origin, RememberRequest
+from tenure.contracts.knowledge.memory import EpisodeDetails, MemoryOrigin, NewMemory, RememberRequest
 from tenure.contracts.research.spiral import SpiralResult
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Limits, QueryType, RunRequest
+from tenure.contracts.run.run import QueryType, RunLimits, RunRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
-from worker import activity_methods
+from worker import build_activities
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 _AT_ONCE = 3
-_LIMITS = Limits(min_relevance=0.3, max_per_source=5, max_sections=2, max_revisions=0, max_reflexions=0)
+_LIMITS = RunLimits(
+    min_relevance=0.3, max_per_source=5, max_sections=2, max_report_revisions=0, max_section_revisions=0
+)
 _PRAISED, _BLAMED = ("contrastive", "direct"), ("multi_hop", "hierarchical", "iterative")
 _OFTEN = 12
 """Episodes that praise or blame a strategy, for each type of question."""
@@ -133,8 +135,8 @@ class World:
             return 0.0
         handle = self._client.get_workflow_handle(f"{result.id}/spiral", result_type=SpiralResult)
         gathered: SpiralResult = await handle.result()
-        accepted = {passage.chunk: passage for aim in gathered.aims for passage in aim.passages}
-        names = [Path(passage.uri).name for passage in self._knowledge.passages(tuple(accepted.values()))]
+        accepted = {passage.chunk: passage for aim in gathered.topics for passage in aim.passages}
+        names = [Path(passage.uri).name for passage in self._knowledge.corpora.load_passages(tuple(accepted.values()))]
         found = list({self._keys.get(name, name) for name in names})
         return recall(found, dict.fromkeys(evidence, 1.0), len(found))
 
@@ -147,34 +149,36 @@ class World:
             for strategy in (*_PRAISED, *_BLAMED)
             for number in range(_OFTEN)
         ]
-        claimed = Impression(
+        claimed = NewMemory(
             text=f"“{question}” was answered.",
-            origin=Origin(run=elsewhere),
+            origin=MemoryOrigin(run=elsewhere),
             valence=1.0,
-            details=Episode(question=question, score=1.0, strategy="direct", queries=(question,)),
+            details=EpisodeDetails(question=question, score=1.0, strategy="direct", queries=(question,)),
         )
-        false = Impression(
-            text=f"Nobody has ever known {question.rstrip('?')}.", kind="semantic", origin=Origin(run=elsewhere)
+        false = NewMemory(
+            text=f"Nobody has ever known {question.rstrip('?')}.", kind="semantic", origin=MemoryOrigin(run=elsewhere)
         )
         impressions = (claimed, false, *told)
         for at in range(0, len(impressions), _AT_A_TIME):
             part = impressions[at : at + _AT_A_TIME]
-            self._knowledge.memories.remember(RememberRequest(impressions=part, owner=owner, now=datetime.now(UTC)))
+            self._knowledge.memories.remember(RememberRequest(memories=part, owner=owner, now=datetime.now(UTC)))
 
 
 async def _looks(handle: WorkflowHandle[Any, Result]) -> int:
     """Return how often a run has looked at what related ones have accepted."""
     began = [event.activity_task_scheduled_event_attributes async for event in handle.fetch_history_events()]
-    return sum(one.activity_type.name == KnowledgeActivities.inherit.__name__ for one in began)
+    return sum(one.activity_type.name == KnowledgeActivities.inherit_findings.__name__ for one in began)
 
 
-def _episode(kind: QueryType, strategy: str, number: int) -> Impression:
+def _episode(kind: QueryType, strategy: str, number: int) -> NewMemory:
     """Return an episode of a run that never was."""
     question = f"Question {number}"
-    return Impression(
+    return NewMemory(
         text=f"“{question}”: {kind} searches by {strategy}.",
-        origin=Origin(run=RunId(f"never-{number}")),
-        details=Episode(question=question, query_type=kind, strategy=strategy, score=float(strategy in _PRAISED)),
+        origin=MemoryOrigin(run=RunId(f"never-{number}")),
+        details=EpisodeDetails(
+            question=question, query_type=kind, strategy=strategy, score=float(strategy in _PRAISED)
+        ),
     )
 
 
@@ -196,7 +200,7 @@ async def measure(path: Path, most: int, bench: Bench) -> list[Outcome]:
     knowledge = bench.knowledge(one.name)
     wanted = list(pairs(path))[:most]
     keys = {file_name(name): name for name in one.documents}
-    async with stage(activity_methods(None, knowledge)) as client:
+    async with stage(build_activities(None, knowledge)) as client:
         world = World(client, knowledge, one.name, keys)
         session = uuid.uuid4().hex[:8]
         firsts = await asyncio.gather(

@@ -34,20 +34,21 @@ from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.memory import (
     ConsolidationRequest,
     ConsolidationStep,
-    Episode,
-    Fact,
+    EpisodeDetails,
+    FactDetails,
     Memory,
+    MemoryOrigin,
     MemoryPolicy,
-    Origin,
-    Procedure,
-    Recollecting,
+    MemorySearchRequest,
+    ProcedureDetails,
 )
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.memory import rows as kept
-from tenure.knowledge.memory.memories import NEAR
-from tenure.knowledge.store.schema import memories_table
+from tenure.knowledge.memory import rows as memory_rows
+from tenure.knowledge.memory.memories import MAX_NEAREST as NEAR
+from tenure.knowledge.store.schema import build_memory_table_name
 from tenure.knowledge.store.store import Store
-from tenure.models.embedding import EmbeddingModel, embedding_model
+from tenure.models.embedding import EmbeddingModel
+from tenure.models.factory import create_embedding_model
 from tenure.settings import Settings
 
 SIZES = (10_000, 100_000)
@@ -103,16 +104,16 @@ def make(folder: str, rows: int) -> tuple[dict[str, float], Questions]:
     asked = random.choice(len(world.weights), _QUESTIONS, p=world.weights)
     texts = [" ".join(text.split()[:8]) + f" {n}?" for n, text in enumerate(world.texts(random, _QUESTIONS))]
     questions = Questions(texts, world.vectors(random, asked))
-    store, table = Store(folder), memories_table(_DIMENSIONS)
+    store, table = Store(folder), build_memory_table_name(_DIMENSIONS)
     started = time.perf_counter()
     for memories, vectors in _batches(world, random, rows):
-        kept.write(store, table, memories, vectors, _MODEL, new=True)
+        memory_rows.write_memories(store, table, memories, vectors, _MODEL, new=True)
         questions.see([one.id for one in memories], vectors)
     written = time.perf_counter()
     store.compact(table)
     store.refresh_indexes(table)
     figures = {"write_seconds": written - started, "index_seconds": time.perf_counter() - written}
-    return figures | {"megabytes": store.figures(table).size / 1e6, "peak_mib": _peak()}, questions
+    return figures | {"megabytes": store.describe_table(table).size / 1e6, "peak_mib": _peak()}, questions
 
 
 def _batches(world: World, random: np.random.Generator, rows: int) -> Iterator[tuple[list[Memory], Vectors]]:
@@ -132,13 +133,13 @@ def _memory(number: int, words: str, random: np.random.Generator) -> Memory:
     draw = float(random.random())
     common: dict[str, Any] = {
         "id": f"{number:08}",
-        "made": _NOW - timedelta(days=float(random.random()) * _YEARS),
-        "origin": Origin(run=RunId(f"run-{number // 20}")),
+        "created_at": _NOW - timedelta(days=float(random.random()) * _YEARS),
+        "origin": MemoryOrigin(run=RunId(f"run-{number // 20}")),
         "confidence": 0.5 + 0.5 * float(random.random()),
         "importance": 0.2 + 0.6 * float(random.random()),
     }
     if draw < 0.4:
-        episode = Episode.model_validate(
+        episode = EpisodeDetails.model_validate(
             {
                 "question": words,
                 "query_type": _TYPES[number % len(_TYPES)],
@@ -150,13 +151,13 @@ def _memory(number: int, words: str, random: np.random.Generator) -> Memory:
         return Memory(kind="episodic", text=words, details=episode, **common)
     if draw < 0.5:
         return Memory(
-            kind="procedural", text=words, details=Procedure(situation=words[:40], advice=words[40:]), **common
+            kind="procedural", text=words, details=ProcedureDetails(situation=words[:40], advice=words[40:]), **common
         )
     sentence = f"{words} {number} times."
     if draw < 0.75:
         first, *_, last = words.split()
         return Memory(
-            kind="semantic", text=sentence, details=Fact(subject=first, predicate="is", object=last), **common
+            kind="semantic", text=sentence, details=FactDetails(subject=first, predicate="is", object=last), **common
         )
     return Memory(kind="short_term" if draw < 0.8 else "long_term", text=sentence, **common)
 
@@ -177,14 +178,14 @@ def _repeat(
 
 def recall(folder: str, questions: Questions) -> Recalls:
     """Be reminded by every question, without and with counting uses."""
-    memories = KnowledgeBase(folder, Asked(questions, embedding_model(Settings(_env_file=None)))).memories
+    memories = KnowledgeBase(folder, Asked(questions, create_embedding_model(Settings(_env_file=None)))).memories
     gc.freeze()  # as a worker does
 
     def ask(occasion: str) -> Callable[[int], list[str]]:
         def one(number: int) -> list[str]:
             name = f"{occasion}-{number}" if occasion else ""
-            request = Recollecting(query=questions.texts[number], now=_NOW, occasion=name, min_relevance=0.0)
-            return [found.memory.id for found in memories.recollect(request).memories]
+            request = MemorySearchRequest(query=questions.texts[number], now=_NOW, used_by=name, min_relevance=0.0)
+            return [found.memory.id for found in memories.recall(request).memories]
 
         return one
 
@@ -192,7 +193,9 @@ def recall(folder: str, questions: Questions) -> Recalls:
     found = [
         {
             one.memory.id
-            for one in memories.recollect(Recollecting(query=text, now=_NOW, most=NEAR, min_relevance=0.0)).memories
+            for one in memories.recall(
+                MemorySearchRequest(query=text, now=_NOW, limit=NEAR, min_relevance=0.0)
+            ).memories
         }
         for text in questions.texts
     ]
@@ -211,25 +214,27 @@ def recall(folder: str, questions: Questions) -> Recalls:
 
 
 def _lasting(folder: str, ids: list[str]) -> set[str]:
-    rows = Store(folder).rows_in(memories_table(_DIMENSIONS), ["id"], "id", sorted(set(ids)), "kind <> 'short_term'")
+    rows = Store(folder).read_rows_in(
+        build_memory_table_name(_DIMENSIONS), ["id"], "id", sorted(set(ids)), "kind <> 'short_term'"
+    )
     return set(rows["id"].to_pylist())
 
 
 def consolidate(folder: str, questions: Questions) -> dict[str, Any]:
     """Do every step of a first consolidation, and the comparison a second time."""
-    model = Asked(questions, embedding_model(Settings(_env_file=None)))
-    knowledge = KnowledgeBase(folder, model, memory=MemoryPolicy())
+    model = Asked(questions, create_embedding_model(Settings(_env_file=None)))
+    knowledge = KnowledgeBase(folder, model, memory_policy=MemoryPolicy())
     model.embed(["The model is loaded before anything is measured."])
-    before, table = _peak(), memories_table(_DIMENSIONS)
-    memories = Store(folder).count(table)
+    before, table = _peak(), build_memory_table_name(_DIMENSIONS)
+    memories = Store(folder).count_rows(table)
     steps = {}
     for step in (*get_args(ConsolidationStep), "compare"):
-        report = knowledge.consolidate(ConsolidationRequest(step=step, now=_NOW), lambda progress: None)
+        report = knowledge.memories.consolidate(ConsolidationRequest(step=step, now=_NOW), lambda progress: None)
         name = step if step not in steps else f"{step} again"
         steps[name] = {"seconds": report.seconds, "looked_at": report.looked_at, "changed": report.changed}
     return {
         "before": memories,
-        "after": Store(folder).count(table),
+        "after": Store(folder).count_rows(table),
         "steps": steps,
         "seconds": sum(one["seconds"] for one in steps.values()),
         "idle_mib": before,

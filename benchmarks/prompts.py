@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.start import environment
 from tests.model_server import ModelServer
-from tests.model_server.request import messages
+from tests.model_server.request import read_messages
 from tests.schema_instance import Json
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -48,8 +48,8 @@ def measure(cycles: int, home: Path) -> dict[str, Any]:
         finally:
             subprocess.run([*client, "down"], env=around, check=True, stdout=subprocess.DEVNULL)
         result = json.loads(ran.stdout)
-        prompts = {role: [_spoken(request.json) for request in model.asked(role)] for role in CONVERSATIONS}
-        systems = {role: len(messages(model.asked(role)[0].json)[0]["content"]) for role in CONVERSATIONS}
+        prompts = {role: [_spoken(request.json) for request in model.requests_of(role)] for role in CONVERSATIONS}
+        systems = {role: len(read_messages(model.requests_of(role)[0].json)[0]["content"]) for role in CONVERSATIONS}
     usage = result["usage"]
     return {
         "cycles": len(result["information_gain"]),
@@ -102,7 +102,7 @@ def _decision() -> Json:
 
 def _spoken(request: Json) -> str:
     """Return a prompt as one text, in the order in which a server reads it."""
-    return "\n".join(f"{message['role']}\n{message['content']}" for message in messages(request))
+    return "\n".join(f"{message['role']}\n{message['content']}" for message in read_messages(request))
 
 
 def _shares(prompts: Sequence[str], system: int) -> dict[str, float | int]:

@@ -22,7 +22,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.catalogue import SourceRecord
-from tenure.models.embedding import embedding_model
+from tenure.models.factory import create_embedding_model
 from tenure.report.render.escaping import flatten
 from tenure.settings import Settings
 
@@ -184,9 +184,9 @@ def measure(documents: Path, questions: Sequence[str], home: Path, effort: str, 
         for number, result in enumerate(results, 1):
             (keep / f"{number:02}.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
     settings = Settings(home=home, _env_file=None)
-    knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
+    knowledge = KnowledgeBase(settings.knowledge_uri, create_embedding_model(settings), settings.chunk_tokens)
     cited = {SourceId(source.id) for result in results for source in result.sources}
-    return figures(results, knowledge.sources(sorted(cited)))
+    return figures(results, knowledge.corpora.load_sources(sorted(cited)))
 
 
 def _client(around: Mapping[str, str], *arguments: str) -> dict[str, str]:

@@ -24,17 +24,17 @@ from typing import NamedTuple, get_args
 
 from pydantic import ValidationError
 
-from benchmarks.judged import Collection, Question, UnknownFormat, collection
+from benchmarks.support.datasets import Collection, Question, UnknownFormat, collection
 from tenure.contracts.evidence.corpora import IngestProgress, IngestRequest
-from tenure.contracts.evidence.passages import SearchRequest, Strategy
-from tenure.contracts.evidence.rerank import Rerank
+from tenure.contracts.evidence.passages import SearchMode, SearchRequest
+from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
 
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-_NO_SECOND_STAGE = Rerank()
-_BASELINES: tuple[Strategy, ...] = ("dense", "sparse")
+STRATEGIES: tuple[SearchMode, ...] = get_args(SearchMode)
+_NO_SECOND_STAGE = RerankOptions()
+_BASELINES: tuple[SearchMode, ...] = ("dense", "sparse")
 _CHUNKS = 100
 """Chunks asked for, so that ten documents are among them."""
 HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2), "all": slice(None)}
@@ -56,7 +56,7 @@ class Row:
     """One strategy over one collection."""
 
     collection: str
-    strategy: Strategy
+    strategy: SearchMode
     halves: dict[str, Figures]
     median_ms: float
 
@@ -95,7 +95,7 @@ class Bench:
     Frequencies of words are those of a whole table, so a corpus beside another is searched a little differently.
     """
 
-    def __init__(self, home: Path, settings: Settings, rerank: Rerank = _NO_SECOND_STAGE) -> None:
+    def __init__(self, home: Path, settings: Settings, rerank: RerankOptions = _NO_SECOND_STAGE) -> None:
         """Work under `home`, with a second stage where there is one."""
         self._home = home
         self._rerank = rerank
@@ -112,21 +112,21 @@ class Bench:
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(f"# {' '.join(document.title.split())}\n\n{document.text}\n", encoding="utf-8")
         request = IngestRequest(corpus=corpus, paths=(str(folder.absolute()),))
-        self.knowledge(corpus).ingest(request, _ignore)
+        self.knowledge(corpus).corpora.ingest(request, _ignore)
 
-    def row(self, corpus: str, one: Collection, strategy: Strategy) -> Row:
+    def row(self, corpus: str, one: Collection, strategy: SearchMode) -> Row:
         """Ask all questions of a collection with one strategy."""
         knowledge = self.knowledge(corpus)
         keys = {file_name(key): key for key in one.documents}
         rankings, times = [], []
         for question in one.questions:
             request = SearchRequest(
-                query=question.text, corpora=(corpus,), k=_CHUNKS, strategy=strategy, rerank=self._rerank
+                query=question.text, corpora=(corpus,), k=_CHUNKS, mode=strategy, rerank=self._rerank
             )
             started = time.perf_counter()
-            found = knowledge.search(request).passages
+            found = knowledge.retrieval.search(request).passages
             times.append(1000 * (time.perf_counter() - started))
-            files = dict.fromkeys(Path(passage.uri).name for passage in knowledge.passages(found))
+            files = dict.fromkeys(Path(passage.uri).name for passage in knowledge.corpora.load_passages(found))
             rankings.append([keys.get(file, file) for file in files])
         halves = {name: figures(rankings[half], one.questions[half]) for name, half in HALVES.items()}
         return Row(one.name, strategy, halves, round(statistics.median(times), 1))
@@ -146,7 +146,7 @@ def _ignore(_: IngestProgress) -> None:
 
 
 def measure(
-    collections: Sequence[Collection], strategies: Sequence[Strategy], bench: Bench, pooled: bool
+    collections: Sequence[Collection], strategies: Sequence[SearchMode], bench: Bench, pooled: bool
 ) -> Iterator[Row]:
     """Yield one row for each collection and strategy."""
     corpora = {one.name: "-".join(c.name for c in collections) if pooled else one.name for one in collections}
@@ -164,14 +164,14 @@ def _table(row: Row) -> Iterator[str]:
         yield f"{row.collection:20} {row.strategy:9} {half:5}{numbers}{milliseconds}"
 
 
-def _second_stage(written: str) -> Rerank:
+def _second_stage(written: str) -> RerankOptions:
     """Read a second stage.
 
     Raises:
         argparse.ArgumentTypeError: it is none.
     """
     try:
-        return Rerank.model_validate_json(written)
+        return RerankOptions.model_validate_json(written)
     except ValidationError as error:
         raise argparse.ArgumentTypeError(str(error.errors()[0]["msg"])) from None
 

@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from tenure.contracts.sandbox import GivenFile, Program
+from tenure.contracts.sandbox import InputFile, Program
 from tenure.sandbox.base import Sandbox, SandboxError
-from tenure.sandbox.choice import sandbox
-from tenure.sandbox.memory import descendants
+from tenure.sandbox.choice import make_sandbox
+from tenure.sandbox.memory import list_descendants
 from tenure.settings import Settings
 
-EMPTY = Program(files=(GivenFile(name="empty.py", text=""),), entry="empty.py")
+EMPTY = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
 ALONE = 40
 """Runs one after the other."""
 
@@ -40,7 +40,7 @@ def present() -> Left:
     """Return what is there now."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     return Left(
-        frozenset(descendants(os.getpid())),
+        frozenset(list_descendants(os.getpid())),
         frozenset(mounts),
         frozenset(path.name for path in Path(tempfile.gettempdir()).iterdir() if "tenure" in path.name),
         len([*Path("/proc/self/fd").iterdir()]),
@@ -58,7 +58,7 @@ async def timed(box: Sandbox, keep: Path) -> float:
 
 async def measured(runs: int, at_once: int) -> dict[str, object]:
     """Measure everything."""
-    box = sandbox(Settings())
+    box = make_sandbox(Settings())
     with tempfile.TemporaryDirectory(prefix="sandbox-benchmark-") as folder:
         keep = Path(folder)
         await timed(box, keep)

@@ -18,24 +18,24 @@ from typing import Any
 
 from temporalio.client import Client
 
-from benchmarks.stage import stage
-from benchmarks.stand_in import StandInWorkflow
-from tenure.algorithms.research.effort import EFFORTS
+from benchmarks.support.environment import stage
+from benchmarks.support.stand_in_workflows import StandInWorkflow
+from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import SpiralRequest, SpiralResult
-from tenure.contracts.run.run import Limits
+from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.base import KnowledgeBase
-from tenure.models.embedding import embedding_model
+from tenure.models.factory import create_embedding_model
 from tenure.settings import Settings
-from worker import activity_methods
+from worker import build_activities
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 _CORPUS = "pooled"
 _AT_ONCE = 4
-_LIMITS = Limits(min_relevance=0.3, max_per_source=5)
+_LIMITS = RunLimits(min_relevance=0.3, max_per_source=5)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def ingest(knowledge: KnowledgeBase, paragraphs: Mapping[str, str], folder: Path
         file = folder / f"{number}.md"
         file.write_text(text, encoding="utf-8")
         names[str(file)] = name
-    knowledge.ingest(IngestRequest(corpus=_CORPUS, paths=(str(folder),)), lambda progress: None)
+    knowledge.corpora.ingest(IngestRequest(corpus=_CORPUS, paths=(str(folder),)), lambda progress: None)
     return names
 
 
@@ -92,7 +92,7 @@ async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[A
                 question=asked.question,
                 corpora=(_CORPUS,),
                 limits=_LIMITS,
-                effort=EFFORTS["complex"],
+                effort=EFFORT_BY_COMPLEXITY["complex"],
                 outline=(Topic(heading=asked.question[:160], question=asked.question),),
                 evidence=_search(knowledge, asked.question, 24),
             )
@@ -102,7 +102,7 @@ async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[A
 
 
 def _search(knowledge: KnowledgeBase, query: str, k: int) -> tuple[PassageRef, ...]:
-    return knowledge.search(SearchRequest(query=query, corpora=(_CORPUS,), k=k)).passages
+    return knowledge.retrieval.search(SearchRequest(query=query, corpora=(_CORPUS,), k=k)).passages
 
 
 async def measure(path: Path, most: int) -> dict[str, float | int | str]:
@@ -110,10 +110,10 @@ async def measure(path: Path, most: int) -> dict[str, float | int | str]:
     questions, paragraphs = read(path)
     with tempfile.TemporaryDirectory(prefix="tenure-spiral-") as home:
         settings = Settings(home=Path(home), _env_file=None)
-        knowledge = KnowledgeBase(settings.knowledge_uri, embedding_model(settings), settings.chunk_tokens)
+        knowledge = KnowledgeBase(settings.knowledge_uri, create_embedding_model(settings), settings.chunk_tokens)
         (folder := Path(home) / "paragraphs").mkdir()
         names = ingest(knowledge, paragraphs, folder)
-        async with stage(activity_methods(None, knowledge), [StandInWorkflow]) as client:
+        async with stage(build_activities(None, knowledge), [StandInWorkflow]) as client:
             results = await gather(client, knowledge, questions[:most])
         rows = list(_compared(knowledge, questions[:most], results, names))
     return {"file": path.name, **_shares("even", rows[::2]), **_shares("odd", rows[1::2]), **_shares("all", rows)}
@@ -132,14 +132,16 @@ def _compared(
 ) -> Iterator[_Row]:
     """Yield whether all that supports an answer was accepted, and whether one search of that size has it."""
     for asked, result in zip(questions, results, strict=True):
-        accepted = {passage.chunk: passage for aim in result.aims for passage in aim.passages}
+        accepted = {passage.chunk: passage for aim in result.topics for passage in aim.passages}
         once = _search(knowledge, asked.question, max(1, len(accepted)))
         found = [_names(knowledge, passages, names) for passages in (tuple(accepted.values()), once)]
-        yield _Row(asked.supporting <= found[0], asked.supporting <= found[1], len(accepted), len(result.gains))
+        yield _Row(
+            asked.supporting <= found[0], asked.supporting <= found[1], len(accepted), len(result.information_gains)
+        )
 
 
 def _names(knowledge: KnowledgeBase, passages: Sequence[PassageRef], names: Mapping[str, str]) -> set[str]:
-    return {names[passage.uri] for passage in knowledge.passages(passages)}
+    return {names[passage.uri] for passage in knowledge.corpora.load_passages(passages)}
 
 
 def _shares(which: str, rows: Sequence[_Row]) -> dict[str, float | int]:

@@ -23,41 +23,43 @@ from typing import NamedTuple, get_args
 
 from temporalio.client import Client
 
-from benchmarks.judged import Collection, Question, UnknownFormat, collection
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
-from benchmarks.stage import stage
-from benchmarks.stand_in import TaskStandInWorkflow
-from tenure.algorithms.memory.bandit import MOST
-from tenure.algorithms.memory.experience import ARMS, way, went
-from tenure.algorithms.research.effort import EFFORTS
-from tenure.algorithms.research.effort import strategy as suggested
-from tenure.algorithms.retrieval.query_type import classify
+from benchmarks.support.datasets import Collection, Question, UnknownFormat, collection
+from benchmarks.support.environment import stage
+from benchmarks.support.stand_in_workflows import TaskStandInWorkflow
+from tenure.algorithms.memory.bandit import MAX_TRIALS
+from tenure.algorithms.memory.experience import choose_strategy, compute_reward
+from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
+from tenure.algorithms.research.effort import resolve_strategy as suggested
+from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.contracts.base import RunId
-from tenure.contracts.evidence.retrieval import Strategy
+from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.knowledge.memory import StrategyRecord
 from tenure.contracts.research.learning import Experience
-from tenure.contracts.research.spiral import Step, SubagentRequest, SubagentResult
-from tenure.contracts.run.run import Limits, QueryType
+from tenure.contracts.research.spiral import PlanStep, SubagentRequest, SubagentResult
+from tenure.contracts.run.run import QueryType, RunLimits
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
-from worker import activity_methods
+from worker import build_activities
+from workflows.research.strategies import list_strategy_names
+from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+STRATEGIES = list_strategy_names()
 _ORDERS = 20
 """Seeds of the bandit."""
-_PRAISED: tuple[Strategy, ...] = ("contrastive", "direct")
-_BLAMED: tuple[Strategy, ...] = ("multi_hop", "hierarchical", "iterative")
-EFFORT = EFFORTS["complex"]
+_PRAISED: tuple[RetrievalStrategy, ...] = ("contrastive", "direct")
+_BLAMED: tuple[RetrievalStrategy, ...] = ("multi_hop", "hierarchical", "iterative")
+EFFORT = EFFORT_BY_COMPLEXITY["complex"]
 """How many hops a task has."""
 _AT_ONCE = 4
-_LIMITS = Limits(min_relevance=0.3, max_per_source=5)
+_LIMITS = RunLimits(min_relevance=0.3, max_per_source=5)
 
 
 class Tried(NamedTuple):
     """What a strategy has brought for a question."""
 
-    strategy: Strategy
+    strategy: RetrievalStrategy
     """The strategy."""
     documents: tuple[str, ...]
     """Documents found, best first."""
@@ -101,16 +103,18 @@ def _percent(values: Iterator[float] | Sequence[float]) -> float:
     return round(100 * statistics.fmean(values), 1)
 
 
-def by_suggestion(question: Question) -> Strategy:
+def by_suggestion(question: Question) -> RetrievalStrategy:
     """Return the strategy that the words of a question suggest."""
     return suggested(_step(question), EFFORT.hops)
 
 
-def _step(question: Question) -> Step:
-    return Step(id="s1", query=question.text[:1000], topic="")
+def _step(question: Question) -> PlanStep:
+    return PlanStep(id="s1", query=question.text[:1000], topic="")
 
 
-async def tried(client: Client, knowledge: KnowledgeBase, one: Collection, corpus: str, by: Strategy) -> list[Tried]:
+async def tried(
+    client: Client, knowledge: KnowledgeBase, one: Collection, corpus: str, by: RetrievalStrategy
+) -> list[Tried]:
     """Send a subagent for every question of a collection."""
     gate = asyncio.Semaphore(_AT_ONCE)
     keys = {file_name(key): key for key in one.documents}
@@ -122,48 +126,60 @@ async def tried(client: Client, knowledge: KnowledgeBase, one: Collection, corpu
                 question=question.text,
                 step=_step(question),
                 strategy=by,
-                hops=EFFORT.hops,
+                max_hops=EFFORT.hops,
                 corpora=(corpus,),
                 limits=_LIMITS,
             )
             result: SubagentResult = await client.execute_workflow(
                 TaskStandInWorkflow.run, request, id=request.run, task_queue=TENURE_QUEUE
             )
-        passages = knowledge.passages([candidate.passage for candidate in result.candidates])
+        passages = knowledge.corpora.load_passages([candidate.passage for candidate in result.candidates])
         names = dict.fromkeys(Path(passage.uri).name for passage in passages)
         return Tried(by, tuple(keys.get(name, name) for name in names), result.usage.searches)
 
     return await asyncio.gather(*(send(question) for question in one.questions))
 
 
-async def measure(one: Collection, strategies: Sequence[Strategy], bench: Bench) -> dict[Strategy, list[Tried]]:
+async def measure(
+    one: Collection, strategies: Sequence[RetrievalStrategy], bench: Bench
+) -> dict[RetrievalStrategy, list[Tried]]:
     """Return what each strategy brings for each question of a collection."""
     bench.ingest(one.name, [one])
     knowledge = bench.knowledge(one.name)
-    async with stage(activity_methods(None, knowledge), [TaskStandInWorkflow]) as client:
+    async with stage(build_activities(None, knowledge), [TaskStandInWorkflow]) as client:
         return {name: await tried(client, knowledge, one, one.name, name) for name in strategies}
 
 
 class Learner:
     """Chooses a strategy for each question of a collection by what those before it have taught."""
 
-    def __init__(self, found: Mapping[Strategy, Sequence[Tried]], seed: int, records: Iterable[StrategyRecord]) -> None:
+    def __init__(
+        self, found: Mapping[RetrievalStrategy, Sequence[Tried]], seed: int, records: Iterable[StrategyRecord]
+    ) -> None:
         """Begin with records."""
         self._found, self._seed = found, seed
         self._records = {(record.query_type, record.strategy): record for record in records}
 
     def chosen(self, number: int, question: Question) -> Tried:
         """Return what the chosen strategy has brought for a question, and learn from it."""
-        kind = classify(question.text).primary
+        kind = classify_query(question.text).primary
         experience = Experience(records=tuple(self._records.values()))
         # Every other task keeps its suggestion: with one seed those of the even questions, with the next the others.
-        choice = way(_step(question), EFFORT.hops, None, experience, str(self._seed), number + self._seed)
+        choice = choose_strategy(
+            _step(question),
+            EFFORT.hops,
+            None,
+            experience,
+            SELECTABLE_STRATEGIES,
+            str(self._seed),
+            number + self._seed,
+        )
         brought = self._found[choice.strategy][number]
         new = set(brought.documents) - set(self._found["direct"][number].documents)
         blank = StrategyRecord(query_type=kind, strategy=choice.strategy, episodes=0, score=0.0)
         record = self._records.get((kind, choice.strategy), blank)
         self._records[kind, choice.strategy] = record.model_copy(
-            update={"episodes": record.episodes + 1, "score": record.score + went(len(new), brought.searches)}
+            update={"episodes": record.episodes + 1, "score": record.score + compute_reward(len(new), brought.searches)}
         )
         return brought
 
@@ -173,11 +189,11 @@ def misleading() -> Iterator[StrategyRecord]:
     kinds: tuple[QueryType, ...] = get_args(QueryType)
     for kind in kinds:
         for strategy in (*_PRAISED, *_BLAMED):
-            score = float(MOST if strategy in _PRAISED else 0)
-            yield StrategyRecord(query_type=kind, strategy=strategy, episodes=MOST, score=score)
+            score = float(MAX_TRIALS if strategy in _PRAISED else 0)
+            yield StrategyRecord(query_type=kind, strategy=strategy, episodes=MAX_TRIALS, score=score)
 
 
-def choosing(one: Collection, found: Mapping[Strategy, Sequence[Tried]]) -> Iterator[Row]:
+def choosing(one: Collection, found: Mapping[RetrievalStrategy, Sequence[Tried]]) -> Iterator[Row]:
     """Yield the figures of each way to choose among the strategies."""
     yield _row(one, "suggested", [[found[by_suggestion(q)][n] for n, q in enumerate(one.questions)]])
     for name, records in (("bandit", ()), ("misled", tuple(misleading()))):
@@ -193,11 +209,11 @@ def _row(one: Collection, name: str, orders: Sequence[Sequence[Tried]]) -> Row:
     return Row(one.name, name, halves)
 
 
-def rows(one: Collection, found: Mapping[Strategy, Sequence[Tried]]) -> Iterator[Row]:
+def rows(one: Collection, found: Mapping[RetrievalStrategy, Sequence[Tried]]) -> Iterator[Row]:
     """Yield the figures of each strategy, and of the ways to choose among them."""
     for name, results in found.items():
         yield _row(one, name, [results])
-    if set(ARMS) <= found.keys():
+    if set(SELECTABLE_STRATEGIES) <= found.keys():
         yield from choosing(one, found)
 
 

@@ -40,7 +40,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
-from tenure.knowledge.store.schema import chunks_schema, chunks_table
+from tenure.knowledge.store.schema import build_chunk_schema, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -183,19 +183,19 @@ class Searched:
 def make(folder: str, rows: int, family: VectorIndex) -> tuple[Made, Questions]:
     """Write and index a knowledge base of so many chunks."""
     world, random = World.of(rows), np.random.default_rng(5)
-    store, table = Store(folder, family), chunks_table(_DIMENSIONS)
+    store, table = Store(folder, family), build_chunk_table_name(_DIMENSIONS)
     started = time.perf_counter()
     questions = _questions(world, np.random.default_rng(6))
     for batch in _batches(world, random, rows):
-        store.table(table).add(batch)
+        store.open_table(table).add(batch)
         flat = batch["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         questions.see(batch["id"].to_pylist(), flat.reshape(-1, _DIMENSIONS))
-    catalogue.save_corpus(store, CorpusRecord(_CORPUS, Asked.name, _DIMENSIONS, 0.18, "", catalogue.now()))
+    catalogue.save_corpus(store, CorpusRecord(_CORPUS, Asked.name, _DIMENSIONS, 0.18, "", catalogue.format_utc_now()))
     written = time.perf_counter()
     store.compact(table)
     store.refresh_indexes(table)
     indexed = time.perf_counter()
-    size = store.figures(table).size / 1e6
+    size = store.describe_table(table).size / 1e6
     return Made(written - started, indexed - written, size, _peak()), questions
 
 
@@ -206,7 +206,7 @@ def _questions(world: World, random: np.random.Generator) -> Questions:
 
 
 def _batches(world: World, random: np.random.Generator, rows: int) -> Iterator[pa.Table]:
-    schema = chunks_schema(_DIMENSIONS)
+    schema = build_chunk_schema(_DIMENSIONS)
     for at in range(0, rows, _BATCH):
         count = min(_BATCH, rows - at)
         vectors = world.vectors(random, random.choice(len(world.weights), count, p=world.weights))
@@ -237,9 +237,9 @@ def search(folder: str, family: VectorIndex, questions: Questions) -> Searched:
     def ask(mode: str) -> Callable[[int], list[str]]:
         def one(number: int) -> list[str]:
             request = SearchRequest.model_validate(
-                {"query": questions.texts[number], "corpora": (_CORPUS,), "k": _NEAREST, "strategy": mode}
+                {"query": questions.texts[number], "corpora": (_CORPUS,), "k": _NEAREST, "mode": mode}
             )
-            return [passage.chunk for passage in knowledge.search(request).passages]
+            return [passage.chunk for passage in knowledge.retrieval.search(request).passages]
 
         return one
 
@@ -261,7 +261,7 @@ def search(folder: str, family: VectorIndex, questions: Questions) -> Searched:
 
 
 def _scan(folder: str, questions: Questions) -> list[float]:
-    table = Store(folder).table(chunks_table(_DIMENSIONS))
+    table = Store(folder).open_table(build_chunk_table_name(_DIMENSIONS))
 
     def one(number: int) -> list[str]:
         query: Any = table.search(questions.vectors[number], vector_column_name="vector")

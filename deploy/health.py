@@ -1,7 +1,7 @@
-"""Health check of a worker's container: does the Temporal server see this host poll its task queues?
+"""Check a worker container: does the Temporal server see this host poll its task queues?
 
-A worker without a poller is as good as dead even if its process runs. The server lists the pollers of
-a queue with their identity, `pid@host` as the SDK sets it, so the question needs no port on the worker.
+A worker that does not poll does no work even if its process runs. The server lists the pollers of a queue by
+identity, `pid@host` as the SDK sets it, so the check needs no port on the worker.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from temporalio.service import RPCError
 from workflows.runtime.task_queues import ALL_QUEUES
 
 
-async def unserved(client: Client, queues: Sequence[str], host: str) -> list[str]:
+async def find_unserved_queues(client: Client, queues: Sequence[str], host: str) -> list[str]:
     """Return the queues that no worker on the host polls."""
     served = await asyncio.gather(*(_is_served(client, queue, host) for queue in queues))
     return [queue for queue, is_served in zip(queues, served, strict=True) if not is_served]
@@ -42,10 +42,10 @@ async def _main(queues: Sequence[str]) -> str | None:
     config = ClientConfig.load_client_connect_config()
     config.setdefault("target_host", "localhost:7233")
     try:
-        idle = await unserved(await Client.connect(**config), queues, socket.gethostname())
+        idle = await find_unserved_queues(await Client.connect(**config), queues, socket.gethostname())
     except (RPCError, RuntimeError) as error:  # the SDK raises RuntimeError where it cannot connect
         return f"the Temporal server does not answer: {error}"
-    return f"nobody on this host polls {', '.join(idle)}" if idle else None
+    return f"no worker on this host polls {', '.join(idle)}" if idle else None
 
 
 if __name__ == "__main__":
@@ -54,5 +54,5 @@ if __name__ == "__main__":
     complaint = asyncio.run(_main(parser.parse_args().queues.split(",")))
     if complaint:
         print(complaint, file=sys.stderr, flush=True)
-    # Without the interpreter's shutdown: after a failed connection the SDK's threads can bring it down with a signal.
+    # Skip the interpreter's shutdown: after a failed connection the SDK's threads can crash it.
     os._exit(1 if complaint else 0)

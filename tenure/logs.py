@@ -1,7 +1,6 @@
-"""Logging: one structlog renderer for our own lines and for those of every library.
+"""Configure logging: structlog renders our own messages and those of libraries in the same format.
 
-Libraries log through the standard library and are rendered the same way; their chatter below a
-warning stays out.
+Library messages below a warning are dropped for some libraries.
 """
 
 import logging
@@ -10,12 +9,23 @@ import sys
 import structlog
 from structlog.typing import Processor
 
-QUIET = ("httpx", "httpx2", "httpcore", "openai", "lancedb", "urllib3", "trafilatura", "pypdf", "docutils", "asyncio")
-"""Libraries of which only warnings are worth a line."""
+QUIET_LIBRARIES = (
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "openai",
+    "lancedb",
+    "urllib3",
+    "trafilatura",
+    "pypdf",
+    "docutils",
+    "asyncio",
+)
+"""Libraries of which only warnings are logged."""
 
 
-def configure(level: str) -> None:
-    """Send everything from `level` up to standard error, one readable line an event, times in UTC."""
+def configure_logging(level: str) -> None:
+    """Write messages from `level` upwards to standard error, one line per event, with times in UTC."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -40,7 +50,7 @@ def configure(level: str) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                # Rich tracebacks import on demand, which the workflow sandbox forbids: the error would be lost.
+                # Rich tracebacks import modules on demand, which the workflow sandbox forbids: the error would be lost.
                 structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
             ],
         )
@@ -48,5 +58,5 @@ def configure(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in QUIET:
+    for name in QUIET_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,12 +1,12 @@
-"""How people outside are told of a run: by a request to an address of theirs, and by a command of theirs.
+"""Notify people of runs by an HTTP request (webhook) or a command.
 
-A request is signed with HMAC-SHA256 over its body, so that whoever receives it knows that it comes from here, and its
-body is the same for every attempt, so that it can be told apart from a second notice. What a run is about never
-becomes part of a command line: the command finds it in its environment.
+A request is signed with HMAC-SHA256 over its body. The body is the same for every delivery attempt, so that receivers
+can drop duplicates. The question of a run never becomes part of a command line: the command reads it from its
+environment.
 
-NoticeError              a notice was not delivered
-├── NoticeRefused        the receiver does not take it as it is; a person has to change something
-└── NoticeDelayed        the receiver cannot take it now
+NotificationError              a notification was not delivered
+├── NotificationRejected       the receiver rejects it; a person must change something
+└── NotificationUnavailable    the receiver is temporarily unavailable
 """
 
 import asyncio
@@ -21,84 +21,86 @@ from urllib.parse import quote
 
 import httpx
 
-from tenure.contracts.run.notifications import Notice
+from tenure.contracts.run.notifications import Notification
 from tenure.settings import Settings
 
-SIGNATURE = "X-Tenure-Signature"
-"""Header with `sha256=` and the signature of the body in hexadecimal digits."""
+SIGNATURE_HEADER = "X-Tenure-Signature"
+"""Header with `sha256=` and the hexadecimal signature of the body."""
 
-POST_SECONDS = 20.0
-"""How long a request may take."""
+POST_TIMEOUT_SECONDS = 20.0
+"""Timeout of a request in seconds."""
 
-COMMAND_SECONDS = 60.0
-"""How long a command may take."""
+COMMAND_TIMEOUT_SECONDS = 60.0
+"""Timeout of a command in seconds."""
 
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "SHELL")
-"""What of the worker's environment a command gets: none of its keys."""
-_PASSING = (408, 425, 429)
-_TOLD = 200
-
-
-class NoticeError(Exception):
-    """A notice was not delivered."""
+_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "SHELL")
+"""Variables of the worker that a command receives: none of its keys."""
+_TRANSIENT_STATUSES = (408, 425, 429)
+_MAX_OUTPUT_CHARS = 200
 
 
-class NoticeRefused(NoticeError):
-    """The receiver does not take it as it is."""
+class NotificationError(Exception):
+    """A notification was not delivered."""
 
 
-class NoticeDelayed(NoticeError):
-    """The receiver cannot take it now."""
+class NotificationRejected(NotificationError):
+    """The receiver rejects the notification."""
+
+
+class NotificationUnavailable(NotificationError):
+    """The receiver is temporarily unavailable."""
 
 
 class Notifier:
-    """Tells people outside, in the ways that are set up."""
+    """Sender of notifications in all configured ways."""
 
     def __init__(
         self, url: str = "", secret: bytes = b"", command: str = "", transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
-        """Use an address, a secret and a command, each empty for none."""
+        """Use a URL, a secret and a command, each empty for none."""
         self._url, self._secret, self._command = url, secret, command
         self._transport = transport
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "Notifier":
-        """Return what the settings set up."""
+        """Return a notifier for the settings."""
         secret = settings.notify_secret.get_secret_value().encode() if settings.notify_secret else b""
         url = settings.notify_url.get_secret_value() if settings.notify_url else ""
         return cls(url, secret, settings.notify_command)
 
-    async def post(self, notice: Notice) -> None:
-        """Send a notice to the address, where there is one.
+    async def post_webhook(self, notification: Notification) -> None:
+        """Send a notification to the URL, if there is one.
 
         Raises:
-            NoticeRefused: it is not taken as it is.
-            NoticeDelayed: it cannot be taken now.
+            NotificationRejected: the receiver rejects it.
+            NotificationUnavailable: the receiver is temporarily unavailable.
         """
         if not self._url:
             return
-        body = json.dumps(document(notice), ensure_ascii=False).encode()
+        body = json.dumps(build_payload(notification), ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json"}
         if self._secret:
-            headers[SIGNATURE] = signature(self._secret, body)
+            headers[SIGNATURE_HEADER] = sign_body(self._secret, body)
         try:
-            # The address is a secret of its own with many services: no error repeats it.
-            async with httpx.AsyncClient(transport=self._transport, timeout=POST_SECONDS, trust_env=False) as client:
+            # Many services put a secret into the URL: no error message repeats it.
+            async with httpx.AsyncClient(
+                transport=self._transport, timeout=POST_TIMEOUT_SECONDS, trust_env=False
+            ) as client:
                 answer = await client.post(self._url, content=body, headers=headers)
         except (httpx.UnsupportedProtocol, httpx.InvalidURL):
-            raise NoticeRefused("the address for notices is none of HTTP") from None
+            raise NotificationRejected("the notification URL is not an HTTP URL") from None
         except httpx.HTTPError as error:
-            raise NoticeDelayed(f"the address for notices does not answer: {type(error).__name__}") from None
-        if answer.status_code >= 500 or answer.status_code in _PASSING:
-            raise NoticeDelayed(f"the address for notices answers with status {answer.status_code}")
+            raise NotificationUnavailable(f"the notification URL does not answer: {type(error).__name__}") from None
+        if answer.status_code >= 500 or answer.status_code in _TRANSIENT_STATUSES:
+            raise NotificationUnavailable(f"the notification URL answers with status {answer.status_code}")
         if not answer.is_success:
-            raise NoticeRefused(f"the address for notices answers with status {answer.status_code}")
+            raise NotificationRejected(f"the notification URL answers with status {answer.status_code}")
 
-    async def execute(self, notice: Notice) -> None:
-        """Run the command with a notice in its environment, where there is one.
+    async def run_command(self, notification: Notification) -> None:
+        """Run the command with a notification in its environment, if there is one.
 
         Raises:
-            NoticeDelayed: it fails, or takes too long.
+            NotificationUnavailable: it fails or times out.
         """
         if not self._command:
             return
@@ -107,45 +109,47 @@ class Notifier:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env=environment(notice, os.environ),
+            env=build_environment(notification, os.environ),
             start_new_session=True,
         )
         try:
-            async with asyncio.timeout(COMMAND_SECONDS):
+            async with asyncio.timeout(COMMAND_TIMEOUT_SECONDS):
                 output, _ = await process.communicate()
         except TimeoutError:
-            raise NoticeDelayed(f"the command for notices takes longer than {COMMAND_SECONDS:.0f} s") from None
+            raise NotificationUnavailable(
+                f"the notification command takes longer than {COMMAND_TIMEOUT_SECONDS:.0f} s"
+            ) from None
         finally:
-            # Whatever it has begun ends with it; usually there is nothing left.
+            # Kill processes that it started and left running.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
         if process.returncode:
             last = output.decode("utf-8", "replace").strip().splitlines()[-1:]
-            words = f": {last[0][:_TOLD]}" if last else ""
-            raise NoticeDelayed(f"the command for notices ends with {process.returncode}{words}")
+            words = f": {last[0][:_MAX_OUTPUT_CHARS]}" if last else ""
+            raise NotificationUnavailable(f"the notification command exits with {process.returncode}{words}")
 
 
-def document(notice: Notice) -> dict[str, str]:
+def build_payload(notification: Notification) -> dict[str, str]:
     """Return the body of a request."""
     return {
-        "delivery": notice.delivery,
-        "event": notice.occasion,
-        "id": notice.id,
-        "status": notice.status,
-        "question": notice.question,
-        "url": f"{notice.ui}{quote(notice.id, safe='')}" if notice.ui else "",
-        "at": notice.at,
+        "delivery": notification.delivery,
+        "event": notification.event,
+        "id": notification.id,
+        "status": notification.status,
+        "question": notification.question,
+        "url": f"{notification.ui_url_prefix}{quote(notification.id, safe='')}" if notification.ui_url_prefix else "",
+        "at": notification.at,
     }
 
 
-def signature(secret: bytes, body: bytes) -> str:
-    """Return the value of the header that proves where a body comes from."""
+def sign_body(secret: bytes, body: bytes) -> str:
+    """Return the value of the signature header."""
     return "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()
 
 
-def environment(notice: Notice, ours: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a command: a notice, a path and a home."""
-    kept = {name: ours[name] for name in _PASSED_ON if name in ours}
-    told = {f"RUN_{name.upper()}": value.replace("\0", "") for name, value in document(notice).items()}
-    return kept | told
+def build_environment(notification: Notification, ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a command: the notification and a few variables of the worker."""
+    kept = {name: ours[name] for name in _PASSED_VARIABLES if name in ours}
+    described = {f"RUN_{name.upper()}": value.replace("\0", "") for name, value in build_payload(notification).items()}
+    return kept | described

@@ -1,11 +1,11 @@
-"""What models cost, from a TOML file that the user owns: a table per model, US dollars for a million tokens.
+"""Read the prices of models from a TOML file of the user: a table per model, in US dollars per million tokens.
 
     [models."gpt-5"]
     input = 1.25
     output = 10.0
     cached_input = 0.125
 
-Nobody else's list is built in: prices change, contracts differ, and a wrong price is worse than none.
+There is no built-in price list: prices change, contracts differ, and a wrong price is worse than none.
 """
 
 import tomllib
@@ -18,11 +18,11 @@ from tenure.settings import Settings
 
 
 class PricesError(ValueError):
-    """The file of prices cannot be used; the message names the file and the place in it."""
+    """The price file is invalid; the message names the file and the key."""
 
 
 class _Priced(Price):
-    """A price in whose table a misspelt key is noticed."""
+    """A price whose table may contain no unknown keys."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,10 +34,10 @@ class _File(BaseModel):
 
 
 def load_prices(settings: Settings) -> dict[str, Price]:
-    """Return the prices that are known, by the name of the model; none where there is no file.
+    """Return the known prices by model name; empty if there is no file.
 
     Raises:
-        PricesError: the file is missing although a setting names it, or cannot be read.
+        PricesError: the configured file does not exist, or the file is invalid.
     """
     path = settings.prices_file
     if settings.prices is None and not path.exists():
@@ -47,27 +47,27 @@ def load_prices(settings: Settings) -> dict[str, Price]:
     except OSError as error:
         raise PricesError(f"{path} cannot be read ({error.strerror}): check TENURE_PRICES") from None
     except ValidationError as error:
-        raise PricesError(f"{path}: {_fault(error)}") from None
-    except ValueError as error:  # not TOML, with the line; or not even text
+        raise PricesError(f"{path}: {_describe_error(error)}") from None
+    except ValueError as error:  # invalid TOML, or not UTF-8
         raise PricesError(f"{path} is not TOML: {error}") from None
     return {model: Price(**priced.model_dump()) for model, priced in file.models.items()}
 
 
-def unpriced(settings: Settings, prices: Mapping[str, Price]) -> tuple[str, ...]:
+def find_unpriced_models(settings: Settings, prices: Mapping[str, Price]) -> tuple[str, ...]:
     """Return the models that may answer and have no known price."""
-    return tuple(model for model in settings.chat_models if model not in prices) if settings.uses_model else ()
+    return tuple(model for model in settings.chat_models if model not in prices) if settings.has_model else ()
 
 
-def dearest(settings: Settings, prices: Mapping[str, Price]) -> Price | None:
-    """Return the highest prices among the models that may answer; None where none of them has one."""
+def find_highest_price(settings: Settings, prices: Mapping[str, Price]) -> Price | None:
+    """Return the highest known prices of the models that may answer, or None if no price is known."""
     known = [prices[model] for model in settings.chat_models if model in prices]
     if not known:
         return None
     return Price(input=max(price.input for price in known), output=max(price.output for price in known))
 
 
-def _fault(error: ValidationError) -> str:
-    """Name the first key that is wrong, and how."""
+def _describe_error(error: ValidationError) -> str:
+    """Describe the first invalid key."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":

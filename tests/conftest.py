@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
+from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
@@ -26,15 +27,22 @@ from temporalio.worker import Replayer, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
-from activities.heartbeat import PACE
-from tenure.contracts.result.ask import Answer, AskRequest
+from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
+from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
+from tests.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.worlds import MemoryKnowledge
-from worker import WORKFLOWS, activity_methods, browser_methods, runner, sandbox_methods
+from worker import (
+    WORKFLOWS,
+    build_activities,
+    build_browser_activities,
+    build_sandbox_activities,
+    create_workflow_runner,
+)
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.runtime import search_attributes
@@ -47,6 +55,28 @@ settings.load_profile("tenure")
 # What is sandboxed in a test runs on the packages that are here: no test waits for an environment to be made.
 os.environ.setdefault("TENURE_SANDBOX_PYTHON", sys.executable)
 
+
+def _copy_with_known_fields(model: BaseModel, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
+    """Copy a model; Pydantic would silently add a misspelled name of a field to the copy."""
+    unknown = set(update or ()) - type(model).model_fields.keys()
+    if unknown:
+        raise AttributeError(f"{type(model).__name__} has no field {', '.join(sorted(unknown))}")
+    return _copy_model(model, update=update, deep=deep)
+
+
+def _initialize_with_known_fields(model: BaseModel, /, **values: Any) -> None:
+    """Initialize a model; contracts ignore unknown fields, since a newer client may send some."""
+    fields = type(model).model_fields
+    known = fields.keys() | {field.alias for field in fields.values()}
+    if type(model).__module__.startswith("tenure.contracts") and not values.keys() <= known:
+        raise AttributeError(f"{type(model).__name__} has no field {', '.join(sorted(values.keys() - known))}")
+    _initialize_model(model, **values)
+
+
+_copy_model, _initialize_model = BaseModel.model_copy, BaseModel.__init__
+setattr(BaseModel, "model_copy", _copy_with_known_fields)  # noqa: B010 - the type checker allows no other signature
+setattr(BaseModel, "__init__", _initialize_with_known_fields)  # noqa: B010
+
 SERVER_OPTIONS = [
     "--dynamic-config-value",
     "history.transferProcessorMaxPollRPS=2000",
@@ -57,30 +87,41 @@ SERVER_OPTIONS = [
 ]
 
 
-# A runner that was started in the background ignores the interrupt, and every process would inherit that.
+# A process started in the background ignores SIGINT, and its children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long before the runner's own limit a test is cancelled, in seconds.
-LEAVE_TO_CLEAN_UP = 15
+# Seconds between the cancellation of a test and the runner's own timeout.
+CLEAN_UP_SECONDS = 15
 
 
 def pytest_collection_finish() -> None:
-    """Keep what there is by now out of garbage collections, as a worker does: workflow tasks have to be quick."""
+    """Exclude imported modules from garbage collections, as a worker does: workflow tasks must be fast."""
     gc.collect()
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cancel a test that takes too long, so that it takes down what it started.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose a tier of tests."""
+    add_options(parser)
 
-    The runner's own limit only leaves the test where it stands: its workers would go on serving the queues, and
-    every later test of the process would be answered by a world that is not its own.
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Pass the tier on to the processes of pytest-xdist."""
+    if config.getoption("--all"):
+        os.environ["TENURE_TEST_ALL"] = "1"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests of the tier, and cancel a coroutine before its timeout, so that it cleans up.
+
+    The runner's own timeout leaves a test without cleaning up: its workers would serve the queues of later tests.
     """
+    deselect_other_tiers(config, items)
     for item in items:
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             marker = item.get_closest_marker("timeout")
             limit = float(marker.args[0] if marker else item.config.getini("timeout"))
-            item.obj = _cancelled_after(limit - LEAVE_TO_CLEAN_UP, item.obj)
+            item.obj = _cancelled_after(limit - CLEAN_UP_SECONDS, item.obj)
 
 
 def _cancelled_after(seconds: float, test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -113,17 +154,9 @@ async def server() -> AsyncIterator[WorkflowEnvironment]:
         yield environment
 
 
-SLOW = os.environ.get("TENURE_SLOW_TESTS") == "1"
-
-slow_form = pytest.mark.skipif(
-    not SLOW, reason="takes long, and a shorter test holds the same; TENURE_SLOW_TESTS=1 runs it"
-)
-"""Leaves a test to the slow form: what it promises is held in short by another one that always runs."""
-
-
-@pytest.fixture(params=[1000, 0] if SLOW else [1000], ids=["cached", "replayed"] if SLOW else ["cached"])
+@pytest.fixture(params=[1000, 0] if RUN_ALL else [1000], ids=["cached", "replayed"] if RUN_ALL else ["cached"])
 def cached_workflows(request: pytest.FixtureRequest) -> int:
-    """Return how many workflows a worker keeps in memory; the slow form runs every test without any as well."""
+    """Return the size of the workflow cache; with `--all` every test also runs without a cache."""
     return int(request.param)
 
 
@@ -141,7 +174,7 @@ class PreparedOnce(SandboxedWorkflowRunner):
 
 def prepared_once() -> PreparedOnce:
     """Return the workers' sandbox."""
-    return PreparedOnce(restrictions=runner().restrictions)
+    return PreparedOnce(restrictions=create_workflow_runner().restrictions)
 
 
 class Serving(Protocol):
@@ -172,7 +205,7 @@ class Stage:
         self._started.append(handle)
         return handle
 
-    async def ask(self, request: AskRequest) -> WorkflowHandle[Any, Answer]:
+    async def ask(self, request: AskRequest) -> WorkflowHandle[Any, AskReply]:
         """Start the answering of a follow-up question."""
         handle = await self.client.start_workflow(
             AskWorkflow.run, request, id=f"test-{uuid.uuid4().hex[:8]}/ask", task_queue=TENURE_QUEUE
@@ -236,12 +269,14 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
     ) -> AsyncIterator[Stage]:
-        methods = activity_methods(chat, knowledge, notifier)  # type: ignore[arg-type]
+        methods = build_activities(chat, knowledge, notifier)  # type: ignore[arg-type]
         if box:
-            methods[SANDBOX_QUEUE] = sandbox_methods(box, folder / "artifacts")
+            methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:
             methods[WEB_QUEUE] = [one for one in web if one.__name__ != "show_pages"]
-            methods[BROWSER_QUEUE] = [one for one in web if one.__name__ == "show_pages"] or browser_methods(None)
+            methods[BROWSER_QUEUE] = [one for one in web if one.__name__ == "show_pages"] or build_browser_activities(
+                None
+            )
         with ThreadPoolExecutor(8) as threads:
             started: list[Worker] = [
                 Worker(
@@ -252,7 +287,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     activity_executor=threads,
                     workflow_runner=prepared_once(),
                     max_cached_workflows=cached_workflows,
-                    max_heartbeat_throttle_interval=PACE,
+                    max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
                 )
                 for queue in methods
             ]

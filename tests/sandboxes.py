@@ -10,11 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tenure.algorithms.coding.mutation import Edit, applied
-from tenure.contracts.sandbox import Artifact, Batch, GivenFile, Outcome, Program, SelfTest, TestResult, Trial, Verdict
+from tenure.algorithms.coding.mutation import SourceEdit, apply_edits
+from tenure.contracts.sandbox import (
+    Artifact,
+    CandidateBatch,
+    InputFile,
+    Program,
+    SandboxOutcome,
+    SandboxSelfTest,
+    SandboxVerdict,
+    TestResult,
+    TestRun,
+)
 from tenure.sandbox.base import SetupFailed
 
-USABLE = SelfTest(usable=True, message="a script", languages=("python",), packages=("numpy 2.0",))
+USABLE = SandboxSelfTest(usable=True, message="a script", languages=("python",), packages=("numpy 2.0",))
 
 
 @dataclass
@@ -23,11 +33,11 @@ class ScriptedSandbox:
 
     needed: tuple[str, ...] = ("right",)
     """One word for each test."""
-    found: SelfTest = USABLE
+    found: SandboxSelfTest = USABLE
     """What its self-test says."""
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[TestRun] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[CandidateBatch] = field(default_factory=list)
     breaks: int = 0
     """How many more times it cannot be set up."""
     prints: str = ""
@@ -41,10 +51,10 @@ class ScriptedSandbox:
     held: bool = False
     """Whether trials wait until the test lets go."""
 
-    async def check(self) -> SelfTest:
+    async def check(self) -> SandboxSelfTest:
         return self.found
 
-    async def test(self, trial: Trial, keep: Path) -> Outcome:
+    async def test(self, trial: TestRun, keep: Path) -> SandboxOutcome:
         self.trials.append(trial)
         if self.breaks:
             self.breaks -= 1
@@ -54,48 +64,50 @@ class ScriptedSandbox:
             await self.released.wait()
         return self.judged(trial.files)
 
-    async def run(self, program: Program, keep: Path) -> Outcome:
+    async def run(self, program: Program, keep: Path) -> SandboxOutcome:
         if program.entry == "nothing.py":
-            return Outcome(verdict="passed", exit_code=0)
+            return SandboxOutcome(verdict="passed", exit_code=0)
         self.programs.append(program)
         self.folders.append(keep)
         if program.entry == "screening.py":
             return self._screened(program)
         text = _text(program.files)
         if "crash" in text:
-            return Outcome(verdict="failed", exit_code=3, stderr="Traceback\nValueError: crash\n", seconds=0.1)
+            return SandboxOutcome(verdict="failed", exit_code=3, stderr="Traceback\nValueError: crash\n", seconds=0.1)
         printed = self.prints or f"args {' '.join(program.args)}\n"
-        return Outcome(verdict="passed", exit_code=0, stdout=printed, seconds=0.1, artifacts=self.made)
+        return SandboxOutcome(verdict="passed", exit_code=0, stdout=printed, seconds=0.1, artifacts=self.made)
 
-    async def test_all(self, batch: Batch) -> tuple[Outcome, ...]:
+    async def test_all(self, batch: CandidateBatch) -> tuple[SandboxOutcome, ...]:
         self.batches.append(batch)
-        outcomes: list[Outcome] = []
+        outcomes: list[SandboxOutcome] = []
         for files in batch.candidates:
             outcomes.append(self.judged(files))
-            if batch.stop_at_green and outcomes[-1].verdict == "passed":
+            if batch.stop_at_first_pass and outcomes[-1].verdict == "passed":
                 break
         return tuple(outcomes)
 
-    def _screened(self, program: Program) -> Outcome:
+    def _screened(self, program: Program) -> SandboxOutcome:
         """Answer as a screening does: the candidates that hold every word, three at the most."""
         (job,) = (json.loads(file.text or "") for file in program.files if file.name == "screening.json")
         sources = [
-            applied(job["sources"][name], [Edit(start, end, text, 1, "constant") for start, end, text in edits])
+            apply_edits(
+                job["sources"][name], [SourceEdit(start, end, text, 1, "constant") for start, end, text in edits]
+            )
             for name, edits in job["candidates"]
         ]
         green = [n for n, source in enumerate(sources) if all(word in source for word in self.needed)][:3]
         lines = [*(f"green {n}" for n in green), f"seen {green[-1] + 1 if green else len(sources)}"]
-        return Outcome(verdict="passed", exit_code=0, stdout="\n".join(lines) + "\n")
+        return SandboxOutcome(verdict="passed", exit_code=0, stdout="\n".join(lines) + "\n")
 
-    def judged(self, files: Sequence[GivenFile]) -> Outcome:
+    def judged(self, files: Sequence[InputFile]) -> SandboxOutcome:
         text = _text(files)
         tests = tuple(
             TestResult(name=f"test_{word}", passed=word in text, error="" if word in text else f"no {word}")
             for word in self.needed
         )
-        verdict: Verdict = "passed" if all(test.passed for test in tests) else "failed"
-        return Outcome(verdict=verdict, proof="tests", tests=tests, seconds=0.25, stdout="tested\n")
+        verdict: SandboxVerdict = "passed" if all(test.passed for test in tests) else "failed"
+        return SandboxOutcome(verdict=verdict, basis="tests", tests=tests, seconds=0.25, stdout="tested\n")
 
 
-def _text(files: Sequence[GivenFile]) -> str:
+def _text(files: Sequence[InputFile]) -> str:
     return "\n".join(file.text or "" for file in files)

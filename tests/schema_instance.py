@@ -1,4 +1,4 @@
-"""Minimal instances of JSON schemas, so that a test server can answer any role without a script."""
+"""Minimal and random instances of JSON schemas, with which a test server answers any role without a script."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,17 +10,17 @@ Json = dict[str, Any]
 Path = tuple[str, ...]
 
 MARKER = "model-server"
-"""Every string of an instance begins with it."""
+"""Prefix of all strings of an instance."""
 
 _DEEP = 12
 
 
 def instance(schema: Json, about: str = "") -> Any:
-    """Make a small instance of a JSON schema, as Pydantic writes them.
+    """Return a small instance of a JSON schema as written by Pydantic.
 
-    Strings begin with the marker and differ from each other; `about` tells the strings of different
-    requests apart. Enums take their first value, integers are 1 (so passage 1 is cited) and arrays
-    hold two items, one where all items would be the same. `pattern` and `format` are not heeded.
+    Strings start with the marker and are distinct; `about` distinguishes the strings of different requests. Enums take
+    their first value, integers are 1 (so passage 1 is cited), and arrays have two items, or one if all items would be
+    equal. `pattern` and `format` are ignored.
     """
     return _Instance(schema.get("$defs", {}), about).make(schema, ("answer",))
 
@@ -52,7 +52,7 @@ class _Instance:
         return makers[node.get("type", "string")](node, path)
 
     def _variant(self, variants: Sequence[Json], path: Path) -> Json:
-        """Choose the first that says something; in a recursion grown deep, the one that ends it."""
+        """Choose the first non-null variant; in deep recursion, null if it is allowed."""
         ends = [variant for variant in variants if variant.get("type") == "null"]
         says = [variant for variant in variants if variant.get("type") != "null"]
         return (ends or says)[0] if len(path) > _DEEP else (says or ends)[0]
@@ -68,23 +68,23 @@ class _Instance:
         return [self.make(node.get("items", {}), (*path, str(n))) for n in range(1, count + 1)]
 
     def _differs(self, node: Json) -> bool:
-        """Whether two instances of a node differ: those that hold a string do."""
+        """Return whether two instances of a node differ, which is so if they contain a string."""
         resolved = self.defs[node["$ref"].removeprefix("#/$defs/")] if "$ref" in node else node
         return "enum" not in resolved and resolved.get("type", "string") in ("string", "object", "array")
 
     def _string(self, node: Json, path: Path) -> str:
         name = next(part for part in reversed(path) if not part.isdecimal())
-        # In letters: a figure that no source has would be a reason to take the sentence out.
+        # Numbers are spelled out: a figure that no source contains would be a reason to remove the sentence.
         place = ".".join(chr(ord("a") + int(part) - 1) for part in path if part.isdecimal())
         words = " ".join(filter(None, (MARKER, self.about, place, name.replace("_", " "))))
         return words.ljust(node.get("minLength", 0), ".")[: node.get("maxLength")]
 
 
 def _bounded(node: Json, wanted: float) -> float:
-    """Return the wanted number, or the nearest plain choice within the node's bounds.
+    """Return the wanted number, or the nearest simple value within the node's bounds.
 
     Raises:
-        ValueError: where none of the plain choices fits.
+        ValueError: no simple value is within the bounds.
     """
     low: Any = node.get("minimum", node.get("exclusiveMinimum", wanted))
     high: Any = node.get("maximum", node.get("exclusiveMaximum", wanted))
@@ -106,11 +106,11 @@ def _fits(node: Json, number: float) -> bool:
 _WORDS = "bread cheese copper harbour lantern market meadow number orange paper river stone table velvet window".split()
 _MOST_ITEMS = 3
 _RANGE = 20
-"""How far numbers without bounds go."""
+"""Range of numbers without bounds."""
 
 
 def nonsense(schema: Json, chance: Random) -> Any:
-    """Make an instance of a JSON schema that says nothing: every choice, length and number is drawn."""
+    """Return a random instance of a JSON schema: all choices, lengths and numbers are drawn."""
     return _Drawn(schema.get("$defs", {}), "", chance).make(schema, ("answer",))
 
 
@@ -146,7 +146,7 @@ class _Drawn(_Instance):
 
 
 def _limits(node: Json, step: int) -> tuple[float, float]:
-    """Return the bounds of a number; `step` is how far an exclusive one is from the next number."""
+    """Return the bounds of a number; `step` is the distance of an exclusive bound to the next number."""
     low = max(node.get("minimum", -math.inf), node.get("exclusiveMinimum", -math.inf) + step)
     high = min(node.get("maximum", math.inf), node.get("exclusiveMaximum", math.inf) - step)
     if low == -math.inf:

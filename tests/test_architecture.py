@@ -16,8 +16,8 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tenure.contracts.roles import ROLE_NAMES
-from tenure.roles.base import Role, RoleOutput
+from tenure.roles.base import BaseRole, RoleOutput
+from tenure.roles.registry import list_role_names, load_roles
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("tenure", "workflows", "activities")
@@ -28,7 +28,14 @@ MAX_FILES = 20
 PURE = {"tenure.contracts", "tenure.algorithms", "tenure.roles"}
 """What a workflow may run: no I/O, no clock, no chance."""
 
-WORLD = {"tenure.models", "tenure.knowledge", "tenure.sources", "tenure.sandbox", "tenure.report"}
+WORLD = {
+    "tenure.models",
+    "tenure.role_executor",
+    "tenure.knowledge",
+    "tenure.sources",
+    "tenure.sandbox",
+    "tenure.report",
+}
 """What touches the world or shows it."""
 
 APPLICATION = {"tenure.cli", "tenure.temporal"}
@@ -36,15 +43,18 @@ APPLICATION = {"tenure.cli", "tenure.temporal"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
-    "tenure.settings": {"tenure.contracts"},
+    "tenure.extensions": set(),
+    "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings"},
-    "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms"},
+    "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
     "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
-    "tenure.models": {*PURE, "tenure.settings", "tenure.prices"},
-    "tenure.sources": {*PURE, "tenure.settings"},
+    "tenure.models": {"tenure.contracts", "tenure.algorithms", "tenure.settings", "tenure.prices"},
+    # Asks models on behalf of roles, which stay pure.
+    "tenure.role_executor": {*PURE, "tenure.models"},
+    "tenure.sources": {*PURE, "tenure.settings", "tenure.extensions"},
     # The knowledge base reads sources and embeds them.
     "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources"},
     "tenure.sandbox": {*PURE, "tenure.settings"},
@@ -54,7 +64,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Activity classes for their names only.
     "workflows": {*PURE, "activities"},
     "tenure.cli": {
-        *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows")
+        *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
+        "tenure.extensions",
     },
 }
 """What each part of the house may import besides itself."""
@@ -67,9 +78,6 @@ IMPURE_STANDARD = {
     *("signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid"),
 }
 """Modules of the standard library that reach out, wait, or give another answer the next time."""
-
-SHARED_BY_ROLES = {"prompting"}
-"""Modules of `tenure/roles` that are not a role: what a role is, and what some of them share."""
 
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
 """Names that say nothing about what is inside."""
@@ -94,18 +102,6 @@ def modules_of(*parts: str) -> list[str]:
 def imports(module: str) -> set[str]:
     """Return what a module imports directly."""
     return graph().find_modules_directly_imported_by(module)
-
-
-@cache
-def role_modules() -> dict[str, str]:
-    """Return the dotted names of the modules that each hold one role, by the role's name."""
-    found = [module for module in modules_of("tenure.roles") if module.count(".") == 3]
-    return {name: module for module in found if (name := module.rsplit(".", 1)[1]) not in SHARED_BY_ROLES}
-
-
-def role_names() -> list[str]:
-    """Return the names of the modules that each hold one role."""
-    return sorted(role_modules())
 
 
 @cache
@@ -250,32 +246,32 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     assert names & NAMELESS == set()
 
 
-@pytest.mark.parametrize("name", role_names())
+@pytest.mark.parametrize("name", list_role_names())
 def test_a_role_has_a_prompt_a_schema_and_a_twin(name: str) -> None:
     """Every role module exports ROLE, named for the module, built from its own prompt, schema and twin."""
-    module = import_module(role_modules()[name])
-    role = module.ROLE
+    role = load_roles()[name]
+    module = import_module(role.render.__module__)
 
-    assert isinstance(role, Role)
+    assert isinstance(role, BaseRole)
     assert role.name == name
-    assert (role.render, role.offline) == (module.render, module.offline)
+    assert (role.render, role.fallback) == (module.render, module.fallback)
     assert issubclass(role.output, RoleOutput)
     assert all(field.description for field in role.output.model_fields.values())
     assert module.SYSTEM.strip()
     assert len(module.SYSTEM.splitlines()) <= 60
 
 
-def test_every_role_is_named_in_the_contracts() -> None:
-    """Settings for single roles are checked against a list that holds each role and no other."""
-    assert sorted(ROLE_NAMES) == role_names()
-
-
-@pytest.mark.parametrize("name", role_names())
+@pytest.mark.parametrize("name", list_role_names())
 def test_a_role_has_an_activity_of_its_name(name: str) -> None:
     """The web UI reads like the story: each role runs as the activity that bears its name."""
-    method = getattr(import_module("activities.roles").RoleActivities, name)
+    activities = import_module("activities.roles").RoleActivities(None, None)
+    definition = activities.build(load_roles()[name]).__temporal_activity_definition
 
-    assert method.__temporal_activity_definition.name == name
+    assert definition.name == name
+    assert (definition.arg_types, definition.ret_type) == (
+        [load_roles()[name].request_type],
+        load_roles()[name].reply_type,
+    )
 
 
 def test_the_worker_registers_every_activity_class() -> None:

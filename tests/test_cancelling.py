@@ -8,7 +8,7 @@ import pytest
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
 from tests.conftest import Serving
 from tests.model_server import ModelServer
@@ -20,7 +20,7 @@ Handle = WorkflowHandle[Any, Result]
 REQUEST = RunRequest(
     question="How are bread and cheese made?",
     corpora=("kitchen",),
-    limits=Limits(min_relevance=0.0, parallel_sections=1),
+    limits=RunLimits(min_relevance=0.0, parallel_sections=1),
 )
 
 
@@ -74,7 +74,7 @@ async def test_a_stopped_run_hangs_up(
             status = None
 
     assert {request.schema_name for request in model.abandoned} == {role}
-    assert len(model.asked(role)) == len(model.abandoned)
+    assert len(model.requests_of(role)) == len(model.abandoned)
     assert status == ("cancelled" if stop is signalled else None)
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.contracts.sandbox import GivenFile
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.contracts.sandbox import InputFile
 from tests.model_server import ModelServer
 from tests.test_durability import around, finished, in_flight, of_roles, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-TESTS = GivenFile(
+TESTS = InputFile(
     name="test_double.py",
     text="import time\n\nfrom solution import double\n\n\n"
     "def test_double():\n    time.sleep(2)\n    assert double(4) == 8\n",
@@ -39,7 +39,7 @@ async def test_killing_the_worker_during_an_attempt_loses_nothing(server: Workfl
         question="Write a function double",
         mode="code",
         tests=(TESTS,),
-        limits=Limits(program_seconds=60, repair_seconds=0),
+        limits=RunLimits(program_seconds=60, repair_seconds=0),
     )
     with ModelServer() as model:
         model.on("coder", answer)

@@ -20,10 +20,11 @@ from temporalio import activity
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from deploy.health import unserved
+from deploy.health import find_unserved_queues
+from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings
-from tenure.temporal.stack.server import command
-from tests.conftest import SLOW
+from tenure.temporal.stack.server import build_command
+from tests.tiers import RUN_ALL
 from workflows.runtime import search_attributes
 from workflows.runtime import task_queues as queues
 
@@ -50,7 +51,11 @@ def setting_names() -> set[str]:
         names |= (
             {str(choice) for choice in alias.choices} if isinstance(alias, AliasChoices) else {f"TENURE_{name.upper()}"}
         )
-    return names
+    return names | {
+        f"TENURE_{provider}_{suffix}".upper()
+        for provider in list_extensions(SEARCH_PROVIDERS)
+        for suffix in ("key", "token", "url")
+    }
 
 
 def queues_of(arguments: list[str]) -> list[str]:
@@ -137,7 +142,7 @@ def test_the_server_is_given_settings_that_it_knows() -> None:
     entry = {"type": "object", "required": ["value"], "properties": {"value": {}, "constraints": {"type": "object"}}}
     entries = {"type": "array", "minItems": 1, "items": {**entry, "additionalProperties": False}}
     schema = {"type": "object", "additionalProperties": entries}
-    local = command(Settings(_env_file=None), Path("temporal"))
+    local = build_command(Settings(_env_file=None), Path("temporal"))
     shared = {local[at + 1].partition("=")[0] for at, part in enumerate(local) if part == "--dynamic-config-value"}
     mount = SERVICES["temporal"]["volumes"][0].split(":")
 
@@ -185,7 +190,7 @@ def test_the_image_runs_as_an_ordinary_user() -> None:
     assert re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE) == ["tenure"]
 
 
-@pytest.mark.parametrize("name", WORKERS if SLOW else ("worker",))
+@pytest.mark.parametrize("name", WORKERS if RUN_ALL else ("worker",))
 def test_worker_commands_parse(name: str) -> None:
     """worker.py understands the command that the service gives it."""
     assert DOCKERFILE.rstrip().endswith('ENTRYPOINT ["python", "worker.py"]')
@@ -236,11 +241,11 @@ async def test_health_check_sees_whether_this_host_polls(server: WorkflowEnviron
     """A queue counts as served while a worker of this host polls it, not for another host, and not unpolled."""
     host = socket.gethostname()
     async with Worker(server.client, task_queue="health", activities=[idle]):
-        while await unserved(server.client, ["health"], host):
+        while await find_unserved_queues(server.client, ["health"], host):
             pass
 
-        assert await unserved(server.client, ["health", "empty"], host) == ["empty"]
-        assert await unserved(server.client, ["health"], "elsewhere") == ["health"]
+        assert await find_unserved_queues(server.client, ["health", "empty"], host) == ["empty"]
+        assert await find_unserved_queues(server.client, ["health"], "elsewhere") == ["health"]
 
 
 def test_health_check_reports_an_absent_server() -> None:

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tenure.algorithms.fallback.facets import is_generic
-from tenure.algorithms.text.chunking import sections
+from tenure.algorithms.fallback.facets import is_generic_heading
+from tenure.algorithms.text.chunking import split_sections
 from tenure.cli.parser import build_parser
-from tenure.contracts.evidence.rerank import Rerank
-from tenure.contracts.research.tools import CATALOGUE
-from tenure.contracts.roles import ROLE_NAMES
+from tenure.contracts.evidence.rerank import RerankOptions
+from tenure.extensions import PLUGINS_VARIABLE, SEARCH_PROVIDERS, list_extensions
 from tenure.reference import tools as tools_reference
-from tenure.reference.settings import GROUPS, PUBLISHED, reference
-from tenure.settings import RoleSettings, Settings, variable
-from tenure.sources.parsers.parse import parse
+from tenure.reference.settings import GROUPS, PUBLISHED, render_page
+from tenure.reference.sources import TABLES, replace_table
+from tenure.roles.registry import list_role_names
+from tenure.settings import RoleSettings, Settings, get_environment_variable
+from tenure.sources.parsers.parse import parse_file
+from workflows.research.tool_registry import TOOLS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -39,15 +41,24 @@ def shell_lines(text: str) -> list[str]:
 
 def test_the_settings_reference_is_current() -> None:
     """docs/settings.md is what `python -m tenure.reference.settings` writes."""
-    assert PUBLISHED.read_text(encoding="utf-8") == reference()
+    assert PUBLISHED.read_text(encoding="utf-8") == render_page()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_tables_of_sources_are_current(name: str) -> None:
+    """The tables of search providers and document formats are what `python -m tenure.reference.sources` writes."""
+    path, render = TABLES[name]
+    page = path.read_text(encoding="utf-8")
+
+    assert page == replace_table(page, name, render())
 
 
 def test_the_page_of_tools_is_current() -> None:
     """docs/tools.md is what `python -m tenure.reference.tools` writes, with each tool and argument."""
     page = tools_reference.PUBLISHED.read_text(encoding="utf-8")
 
-    assert page == tools_reference.reference()
-    assert all(f"| `{name}` |" in page for tool in CATALOGUE for name in (tool.name, *tool.arguments.model_fields))
+    assert page == tools_reference.render_page()
+    assert all(f"| `{name}` |" in page for tool in TOOLS.values() for name in (tool.name, *tool.arguments.model_fields))
 
 
 def test_every_setting_has_a_place_in_the_reference() -> None:
@@ -59,8 +70,8 @@ def test_every_setting_has_a_place_in_the_reference() -> None:
 
 def test_the_reference_names_the_variable_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A setting is changed by the variable that the reference names for it."""
-    monkeypatch.setenv(variable("max_sections"), "3")
-    monkeypatch.setenv(variable("openai_base_url"), "http://127.0.0.1:9/v1")
+    monkeypatch.setenv(get_environment_variable("max_sections"), "3")
+    monkeypatch.setenv(get_environment_variable("openai_base_url"), "http://127.0.0.1:9/v1")
 
     assert (Settings().max_sections, Settings().openai_base_url) == (3, "http://127.0.0.1:9/v1")
 
@@ -71,12 +82,17 @@ def test_a_page_names_no_variable_that_nothing_reads(path: Path) -> None:
     used = set(re.findall(r"\b(?:TENURE|OPENAI)_[A-Z_]+\b", path.read_text(encoding="utf-8")))
 
     single = {
-        f"{variable('roles')}__{role.upper()}__{name.upper()}"
-        for role in ROLE_NAMES
+        f"{get_environment_variable('roles')}__{role.upper()}__{name.upper()}"
+        for role in list_role_names()
         for name in RoleSettings.model_fields
     }
-    single |= {f"{variable('rerank')}__{step.upper()}" for step in Rerank.model_fields}
-    assert used <= {variable(name) for name in Settings.model_fields} | single
+    single |= {f"{get_environment_variable('rerank')}__{step.upper()}" for step in RerankOptions.model_fields}
+    single |= {
+        f"TENURE_{provider}_{suffix}".upper()
+        for provider in list_extensions(SEARCH_PROVIDERS)
+        for suffix in ("key", "token", "url")
+    }
+    assert used <= {get_environment_variable(name) for name in Settings.model_fields} | single | {PLUGINS_VARIABLE}
 
 
 @pytest.mark.parametrize("name", commands())
@@ -145,17 +161,17 @@ def test_the_readme_is_short() -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_headings_name_a_subject(path: Path) -> None:
     """Below its title a page has no heading that every document has: the outliner could not use it as a topic."""
-    document = parse(path)
-    names = {name for section in sections(document.text) for name in section.path} - {document.title}
+    document = parse_file(path)
+    names = {name for section in split_sections(document.text) for name in section.path} - {document.title}
 
-    assert {name for name in names if is_generic(name)} == set()
+    assert {name for name in names if is_generic_heading(name)} == set()
 
 
 def test_no_sentence_of_the_manual_stands_on_two_pages() -> None:
     """A fact has one place; a report over the manual would otherwise cite the same words twice."""
     places: dict[str, set[str]] = {}
     for path in PAGES:
-        for sentence in re.split(r"(?<=[.:])\s+", parse(path).text):
+        for sentence in re.split(r"(?<=[.:])\s+", parse_file(path).text):
             if len(sentence.split()) >= 6:
                 places.setdefault(sentence.strip().lower(), set()).add(path.name)
 

@@ -1,30 +1,29 @@
 """Short forms of the drills: bad weather at the model's server, and one that talks nonsense."""
 
-import os
 from pathlib import Path
 
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.drill import BUDGET, case_of, drill, within
-from tenure.contracts.run.run import Limits
-from tests.conftest import slow_form
-from tests.model_server import ModelServer, Weather
+from tenure.contracts.run.run import RunLimits
+from tests.model_server import ModelServer, RandomFaults
+from tests.tiers import RUN_ALL, exhaustive
 
-RUNS = 200 if os.environ.get("TENURE_SLOW_TESTS") == "1" else 4
+RUNS = 200 if RUN_ALL else 4
 
 pytestmark = pytest.mark.timeout(1200)
 
 
 async def test_runs_end_with_their_report_in_any_weather(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """With a third of the answers faulty every run ends with a report, and counts to the token what was billed."""
-    with ModelServer(weather=Weather(5, 0.3, run=case_of)) as model:
-        ended = await drill(server.client, model, tmp_path, RUNS, 5000, Limits(min_relevance=0.0))
+    with ModelServer(random_faults=RandomFaults(5, 0.3, run_of=case_of)) as model:
+        ended = await drill(server.client, model, tmp_path, RUNS, 5000, RunLimits(min_relevance=0.0))
     assert all(one.result.title and one.result.sections for one in ended)
     assert [one.used for one in ended] == [one.billed for one in ended]
 
 
-@slow_form
+@exhaustive
 async def test_runs_against_nonsense_end_within_their_budget(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Answers that fit every schema and mean nothing keep no run going beyond its budget."""
     with ModelServer(nonsense=7) as model:

@@ -19,17 +19,17 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.roles import ROLE_NAMES
-from tenure.contracts.run.run import Limits, RunRequest
-from tests.conftest import SLOW, slow_form
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.roles.registry import list_role_names
 from tests.model_server import ModelServer
+from tests.tiers import RUN_ALL, exhaustive
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ROOT = Path(__file__).parents[1]
 MOMENTS = ("router", "outliner", "section_writer", "report_reflector", "abstract_writer")
 """Roles during whose model call the worker is killed in the slow form."""
-KILLED = MOMENTS if SLOW else ("section_writer", "report_reflector")
+KILLED = MOMENTS if RUN_ALL else ("section_writer", "report_reflector")
 """Those at which it is killed: one in a child of a child, one between two generations of the report."""
 
 
@@ -94,7 +94,7 @@ async def started(client: Client, folder: Path) -> WorkflowHandle[Any, Result]:
             question="How are bread and cheese made?",
             ingest=(IngestRequest(corpus="food", paths=(str(kitchen(folder)),)),),
             corpora=("food",),
-            limits=Limits(min_relevance=0.0, max_reflexions=1, max_revisions=1, parallel_sections=1),
+            limits=RunLimits(min_relevance=0.0, max_section_revisions=1, max_report_revisions=1, parallel_sections=1),
         ),
         id=f"drill-{uuid.uuid4().hex[:8]}",
         task_queue=TENURE_QUEUE,
@@ -123,7 +123,7 @@ def of_roles(completed: Counter[str]) -> Counter[str]:
 
     These documents hold no two statements on one subject, so that nobody asks what they contradict each other in.
     """
-    asking = {*ROLE_NAMES} - {"contradiction_finder"}
+    asking = {*list_role_names()} - {"contradiction_finder"}
     return Counter({name: count for name, count in completed.items() if name in asking})
 
 
@@ -156,7 +156,7 @@ async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp
 
 def settled(model: ModelServer, count: int, *, background: bool) -> bool:
     """Tell whether so many requests have come and, of those in the background, Temporal knows the ids."""
-    known = not (model.in_flight or model.responses.unseen)
+    known = not (model.in_flight or model.responses.unfetched)
     return len(model.requests) >= count and (known or not background)
 
 
@@ -195,7 +195,9 @@ async def killed_at_random(
             try:
                 await asyncio.wait_for(frozen(process, model, due, background=bool(settings)), 90)
             except TimeoutError:
-                waiting = f"{len(model.requests)} of {due} requests, {model.in_flight}, {model.responses.unseen} unseen"
+                waiting = (
+                    f"{len(model.requests)} of {due} requests, {model.in_flight}, {model.responses.unfetched} unseen"
+                )
                 pytest.fail(f"the run stands still: {waiting}; {await handle.describe()}")
             process.send_signal(signal.SIGKILL)
             await process.wait()
@@ -206,11 +208,11 @@ async def killed_at_random(
     return result, of_roles(completed), interrupted
 
 
-KILLS = 10 if SLOW else 1
+KILLS = 10 if RUN_ALL else 1
 """Kills of a drill at random moments; the long form takes minutes."""
 
 
-@slow_form
+@exhaustive
 @pytest.mark.timeout(600)
 async def test_no_finished_call_is_repeated_whenever_the_worker_is_killed(
     server: WorkflowEnvironment, tmp_path: Path
@@ -223,7 +225,7 @@ async def test_no_finished_call_is_repeated_whenever_the_worker_is_killed(
     assert completed <= asked <= completed + interrupted
 
 
-@slow_form
+@exhaustive
 @pytest.mark.timeout(600)
 async def test_background_responses_are_paid_once_whenever_the_worker_is_killed(
     server: WorkflowEnvironment, tmp_path: Path

@@ -17,14 +17,14 @@ from jsonschema import Draft202012Validator
 
 from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import Result, ResultClaim
-from tenure.knowledge.store.catalogue import sources
+from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
 from tests.cli.conftest import no_stack
-from tests.conftest import slow_form
 from tests.homes import Home, home, modelled_home
 from tests.model_server import ModelServer
 from tests.schema_instance import MARKER
 from tests.sources.pdfs import make_pdf
+from tests.tiers import exhaustive
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -157,7 +157,7 @@ def claims(result: Result) -> list[ResultClaim]:
 def misquoted(result: Result, in_home: Home) -> list[str]:
     """Return the quotes of a result that are not at their place in the home's knowledge base."""
     uris = {source.n: SourceId(source.id) for source in result.sources}
-    stored = sources(Store(str(in_home.settings.home / "knowledge")), list(uris.values()))
+    stored = load_sources(Store(str(in_home.settings.home / "knowledge")), list(uris.values()))
     return [
         cited.quote
         for claim in claims(result)
@@ -176,7 +176,7 @@ def test_a_folder_of_every_family_becomes_a_cited_report(offline: Home, shelf: P
         json.loads(done.stdout)
     )
     result = Result.model_validate_json(done.stdout)
-    assert (result.status, result.mode, result.degraded) == ("done", "RESEARCH", ())
+    assert (result.status, result.mode, result.fallbacks) == ("done", "RESEARCH", ())
     assert len(result.sources) >= 4
     assert claims(result)
     assert all(claim.citations for claim in claims(result))
@@ -226,7 +226,7 @@ def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer,
     # Contradictions are asked about only where two sources speak of the same thing.
     asked = {bill.schema_name for bill in billed} | {"contradiction_finder"}
     assert asked == ROLES - ELSEWHERE == set(result.usage.by_role)
-    assert result.degraded == ()
+    assert result.fallbacks == ()
     assert (result.usage.model_calls, result.usage.tokens_in, result.usage.tokens_out) == (
         len(billed),
         sum(bill.tokens_in for bill in billed),
@@ -251,7 +251,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
         assert modelled.json("state", "left")["progress"]["status"] == "running"
 
     assert (left.returncode, out) == (130, "")
-    assert err.splitlines()[-1].startswith("the run goes on: `python client.py watch left` follows it")
+    assert err.splitlines()[-1].startswith("the run continues: `python client.py watch left` follows it")
     watched = modelled.run("watch", "left")
     file = tmp_path / "left.json"
     assert watched.returncode == 0
@@ -263,7 +263,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
     assert modelled.json("state", "left")["progress"]["status"] == "done"
 
 
-@slow_form
+@exhaustive
 def test_a_killed_worker_is_replaced_and_the_run_finishes(modelled: Home, model: ModelServer, shelf: Path) -> None:
     """After kill -9 and `up` the run ends; without a worker its report stays, and its state asks for one."""
     with model.hold("section_writer") as gate:

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.judged import Collection, Document, Question
 from benchmarks.learning import Outcome, Pair, Ran, figures, pairs
 from benchmarks.strategies import Tried, choosing, misleading
-from tenure.algorithms.memory.experience import ARMS
+from benchmarks.support.datasets import Collection, Document, Question
 from tenure.contracts.base import RunId
+from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
 
 MUSIQUE = {
     "question": "Where does the composer of Nabucco rest?",
@@ -80,7 +80,7 @@ def test_a_bandit_learns_what_brings_more() -> None:
     questions = tuple(Question(f"Who was the father of the composer of opera {n}?", {"a": 1.0}) for n in range(100))
     collection = Collection("operas", {"a": Document("a", "a")}, questions)
     much = ("b", "c", "d", "e", "a")
-    found = {name: [Tried(name, much if name == "multi_hop" else ("b",), 1)] * 100 for name in ARMS}
+    found = {name: [Tried(name, much if name == "multi_hop" else ("b",), 1)] * 100 for name in SELECTABLE_STRATEGIES}
 
     recall = {row.strategy: row.halves["all"].recall for row in choosing(collection, found)}
 

@@ -1,4 +1,4 @@
-"""One line an event, for our own events and for those of libraries."""
+"""Tests of the log format of our own messages and of libraries."""
 
 import builtins
 import logging
@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from tenure.logs import QUIET, configure
+from tenure.logs import QUIET_LIBRARIES, configure_logging
 
 
 @pytest.fixture(autouse=True)
 def _as_it_was() -> Iterator[None]:
-    """Leave logging as it was found."""
+    """Restore the logging configuration."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    levels = {name: logging.getLogger(name).level for name in QUIET}
+    levels = {name: logging.getLogger(name).level for name in QUIET_LIBRARIES}
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
@@ -25,9 +25,9 @@ def _as_it_was() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def test_our_lines_and_those_of_libraries_look_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    """Time in UTC, level, event, fields and the logger's name, on standard error."""
-    configure("INFO")
+def test_own_and_library_messages_have_the_same_format(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines contain UTC time, level, event, fields and logger name, on standard error."""
+    configure_logging("INFO")
 
     structlog.get_logger("ours").info("worker is serving", queues=["tenure"])
     logging.getLogger("theirs").warning("disk is %s", "slow", extra={"free": 3})
@@ -45,9 +45,9 @@ def test_our_lines_and_those_of_libraries_look_the_same(capsys: pytest.CaptureFi
     assert "free=3" in theirs
 
 
-def test_what_is_below_the_level_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
-    """The level holds for our own lines and for those of libraries."""
-    configure("WARNING")
+def test_messages_below_the_level_are_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    """The level applies to our own messages and to those of libraries."""
+    configure_logging("WARNING")
 
     structlog.get_logger("a").info("chatter")
     logging.getLogger("b").info("chatter")
@@ -55,10 +55,10 @@ def test_what_is_below_the_level_is_not_written(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", QUIET)
-def test_chatty_libraries_speak_only_to_warn(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Even at the finest level their everyday lines stay out."""
-    configure("DEBUG")
+@pytest.mark.parametrize("name", QUIET_LIBRARIES)
+def test_quiet_libraries_log_only_warnings(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Even at the lowest level their debug and info messages are dropped."""
+    configure_logging("DEBUG")
 
     logging.getLogger(name).info("chatter")
     logging.getLogger(name).warning("trouble")
@@ -66,19 +66,19 @@ def test_chatty_libraries_speak_only_to_warn(name: str, capsys: pytest.CaptureFi
     assert [line for line in capsys.readouterr().err.splitlines() if "chatter" in line] == []
 
 
-def test_configuring_twice_does_not_double_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is one handler, however often logging is set up."""
-    configure("INFO")
-    configure("INFO")
+def test_configuring_twice_does_not_duplicate_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """There is one handler, however often logging is configured."""
+    configure_logging("INFO")
+    configure_logging("INFO")
 
     logging.getLogger("b").warning("once")
 
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_an_exception_is_written_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    """What went wrong can be found in the log."""
-    configure("INFO")
+def test_exceptions_are_logged_with_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    """The log contains the traceback of an exception."""
+    configure_logging("INFO")
     try:
         raise KeyError("gone")
     except KeyError:
@@ -88,9 +88,9 @@ def test_an_exception_is_written_with_its_traceback(capsys: pytest.CaptureFixtur
     assert "failed" in err and "KeyError: 'gone'" in err and "test_logs.py" in err
 
 
-def test_a_traceback_needs_no_import(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error inside the workflow sandbox, where nothing may be imported, is written all the same."""
-    configure("INFO")
+def test_tracebacks_need_no_imports(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error inside the workflow sandbox, where imports are forbidden, is logged, too."""
+    configure_logging("INFO")
 
     def refuse(name: str, *args: object, **kwargs: object) -> None:
         raise RuntimeError(f"no import of {name} here")

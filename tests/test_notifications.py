@@ -1,4 +1,4 @@
-"""Telling people outside: signed requests over loopback, commands in real processes."""
+"""Tests of notifications: signed requests to a local server, commands in real processes."""
 
 import http.server
 import json
@@ -9,24 +9,32 @@ from pathlib import Path
 
 import pytest
 
-from tenure import notifications as notices
-from tenure.contracts.run.notifications import Notice
-from tenure.notifications import SIGNATURE, NoticeDelayed, NoticeRefused, Notifier, document, environment, signature
+from tenure import notifications
+from tenure.contracts.run.notifications import Notification
+from tenure.notifications import (
+    SIGNATURE_HEADER,
+    NotificationRejected,
+    NotificationUnavailable,
+    Notifier,
+    build_environment,
+    build_payload,
+    sign_body,
+)
 from tenure.settings import Settings
 
-NOTICE = Notice(
+NOTIFICATION = Notification(
     delivery="d-1",
     id="code-what is/this",
-    occasion="finished",
+    event="finished",
     status="done",
     question='Why"; touch broken; `touch broken`?',
     at="2026-01-02T03:04:05+00:00",
-    ui="http://127.0.0.1:8233/namespaces/default/workflows/",
+    ui_url_prefix="http://127.0.0.1:8233/namespaces/default/workflows/",
 )
 
 
 class Receiver:
-    """An address on loopback that keeps what it is sent, and answers as it is told."""
+    """HTTP server on loopback that records requests and answers with given statuses."""
 
     def __init__(self) -> None:
         self.answers: list[int] = []
@@ -42,7 +50,7 @@ class Receiver:
                 self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:
-                """Keep standard error to the tests."""
+                """Write nothing to standard error."""
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/hook?token=secret"
@@ -65,115 +73,123 @@ def receiver() -> Iterator[Receiver]:
 
 
 async def test_a_request_is_signed_over_its_body(receiver: Receiver) -> None:
-    """Who knows the secret can prove where a request comes from; it says no more than which run stands how."""
-    await Notifier(receiver.url, b"s3cret").post(NOTICE)
+    """The secret proves the origin of a request; the body contains only the state of the run."""
+    await Notifier(receiver.url, b"s3cret").post_webhook(NOTIFICATION)
 
     [(headers, body)] = receiver.received
-    assert headers[SIGNATURE] == signature(b"s3cret", body) != signature(b"other", body)
-    assert headers[SIGNATURE].startswith("sha256=") and len(headers[SIGNATURE]) == 7 + 64
+    assert headers[SIGNATURE_HEADER] == sign_body(b"s3cret", body) != sign_body(b"other", body)
+    assert headers[SIGNATURE_HEADER].startswith("sha256=") and len(headers[SIGNATURE_HEADER]) == 7 + 64
     assert json.loads(body) == {
         "delivery": "d-1",
         "event": "finished",
         "id": "code-what is/this",
         "status": "done",
-        "question": NOTICE.question,
+        "question": NOTIFICATION.question,
         "url": "http://127.0.0.1:8233/namespaces/default/workflows/code-what%20is%2Fthis",
         "at": "2026-01-02T03:04:05+00:00",
     }
 
 
-async def test_without_a_secret_nothing_is_signed(receiver: Receiver) -> None:
-    """No header claims what nobody can check, and a run whose page is not known has no address."""
-    await Notifier(receiver.url).post(NOTICE.model_copy(update={"ui": ""}))
+async def test_without_a_secret_requests_are_unsigned(receiver: Receiver) -> None:
+    """There is no signature header, and no URL if the run's page is unknown."""
+    await Notifier(receiver.url).post_webhook(NOTIFICATION.model_copy(update={"ui_url_prefix": ""}))
 
     [(headers, body)] = receiver.received
-    assert SIGNATURE not in headers
+    assert SIGNATURE_HEADER not in headers
     assert json.loads(body)["url"] == ""
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(500, NoticeDelayed), (429, NoticeDelayed), (404, NoticeRefused), (302, NoticeRefused)]
+    ("status", "error"),
+    [
+        (500, NotificationUnavailable),
+        (429, NotificationUnavailable),
+        (404, NotificationRejected),
+        (302, NotificationRejected),
+    ],
 )
-async def test_what_the_receiver_says_decides_about_another_try(
-    receiver: Receiver, status: int, error: type[Exception]
-) -> None:
-    """A busy receiver is asked again, one that refuses is not, and no error repeats the address."""
+async def test_the_status_decides_about_a_retry(receiver: Receiver, status: int, error: type[Exception]) -> None:
+    """A busy receiver is tried again, a refusing one is not, and no error repeats the URL."""
     receiver.answers = [status]
 
     with pytest.raises(error, match=f"answers with status {status}") as raised:
-        await Notifier(receiver.url).post(NOTICE)
+        await Notifier(receiver.url).post_webhook(NOTIFICATION)
     assert "token" not in str(raised.value)
 
 
-async def test_an_address_where_nobody_is_delays(receiver: Receiver) -> None:
-    """A receiver that is away may be back; an address that is none never will."""
+async def test_an_unreachable_receiver_is_tried_again(receiver: Receiver) -> None:
+    """An unreachable receiver may come back; an invalid URL never works."""
     with Receiver() as gone:
         url = gone.url
-    with pytest.raises(NoticeDelayed, match="does not answer: ConnectError"):
-        await Notifier(url).post(NOTICE)
-    with pytest.raises(NoticeRefused, match="none of HTTP"):
-        await Notifier("ftp://127.0.0.1/x").post(NOTICE)
+    with pytest.raises(NotificationUnavailable, match="does not answer: ConnectError"):
+        await Notifier(url).post_webhook(NOTIFICATION)
+    with pytest.raises(NotificationRejected, match="not an HTTP URL"):
+        await Notifier("ftp://127.0.0.1/x").post_webhook(NOTIFICATION)
 
 
-async def test_a_command_finds_the_notice_in_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of a question is ever read by a shell, and the worker's keys are not passed on."""
+async def test_a_command_reads_the_notification_from_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No text of a question is interpreted by a shell, and the worker's keys are not passed on."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
     program = "import json, os; json.dump(dict(os.environ), open('seen.json', 'w'))"
-    await Notifier(command=f'{sys.executable} -c "{program}"').execute(NOTICE)
+    await Notifier(command=f'{sys.executable} -c "{program}"').run_command(NOTIFICATION)
 
     seen = json.loads(Path("seen.json").read_text())
-    assert seen["RUN_QUESTION"] == NOTICE.question
-    assert (seen["RUN_ID"], seen["RUN_EVENT"], seen["RUN_STATUS"]) == (NOTICE.id, "finished", "done")
+    assert seen["RUN_QUESTION"] == NOTIFICATION.question
+    assert (seen["RUN_ID"], seen["RUN_EVENT"], seen["RUN_STATUS"]) == (NOTIFICATION.id, "finished", "done")
     assert "OPENAI_API_KEY" not in seen
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seen.json"]
 
 
-def test_an_environment_holds_no_zero_bytes() -> None:
-    """What no process can be given is left out, instead of failing the command for ever."""
-    told = environment(NOTICE.model_copy(update={"question": "a\0b"}), {"PATH": "/bin", "KEY": "x"})
+def test_an_environment_contains_no_null_bytes() -> None:
+    """Null bytes are removed, since no process accepts them."""
+    told = build_environment(NOTIFICATION.model_copy(update={"question": "a\0b"}), {"PATH": "/bin", "KEY": "x"})
 
     assert (told["RUN_QUESTION"], told["PATH"]) == ("ab", "/bin")
     assert "KEY" not in told
 
 
-async def test_a_command_that_fails_says_why() -> None:
-    """The last line that it printed is the reason."""
-    with pytest.raises(NoticeDelayed, match="ends with 3: no bell"):
-        await Notifier(command="echo trying; echo no bell >&2; exit 3").execute(NOTICE)
-    with pytest.raises(NoticeDelayed, match=r"ends with 1$"):
-        await Notifier(command="false").execute(NOTICE)
+async def test_a_failing_command_reports_its_last_line() -> None:
+    """The last line of its output is the reason."""
+    with pytest.raises(NotificationUnavailable, match="exits with 3: no bell"):
+        await Notifier(command="echo trying; echo no bell >&2; exit 3").run_command(NOTIFICATION)
+    with pytest.raises(NotificationUnavailable, match=r"exits with 1$"):
+        await Notifier(command="false").run_command(NOTIFICATION)
 
 
-async def test_a_command_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command may take so long, and everything it has begun ends with it."""
-    monkeypatch.setattr(notices, "COMMAND_SECONDS", 0.2)
+async def test_a_hanging_command_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command has a timeout, and its child processes are killed with it."""
+    monkeypatch.setattr(notifications, "COMMAND_TIMEOUT_SECONDS", 0.2)
 
-    with pytest.raises(NoticeDelayed, match="takes longer"):
-        await Notifier(command="sleep 600 | cat").execute(NOTICE)
+    with pytest.raises(NotificationUnavailable, match="takes longer"):
+        await Notifier(command="sleep 600 | cat").run_command(NOTIFICATION)
 
 
-async def test_nothing_set_up_tells_nobody() -> None:
-    """Without an address and a command nothing happens, and a run does not even begin to tell."""
+async def test_without_settings_there_are_no_notifications() -> None:
+    """Without a URL and a command nothing is sent or requested."""
     notifier = Notifier.from_settings(Settings(_env_file=None))
-    await notifier.post(NOTICE)
-    await notifier.execute(NOTICE)
+    await notifier.post_webhook(NOTIFICATION)
+    await notifier.run_command(NOTIFICATION)
 
-    assert not Settings(_env_file=None).tells
+    assert not Settings(_env_file=None).has_notifications
 
 
-async def test_settings_set_both_ways_up(receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Address, secret and command come from the settings."""
+async def test_settings_configure_the_notifier(
+    receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """URL, secret and command come from the settings."""
     monkeypatch.setenv("TENURE_NOTIFY_URL", receiver.url)
     monkeypatch.setenv("TENURE_NOTIFY_SECRET", "s3cret")
     monkeypatch.setenv("TENURE_NOTIFY_COMMAND", f"touch {tmp_path / 'rung'}")
     settings = Settings(_env_file=None)
     notifier = Notifier.from_settings(settings)
-    await notifier.post(NOTICE)
-    await notifier.execute(NOTICE)
+    await notifier.post_webhook(NOTIFICATION)
+    await notifier.run_command(NOTIFICATION)
 
-    assert settings.tells
+    assert settings.has_notifications
     assert (tmp_path / "rung").exists()
     [(headers, body)] = receiver.received
-    assert headers[SIGNATURE] == signature(b"s3cret", body)
-    assert json.loads(body) == document(NOTICE)
+    assert headers[SIGNATURE_HEADER] == sign_body(b"s3cret", body)
+    assert json.loads(body) == build_payload(NOTIFICATION)

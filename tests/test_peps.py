@@ -3,7 +3,6 @@
 Fifteen proposals by default; all of them, which takes minutes, with TENURE_SLOW_TESTS=1.
 """
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.result.result import Result
 from tests.homes import Home, home
+from tests.tiers import RUN_ALL
 
 PEPS = Path(__file__).resolve().parents[2] / "shared" / "data" / "peps"
 QUESTION = "What changed in Python's type system, and why?"
@@ -36,9 +36,7 @@ def fifteen() -> list[Path]:
         pytest.param(
             True,
             id="all",
-            marks=pytest.mark.skipif(
-                os.environ.get("TENURE_SLOW_TESTS") != "1", reason="takes minutes; TENURE_SLOW_TESTS=1 runs it"
-            ),
+            marks=pytest.mark.skipif(not RUN_ALL, reason="takes minutes; TENURE_SLOW_TESTS=1 runs it"),
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Prices come from a file that the user owns, or from nowhere."""
+"""Tests of the price file."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ GOOD = '[models."gpt-5"]\ninput = 1.25\noutput = 10.0\ncached_input = 0.125\n\n[
 
 
 def settings(home: Path, prices: Path | None = None) -> Settings:
-    """Return the settings of a home, with a file of prices or without."""
+    """Return the settings of a home, with or without a price file."""
     return Settings(home=home, prices=prices)
 
 
 def test_without_a_file_no_price_is_known(tmp_path: Path) -> None:
-    """Nobody has to have prices."""
+    """The file is optional."""
     assert load_prices(settings(tmp_path)) == {}
 
 
 def test_the_file_of_the_home_is_read(tmp_path: Path) -> None:
-    """Each model has its prices, and a price of cached tokens where one is given."""
+    """Each model has its prices, and a price of cached tokens if one is given."""
     (tmp_path / "prices.toml").write_text(GOOD)
 
     assert load_prices(settings(tmp_path)) == {
@@ -31,8 +31,8 @@ def test_the_file_of_the_home_is_read(tmp_path: Path) -> None:
     }
 
 
-def test_a_setting_names_another_file(tmp_path: Path) -> None:
-    """The setting wins over the file of the home."""
+def test_a_setting_overrides_the_file_of_the_home(tmp_path: Path) -> None:
+    """The configured file is read instead of the file of the home."""
     (tmp_path / "prices.toml").write_text(GOOD)
     other = tmp_path / "other.toml"
     other.write_text("[models.m]\ninput = 1\noutput = 2\n")
@@ -55,8 +55,8 @@ def test_a_setting_names_another_file(tmp_path: Path) -> None:
         ("\udcff", "is not TOML"),
     ],
 )
-def test_a_wrong_file_is_refused_by_place(tmp_path: Path, text: str, said: str) -> None:
-    """The one line names the file, and the line or the key in it."""
+def test_errors_name_the_file_and_the_place(tmp_path: Path, text: str, said: str) -> None:
+    """The error line names the file, and the line or the key in it."""
     path = tmp_path / "prices.toml"
     path.write_bytes(text.encode(errors="surrogateescape"))
 
@@ -68,7 +68,7 @@ def test_a_wrong_file_is_refused_by_place(tmp_path: Path, text: str, said: str) 
     assert "\n" not in str(refused.value)
 
 
-def test_a_named_file_has_to_be_there(tmp_path: Path) -> None:
-    """A setting that names no file is a mistake, not a run without prices."""
+def test_a_configured_file_must_exist(tmp_path: Path) -> None:
+    """A missing configured file is an error, not a run without prices."""
     with pytest.raises(PricesError, match="TENURE_PRICES"):
         load_prices(settings(tmp_path, tmp_path / "none.toml"))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tenure.settings import KEY_BYTES
-from tests.conftest import slow_form
 from tests.homes import Home, modelled_home
 from tests.model_server import Fault, ModelServer
 from tests.temporal.stack.conftest import free_ports
+from tests.tiers import exhaustive
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -70,7 +70,7 @@ def test_keys_appear_nowhere_and_encrypted_words_neither(documents: Path, tmp_pa
     assert not [name for name, content in databases.items() if SENTINEL.encode() in content]
 
 
-@slow_form
+@exhaustive
 def test_without_encryption_keys_appear_nowhere(documents: Path, tmp_path: Path) -> None:
     """The same without encryption: the person's words are found, so the search can find, and the key is not."""
     with ModelServer(key=API_KEY) as model, modelled_home(tmp_path, model) as home:

@@ -8,7 +8,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
 from tests.histories.record import SLASH
-from worker import WORKFLOWS, runner
+from worker import WORKFLOWS, create_workflow_runner
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
 
@@ -22,6 +22,8 @@ def test_there_are_histories_of_every_way() -> None:
 async def test_history_replays(path: Path) -> None:
     """The workflows of today make the decisions of the recorded run."""
     history = WorkflowHistory.from_json(path.stem.replace(SLASH, "/"), path.read_text())
-    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=runner(), data_converter=pydantic_data_converter)
+    replayer = Replayer(
+        workflows=WORKFLOWS, workflow_runner=create_workflow_runner(), data_converter=pydantic_data_converter
+    )
 
     await replayer.replay_workflow(history)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.judged import Document, Question, UnknownFormat, collection
 from benchmarks.retrieval import figures, ndcg, recall
+from benchmarks.support.datasets import Document, Question, UnknownFormat, collection
 
 
 def _lines(path: Path, *rows: object) -> Path:

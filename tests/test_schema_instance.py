@@ -1,6 +1,5 @@
-"""The instances that the model server answers with."""
+"""Tests of the schema instances with which the model server answers."""
 
-from importlib import import_module
 from random import Random
 from typing import Any, Literal
 
@@ -8,8 +7,8 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from tenure.contracts.roles import ROLE_NAMES
-from tenure.models.openai.json_schema import strict_schema
+from tenure.models.openai.json_schema import build_strict_schema
+from tenure.roles.registry import list_role_names, load_roles
 from tests.schema_instance import MARKER, instance, nonsense
 
 
@@ -45,15 +44,15 @@ class Everything(BaseModel):
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_instance_is_valid(strict: bool) -> None:
-    """An instance fits the model whose schema it was made from, strict or as Pydantic writes it."""
+    """An instance fits the model of its schema, strict or as written by Pydantic."""
     schema = Everything.model_json_schema()
-    made = Everything.model_validate(instance(strict_schema(schema) if strict else schema))
+    made = Everything.model_validate(instance(build_strict_schema(schema) if strict else schema))
     assert (made.mode, made.round, made.verdicts) == ("RESEARCH", 4, ["a"])
     assert [claim.passages[0] for claim in made.claims] == [1, 1]
 
 
 def test_strings_carry_the_marker_and_differ() -> None:
-    """Every free string begins with the marker, and no two of one instance are the same."""
+    """Each free string starts with the marker, and strings of one instance are distinct."""
     made = Everything.model_validate(instance(Everything.model_json_schema()))
     strings = [made.maybe or "", *(claim.text for claim in made.claims)]
     assert all(text.startswith(MARKER) for text in strings)
@@ -61,28 +60,28 @@ def test_strings_carry_the_marker_and_differ() -> None:
 
 
 def test_strings_differ_between_requests() -> None:
-    """What an instance is about goes into its strings."""
+    """The subject of an instance is part of its strings."""
     schema: dict[str, Any] = {"type": "object", "properties": {"title": {"type": "string"}}}
     assert {"title": f"{MARKER} 00ff title"} == instance(schema, "00ff")
 
 
 def test_recursion_ends() -> None:
-    """A schema that refers to itself gives a finite instance."""
+    """A recursive schema has a finite instance."""
     made = Tree.model_validate(instance(Tree.model_json_schema()))
     assert made.label.startswith(MARKER)
 
 
-def test_impossible_bounds_are_named() -> None:
-    """A number for which no plain choice exists is an error, not an invalid answer."""
+def test_impossible_bounds_are_rejected() -> None:
+    """A number without a simple value within its bounds raises an error."""
     with pytest.raises(ValueError, match="no plain number fits"):
         instance({"type": "integer", "exclusiveMinimum": 1, "exclusiveMaximum": 2})
 
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_nonsense_is_valid(strict: bool) -> None:
-    """Whatever is drawn fits the model whose schema it was drawn for, and is the same for a seed."""
+    """A random instance fits its model and is deterministic for a seed."""
     schema = Everything.model_json_schema()
-    schema = strict_schema(schema) if strict else schema
+    schema = build_strict_schema(schema) if strict else schema
     drawn = [nonsense(schema, Random(seed)) for seed in range(200)]
     made = [Everything.model_validate(answer) for answer in drawn]
     assert drawn == [nonsense(schema, Random(seed)) for seed in range(200)]
@@ -94,7 +93,7 @@ def test_nonsense_is_valid(strict: bool) -> None:
 
 
 def test_nonsense_ends() -> None:
-    """A schema that refers to itself gives a finite drawing, however the dice fall."""
+    """A recursive schema has a finite random instance for every seed."""
     for seed in range(200):
         Tree.model_validate(nonsense(Tree.model_json_schema(), Random(seed)))
 
@@ -112,16 +111,16 @@ def test_nonsense_ends() -> None:
 )
 @pytest.mark.parametrize("kind", ["integer", "number"])
 def test_drawn_numbers_keep_their_bounds(kind: str, bounds: dict[str, int]) -> None:
-    """A drawn number lies within every bound its schema names."""
+    """A random number lies within all bounds of its schema."""
     node = {"type": kind, **bounds}
     for seed in range(100):
         jsonschema.validate(nonsense(node, Random(seed)), node)
 
 
-@pytest.mark.parametrize("name", ROLE_NAMES)
+@pytest.mark.parametrize("name", list_role_names())
 def test_nonsense_fits_every_role(name: str) -> None:
-    """Every role's schema, as it is sent, is one that nonsense can be drawn for."""
-    output = import_module(f"tenure.roles.{name}").ROLE.output
-    schema = strict_schema(output.model_json_schema())
+    """A random instance can be drawn for the schema of each role."""
+    output = load_roles()[name].output
+    schema = build_strict_schema(output.model_json_schema())
     for seed in range(50):
         jsonschema.validate(nonsense(schema, Random(seed)), schema)

@@ -1,7 +1,7 @@
-"""People in the loop: the commands of docs/steering.md, typed as they stand there, against a run of real processes.
+"""The commands of docs/steering.md, executed as printed, against a run of real processes.
 
-A run is held at a role by the model's server, so that a signal arrives at a known moment. The real
-`temporal` command sends it, and nothing waits but for what has to happen.
+The model server delays a role's answer, so that a signal arrives at a known moment. The real `temporal` command sends
+it, and the tests wait only for states.
 """
 
 import json
@@ -18,11 +18,11 @@ from temporalio.client import Client
 
 from tenure.contracts.research.report import RunState
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Progress
-from tests.conftest import slow_form
+from tenure.contracts.run.run import RunProgress
 from tests.homes import Home, modelled_home
 from tests.model_server import ModelServer
 from tests.schema_instance import Json
+from tests.tiers import exhaustive
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -46,7 +46,7 @@ def documented(kind: str, name: str, nth: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
-    """The server of the models: it plans two topics, and a rewritten section says what it was asked."""
+    """Model server that plans two topics; a rewritten section contains its request."""
     with ModelServer() as server:
         server.on("outliner", {"topics": [{"heading": name, "question": f"What of {name}?"} for name in TOPICS]})
         server.on("section_writer", lambda request: written(f"{topic_in(request)}, first version."))
@@ -58,17 +58,17 @@ def model() -> Iterator[ModelServer]:
 
 
 def written(text: str) -> Json:
-    """Return the answer of a role that writes one sentence."""
+    """Return a role's answer of one sentence."""
     return {"blocks": [{"kind": "paragraph", "sentences": [{"text": text, "passages": [1]}]}]}
 
 
 def topic_in(request: Json) -> str:
-    """Name the section that a prompt is about."""
+    """Return the section that a prompt is about."""
     return str(re.findall(r"<topic>\s*(\w+)", request["messages"][-1]["content"])[0])
 
 
 def wishes_in(request: Json) -> str:
-    """Name which of the page's two wishes a prompt carries."""
+    """Return the feedback texts of the page that a prompt contains."""
     said: str = request["messages"][-1]["content"]
     return " and ".join(wish for wish in ("Say more about costs", "Compare both versions") if wish in said)
 
@@ -81,7 +81,7 @@ def steered(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Ite
 
 
 class Run:
-    """A run under way, and the page's commands for it."""
+    """A running run, and the page's commands for it."""
 
     def __init__(self, in_home: Home, run_id: str) -> None:
         self.home, self.id = in_home, run_id
@@ -91,17 +91,17 @@ class Run:
         self._type(documented("name", name, nth))
 
     def update(self, name: str) -> str:
-        """Send an update as the page shows, and return what is printed."""
+        """Send an update as the page shows and return the output."""
         return self._type(documented("name", name))
 
     def query(self, name: str) -> Any:
-        """Ask a query as the page shows, and return the JSON of the answer."""
+        """Send a query as the page shows and return the JSON of its reply."""
         printed = self._type(documented("type", name))
         return json.loads(re.sub(r"^\s*QueryResult\s+", "", printed.split("Query result:")[1]).strip())
 
-    def progress(self) -> Progress:
-        """Ask how far the run is."""
-        return Progress.model_validate(lists(self.query("progress")))
+    def progress(self) -> RunProgress:
+        """Return the progress."""
+        return RunProgress.model_validate(lists(self.query("progress")))
 
     def ended(self) -> tuple[int, Result]:
         """Wait for the end; return the exit code of `watch` and the result."""
@@ -137,14 +137,14 @@ def texts(result: Result) -> dict[str, str]:
 
 
 async def events(in_home: Home, workflow: str) -> AsyncIterator[HistoryEvent]:
-    """Yield a workflow's history, and wait for more of it as long as the workflow runs."""
+    """Yield a workflow's history, and wait for more events while the workflow runs."""
     client = await Client.connect(f"127.0.0.1:{in_home.settings.temporal_port}")
     async for event in client.get_workflow_handle(workflow).fetch_history_events(wait_new_event=True):
         yield event
 
 
 async def arrived(signal: str, in_home: Home, workflow: str, times: int = 1) -> None:
-    """Wait until a signal has been passed on to a part of the run."""
+    """Wait until a signal was forwarded to a part of the run."""
     async for event in events(in_home, workflow):
         times -= event.workflow_execution_signaled_event_attributes.signal_name == signal
         if not times:
@@ -152,7 +152,7 @@ async def arrived(signal: str, in_home: Home, workflow: str, times: int = 1) -> 
 
 
 async def rests_after(activity: str, in_home: Home, workflow: str) -> None:
-    """Wait until a workflow has taken an activity's result in: what it does next stands in its history then."""
+    """Wait until a workflow has processed an activity's result, so that its next commands are in the history."""
     name, done = "", False
     async for event in events(in_home, workflow):
         if event.HasField("activity_task_scheduled_event_attributes"):
@@ -162,8 +162,8 @@ async def rests_after(activity: str, in_home: Home, workflow: str) -> None:
             return
 
 
-async def test_feedback_changes_the_section_it_concerns(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """A bare string and an object about costs are both heard, and the other section stays as it was."""
+async def test_feedback_changes_its_section(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """A plain string and an object both arrive, and the other section stays unchanged."""
     with run_held_at("section_writer", steered, model, tmp_path) as run:
         run.signal("feedback", 0)
         run.signal("feedback", 1)
@@ -180,21 +180,19 @@ async def test_feedback_changes_the_section_it_concerns(steered: Home, model: Mo
         "Costs": "Costs, with say more about costs and compare both versions.",
         "Versions": "Versions, first version.",
     }
-    assert [word.outcome for word in result.feedback] == ["Taken up in “Costs”."] * 2
+    assert [word.outcome for word in result.feedback] == ["Considered in “Costs”."] * 2
 
 
-async def test_a_paused_run_starts_nothing_until_it_is_resumed(
-    steered: Home, model: ModelServer, tmp_path: Path
-) -> None:
-    """What was under way ends and is kept, nothing new begins, queries answer; then the run goes on to its end."""
-    asked = len(model.asked("hypothetical_document"))
+async def test_paused_run_starts_nothing_until_it_is_resumed(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """Running work ends and is kept, nothing new starts, queries answer; then the run continues to its end."""
+    asked = len(model.requests_of("hypothetical_document"))
     with run_held_at("outliner", steered, model, tmp_path) as run:
         run.signal("pause")
-        await arrived("take", steered, f"{run.id}/research")
+        await arrived("update_control", steered, f"{run.id}/research")
         held = run.progress()
     await rests_after("outliner", steered, f"{run.id}/research")
     state = RunState.model_validate(lists(run.query("state")))
-    between = len(model.asked("hypothetical_document"))
+    between = len(model.requests_of("hypothetical_document"))
     run.signal("resume")
     code, result = run.ended()
 
@@ -205,24 +203,24 @@ async def test_a_paused_run_starts_nothing_until_it_is_resumed(
     assert run.progress().status == "done"
 
 
-async def test_finish_delivers_what_has_begun(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """The section in the making is written, the next one is left out with a note, and nobody reviews any more."""
-    asked = len(model.asked("section_reviewer")), len(model.asked("report_reflector"))
+async def test_finish_delivers_the_started_section(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """The current section is written, the next one is omitted with a note, and no review follows."""
+    asked = len(model.requests_of("section_reviewer")), len(model.requests_of("report_reflector"))
     with run_held_at("section_writer", steered, model, tmp_path) as run:
         run.signal("finish")
-        await arrived("take", steered, f"{run.id}/section-1")
+        await arrived("update_control", steered, f"{run.id}/section-1")
     code, result = run.ended()
 
     assert (code, result.status) == (0, "finished_early")
     assert texts(result) == {"Costs": "Costs, first version."}
     assert any("“Versions” was not written" in note for note in result.notes)
-    assert (len(model.asked("section_reviewer")), len(model.asked("report_reflector"))) == asked
+    assert (len(model.requests_of("section_reviewer")), len(model.requests_of("report_reflector"))) == asked
     assert result.abstract
 
 
-@slow_form
+@exhaustive
 def test_finish_ends_a_pause(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """A held run that is asked to finish writes up what there is without being resumed."""
+    """A paused run that is asked to finish writes its report without a resume."""
     with run_held_at("section_writer", steered, model, tmp_path) as run:
         run.signal("pause")
         run.signal("finish")
@@ -231,9 +229,9 @@ def test_finish_ends_a_pause(steered: Home, model: ModelServer, tmp_path: Path) 
     assert (code, result.status) == (0, "finished_early")
 
 
-@slow_form
+@exhaustive
 def test_cancel_before_anything_is_written_ends_in_a_report(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """A run cancelled while its question is being classified still delivers a result that says so."""
+    """A run cancelled during the routing still delivers a result."""
     with run_held_at("router", steered, model, tmp_path) as run:
         run.signal("cancel")
         code, result = run.ended()
@@ -243,7 +241,7 @@ def test_cancel_before_anything_is_written_ends_in_a_report(steered: Home, model
 
 
 def test_cancel_delivers_finished_sections(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """A run cancelled during its reflection ends at once: both sections, no abstract, exit code 1."""
+    """A run cancelled during its reflection ends immediately with both sections, no abstract and exit code 1."""
     with run_held_at("report_reflector", steered, model, tmp_path) as run:
         run.signal("cancel")
         code, result = run.ended()
@@ -254,8 +252,8 @@ def test_cancel_delivers_finished_sections(steered: Home, model: ModelServer, tm
     assert any("cancelled" in decision for decision in result.decisions)
 
 
-def test_every_other_word_of_the_page_is_heard(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """Outline and budget hold, a word that nothing waits for is told as refused, and the update answers."""
+def test_other_commands_of_the_page_are_applied(steered: Home, model: ModelServer, tmp_path: Path) -> None:
+    """Outline and budget are applied, an answer without a question is refused, and the update replies."""
     with run_held_at("router", steered, model, tmp_path) as run:
         for name in ("outline", "budget", "approve", "answer"):
             run.signal(name)
@@ -265,7 +263,7 @@ def test_every_other_word_of_the_page_is_heard(steered: Home, model: ModelServer
     code, result = run.ended()
 
     assert "Nothing new starts until it is resumed" in answer
-    assert (paused.status, len(paused.refused)) == ("paused", 2)
+    assert (paused.status, len(paused.refused_signals)) == ("paused", 2)
     assert (code, result.status, list(texts(result))) == (0, "done", ["Costs", "Both versions"])
     assert (result.limits["calls"], result.limits["time"]) == (500, 7200)
-    assert set(paused.refused) <= set(result.notes)
+    assert set(paused.refused_signals) <= set(result.notes)

@@ -8,7 +8,7 @@ import pytest
 
 from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import Result
-from tenure.knowledge.store.catalogue import sources
+from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
 from tests.homes import Home, home
 from tests.web.pages import LIGHTHOUSES
@@ -20,7 +20,18 @@ WATCHED = Path(__file__).parent / "web" / "watched"
 GOAL = LIGHTHOUSES[0]
 QUESTION = f"Who was the first keeper of {GOAL.name}, and when was it lit?"
 TRAPS = "What of Slow Bay, Loud Bay, Round Bay, Hollow Bay, Foghorn Bay and Cinder Bay lighthouse?"
-BRIEF = ("--web", "--max-cycles", "1", "--max-sections", "1", "--max-reflexions", "0", "--max-revisions", "1", "--json")
+BRIEF = (
+    "--web",
+    "--max-cycles",
+    "1",
+    "--max-sections",
+    "1",
+    "--section-revisions",
+    "0",
+    "--report-revisions",
+    "1",
+    "--json",
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +45,7 @@ def web() -> Iterator[Web]:
 def reading(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Iterator[Home]:
     """A home that may read that web and no other, and notes where its processes connect to."""
     folder = tmp_path_factory.mktemp("reading")
-    settings = {"TENURE_SEARXNG_URL": web.search, "TENURE_FETCH_ALLOW": web.allow, "TENURE_FETCH_GAP": "0"}
+    settings = {"TENURE_SEARXNG_URL": web.search, "TENURE_FETCH_ALLOW": web.allow, "TENURE_FETCH_DELAY_SECONDS": "0"}
     limits = {"TENURE_FETCH_SECONDS": "2", "TENURE_FETCH_MEGABYTES": "1", "TENURE_WEB": "true"}
     watched = {"PYTHONPATH": str(WATCHED), "TMPDIR": str(folder)}
     with home(folder, **settings, **limits, **watched) as made:
@@ -53,13 +64,13 @@ def test_the_page_with_the_answer_is_found_and_quoted(reading: Home, web: Web) -
     result = asked(reading, QUESTION, *BRIEF)
 
     assert result.status == "done"
-    assert result.sources[0].uri == web.address(GOAL.path)  # numbers go by the order of the first citation
+    assert result.sources[0].uri == web.build_url(GOAL.path)  # numbers go by the order of the first citation
     said = result.abstract + result.sections[0].markdown
     assert GOAL.keeper in said and str(GOAL.lit) in said
-    stored = sources(Store(reading.settings.knowledge_uri), [SourceId(source.id) for source in result.sources])
+    stored = load_sources(Store(reading.settings.knowledge_uri), [SourceId(source.id) for source in result.sources])
     text = {source.n: stored[SourceId(source.id)].text for source in result.sources}
-    quoted = [c for section in result.sections for claim in section.claims for c in claim.citations]
-    assert quoted and all(text[c.source][c.start : c.end] == c.quote for c in quoted)
+    quote_list = [c for section in result.sections for claim in section.claims for c in claim.citations]
+    assert quote_list and all(text[c.source][c.start : c.end] == c.quote for c in quote_list)
 
 
 def test_the_same_question_fetches_no_page_again(reading: Home, web: Web) -> None:
@@ -78,7 +89,7 @@ def test_traps_cost_no_more_than_their_own_limit(reading: Home, web: Web) -> Non
     result = asked(reading, TRAPS, *BRIEF, "--pages", "8")
 
     assert result.web is not None
-    became = {page.address.removeprefix(web.origin): page for page in result.web.pages}
+    became = {page.url.removeprefix(web.origin): page for page in result.web.pages}
     assert {became[path].status for path in ("/drip", "/bomb.gz", "/loop/a") if path in became} == {"failed"}
     assert became["/injected"].flaws == ("instructions",)
     assert web.count("/private/keeper") == 0

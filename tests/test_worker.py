@@ -1,4 +1,4 @@
-"""The compose root: which queue serves what, and what the command line takes."""
+"""The worker: task queues, activities and the command line."""
 
 import argparse
 import socket
@@ -7,24 +7,25 @@ from pathlib import Path
 import pytest
 
 from activities.mcp import McpActivities
-from tenure.models.factory import chat_model
+from tenure.models.factory import create_chat_model
 from tenure.settings import Settings
 from tenure.sources.mcp.servers import McpServers
-from tenure.sources.search.ask import WebSearch
+from tenure.sources.search.federated import FederatedSearch
 from tests.roles.cases import CASES
 from tests.sandboxes import ScriptedSandbox
 from tests.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
-    activity_methods,
-    browser_methods,
+    build_activities,
+    build_browser_activities,
     build_parser,
+    build_sandbox_activities,
+    build_web_activities,
+    choose_max_activities,
     main,
     parse_queues,
-    sandbox_methods,
-    slots,
-    web_methods,
 )
+from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
@@ -38,12 +39,12 @@ from workflows.runtime.task_queues import (
 
 def served() -> dict[str, set[str]]:
     """Return the names of the activities by queue."""
-    methods = activity_methods(None, MemoryKnowledge({}))  # type: ignore[arg-type]
-    methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(), Path("artifacts"))
-    methods[BROWSER_QUEUE] = browser_methods(None)
-    engines = WebSearch.from_settings(Settings(_env_file=None))
-    mcp = McpActivities(McpServers({}, seconds=1), MemoryKnowledge({}))  # type: ignore[arg-type]
-    methods[WEB_QUEUE] = web_methods(engines, None, mcp)  # type: ignore[arg-type]
+    methods = build_activities(None, MemoryKnowledge({}))  # type: ignore[arg-type]
+    methods[SANDBOX_QUEUE] = build_sandbox_activities(ScriptedSandbox(), Path("artifacts"))
+    methods[BROWSER_QUEUE] = build_browser_activities(None)
+    engines = FederatedSearch.from_settings(Settings(_env_file=None))
+    mcp = McpActivities(McpServers({}, timeout_seconds=1), MemoryKnowledge({}))  # type: ignore[arg-type]
+    methods[WEB_QUEUE] = build_web_activities(engines, None, mcp)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
         for queue, found in methods.items()
@@ -51,40 +52,47 @@ def served() -> dict[str, set[str]]:
 
 
 def test_every_queue_serves_its_activities() -> None:
-    """All roles are on the model's queue, reading and searching on the other, and none is served twice."""
+    """All roles are on the model queue, and no activity is on two queues."""
     assert served() == {
-        TENURE_QUEUE: {"assemble", "look_whether_words_stand", "post_notice", "run_notice_command"},
+        TENURE_QUEUE: {"assemble_report", "check_quotes", "post_notification", "run_notification_command"},
         EMBED_QUEUE: {
             *(
-                "ingest",
+                "ingest_corpus",
                 "read_pages",
-                "fork",
-                "search",
-                "group",
-                "recall",
-                "analyze",
-                "embed",
-                "corpora",
-                "inherit",
-                "tables",
-                "query",
-                "table_file",
-                "keep_computation",
-                *("show_passages", "calculate", "lookup_term", "cite_claim"),
+                "fork_corpus",
+                "search_passages",
+                "group_passages",
+                "recall_findings",
+                "analyze_candidates",
+                "embed_corpus",
+                "manage_corpora",
+                "inherit_findings",
+                "find_tables",
+                "query_tables",
+                "export_query",
+                "store_computation",
+                *("show_passages", "calculate", "find_term", "cite_claim"),
             ),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
-            *("related", "unread", "refresh_relations"),
-            *("remember", "recollect", "forget", "list_memories", "consolidate_memories"),
+            *("find_relations", "list_unread_passages", "refresh_relations"),
+            *("store_memories", "search_memories", "forget_memories", "list_memories", "consolidate_memories"),
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
         BROWSER_QUEUE: {"show_pages"},
-        SANDBOX_QUEUE: {"look_at_sandbox", "run_tests", "run_program", "repair"},
+        SANDBOX_QUEUE: {"check_sandbox", "run_tests", "run_program", "repair_program"},
     }
     assert served().keys() == set(ALL_QUEUES)
 
 
-def test_workflows_have_names_of_their_own() -> None:
+def test_the_options_of_an_activity_name_the_queue_that_serves_it() -> None:
+    """The table of options holds every activity except the roles, with its task queue."""
+    queues = {name: queue for queue, names in served().items() for name in names if queue != MODEL_QUEUE}
+
+    assert {name: options["task_queue"] for name, options in ACTIVITY_OPTIONS.items()} == queues
+
+
+def test_workflow_names_are_unique() -> None:
     """No workflow is registered twice."""
     names = [workflow.__name__ for workflow in WORKFLOWS]
 
@@ -92,32 +100,32 @@ def test_workflows_have_names_of_their_own() -> None:
 
 
 def test_some_or_all_queues_can_be_served() -> None:
-    """Names are separated by commas, blanks around them do no harm, and all is the default."""
+    """Names are separated by commas, blanks are ignored, and the default is all queues."""
     assert parse_queues(f" {MODEL_QUEUE}, {TENURE_QUEUE},") == [MODEL_QUEUE, TENURE_QUEUE]
     assert build_parser().parse_args([]).queues == list(ALL_QUEUES)
     assert build_parser().parse_args(["--queues", EMBED_QUEUE]).queues == [EMBED_QUEUE]
 
 
-def test_a_queue_named_twice_is_served_once() -> None:
-    """Two workers of one process on the same queue would share nothing but its slots."""
+def test_duplicate_queue_is_served_once() -> None:
+    """Two workers of one process on the same queue would only share its slots."""
     assert parse_queues(f"{TENURE_QUEUE},{MODEL_QUEUE},{TENURE_QUEUE}") == [TENURE_QUEUE, MODEL_QUEUE]
 
 
 @pytest.mark.parametrize(("value", "named"), [("tenure,gold", "'gold'"), ("", "''"), (" , ", "' , '")])
-def test_an_unknown_queue_is_named_with_those_there_are(value: str, named: str) -> None:
-    """A worker that would serve nothing does not start."""
+def test_unknown_queue_is_rejected_with_the_known_ones(value: str, named: str) -> None:
+    """A worker without a queue does not start."""
     with pytest.raises(argparse.ArgumentTypeError, match=f"no queue {named}; there are {', '.join(ALL_QUEUES)}"):
         parse_queues(value)
 
 
-def test_without_a_model_the_twins_answer() -> None:
-    """Neither key nor address: no chat model."""
-    assert chat_model(Settings(openai_api_key=None, openai_base_url=None)) is None
+def test_missing_model_settings_create_no_chat_model() -> None:
+    """Without a key or a base URL there is no chat model."""
+    assert create_chat_model(Settings(openai_api_key=None, openai_base_url=None)) is None
 
 
-def test_a_configured_model_is_used() -> None:
-    """A key or an address makes the OpenAI-compatible back-end."""
-    chat = chat_model(Settings(openai_base_url="http://127.0.0.1:9/v1"))
+def test_configured_model_is_created() -> None:
+    """A key or a base URL creates the OpenAI-compatible client."""
+    chat = create_chat_model(Settings(openai_base_url="http://127.0.0.1:9/v1"))
 
     assert chat is not None
     assert chat.name == "openai"
@@ -125,29 +133,31 @@ def test_a_configured_model_is_used() -> None:
 
 @pytest.mark.parametrize(("address", "calls"), [(None, 8), ("http://127.0.0.1:9/v1", 40)])
 def test_model_calls_have_as_many_slots_as_requests(address: str | None, calls: int) -> None:
-    """With a model hardly a call takes a slot only to wait for a request to end; what computes has a thread each."""
+    """With a model the slots equal the allowed requests; activities that need the CPU have one thread each."""
     settings = Settings(openai_api_key=None, openai_base_url=address, model_concurrency=40)
 
-    assert [slots(settings, queue) for queue in (MODEL_QUEUE, EMBED_QUEUE, TENURE_QUEUE)] == [calls, 8, 8]
+    assert [choose_max_activities(settings, queue) for queue in (MODEL_QUEUE, EMBED_QUEUE, TENURE_QUEUE)] == [
+        calls,
+        8,
+        8,
+    ]
 
 
-def test_a_worker_without_a_server_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code is 4 and the line names the address."""
+def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 4 and the line names the server's address."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         port = nobody.getsockname()[1]
         monkeypatch.setenv("TENURE_TEMPORAL_PORT", str(port))
         monkeypatch.delenv("TEMPORAL_ADDRESS", raising=False)
-        monkeypatch.setattr("worker.configure", lambda level: None)
+        monkeypatch.setattr("worker.configure_logging", lambda level: None)
 
         assert main([]) == 4
 
     assert f"127.0.0.1:{port}" in capsys.readouterr().err
 
 
-def test_a_worker_with_a_wrong_setting_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_setting_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code is 2 and the line names the setting."""
     monkeypatch.setenv("TENURE_UI_PORT", "none")
 

@@ -7,8 +7,8 @@ import pytest
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
-from tenure.models.chat import Ask, InFlight
-from tenure.roles.base import Message
+from tenure.contracts.messages import Message
+from tenure.models.chat import ChatRequest, ModelCall
 from tests.roles.cases import CASES
 from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, encode, in_turn, says, story, text
 
@@ -16,7 +16,7 @@ ASKED = (Message(role="system", content="You are."), Message(role="user", conten
 
 
 async def complete(chat: ScriptedChat, role: str) -> str:
-    return (await chat.complete(Ask(role, "main", ASKED, {}), InFlight())).text
+    return (await chat.complete(ChatRequest(role, "main", ASKED, {}), ModelCall())).text
 
 
 def test_vectors_are_unit_and_equal_for_equal_words() -> None:
@@ -31,13 +31,13 @@ def test_vectors_are_unit_and_equal_for_equal_words() -> None:
 def test_passages_stand_verbatim_in_their_sources() -> None:
     """Each paragraph is a passage with true offsets."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
-    found = knowledge.search(SearchRequest(query="bread", corpora=(), k=200)).passages
+    found = knowledge.retrieval.search(SearchRequest(query="bread", corpora=(), k=200)).passages
 
-    passages = knowledge.passages(found)
+    passages = knowledge.corpora.load_passages(found)
 
     assert len(passages) == 6
     assert all(KITCHEN[p.source].text[p.start : p.end] == p.text for p in passages)
-    assert knowledge.sources([passages[0].source]) == {"bread": KITCHEN["bread"]}
+    assert knowledge.corpora.load_sources([passages[0].source]) == {"bread": KITCHEN["bread"]}
 
 
 def test_a_search_is_ranked_bounded_and_remembered() -> None:
@@ -45,11 +45,11 @@ def test_a_search_is_ranked_bounded_and_remembered() -> None:
     knowledge = MemoryKnowledge(dict(KITCHEN))
     request = SearchRequest(query="How is rye bread made?", corpora=("kitchen",), k=3)
 
-    found = knowledge.search(request)
+    found = knowledge.retrieval.search(request)
 
     assert [passage.dense_rank for passage in found.passages] == [1, 2, 3]
     assert list(found.passages) == sorted(found.passages, key=lambda p: -p.relevance)
-    assert found == knowledge.search(request)
+    assert found == knowledge.retrieval.search(request)
     assert knowledge.searches == [request, request]
 
 
@@ -57,8 +57,8 @@ def test_an_empty_knowledge_base_finds_nothing() -> None:
     """No documents, no passages; nothing to list and nothing to drop."""
     knowledge = MemoryKnowledge({})
 
-    assert knowledge.search(SearchRequest(query="bread", corpora=())).passages == ()
-    assert (knowledge.corpora(), knowledge.drop("kitchen")) == ((), False)
+    assert knowledge.retrieval.search(SearchRequest(query="bread", corpora=())).passages == ()
+    assert (knowledge.corpora.load_stats(), knowledge.corpora.drop("kitchen")) == ((), False)
 
 
 def test_an_ingestion_reports_and_is_done() -> None:

@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tenure.algorithms.text.passage import Passage, Vectors
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import (
@@ -29,21 +29,22 @@ from tenure.contracts.evidence.corpora import (
     StoreStats,
 )
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
-from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, Recalled, RecallRequest
+from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
-from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebAccount, WebEngine, WebSource
+from tenure.contracts.evidence.web import ProviderUsage, ReadPagesReply, ReadPagesRequest, WebReport, WebSource
 from tenure.contracts.knowledge.graph import RelationsKept
-from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
-from tenure.contracts.knowledge.memory import Recollecting, Recollection, RememberReply, RememberRequest
-from tenure.contracts.research.fork import Forked, ForkRequest
-from tenure.contracts.research.learning import Inherited, InheritRequest
-from tenure.contracts.research.spiral import Analysis, AnalysisRequest, Candidate, Finding
-from tenure.contracts.research.tools import FoundTerm, LookupReply, LookupRequest
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
+from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberReply, RememberRequest
+from tenure.contracts.messages import Message, Tier
+from tenure.contracts.research.fork import ForkReply, ForkRequest
+from tenure.contracts.research.learning import InheritReply, InheritRequest
+from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, Finding
+from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
 from tenure.contracts.run.budget import Price
-from tenure.contracts.run.role_calls import Turn
+from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.knowledge.store.errors import InvalidSearch
-from tenure.models.chat import Ask, Completion, InFlight, Spent
-from tenure.roles.base import Message, Tier
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.usage import TokenUsage
 from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tenure.sources.document.document import Document
 
@@ -54,7 +55,7 @@ def encode(texts: Sequence[str]) -> Vectors:
     """Embed texts as hashed bags of stems: equal words, equal direction."""
     rows = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     for row, text in zip(rows, texts, strict=True):
-        for stem in stems(text) or ["nothing"]:
+        for stem in stem_words(text) or ["nothing"]:
             row[int.from_bytes(hashlib.sha256(stem.encode()).digest()[:4], "big") % DIMENSIONS] += 1.0
     unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return unit
@@ -72,7 +73,7 @@ class Source:
     accessed: str = "2026-01-01T00:00:00+00:00"
     derived: bool = False
 
-    def page(self, offset: int) -> int | None:
+    def find_page(self, offset: int) -> int | None:
         """Have no pages."""
         return None
 
@@ -81,12 +82,12 @@ class Source:
 class KnownMemories:
     """Memories that a test has laid down; what is remembered is noted and found by nobody."""
 
-    recollection: Recollection = field(default_factory=Recollection)
+    recollection: MemorySearchReply = field(default_factory=MemorySearchReply)
     """What comes to mind, whatever is asked, as far as it is of a kind that is asked for."""
-    asked: list[Recollecting] = field(default_factory=list)
+    asked: list[MemorySearchRequest] = field(default_factory=list)
     kept: list[RememberRequest] = field(default_factory=list)
 
-    def recollect(self, request: Recollecting) -> Recollection:
+    def recall(self, request: MemorySearchRequest) -> MemorySearchReply:
         self.asked.append(request)
         found = tuple(one for one in self.recollection.memories if one.memory.kind in request.kinds)
         return self.recollection.model_copy(update={"memories": found})
@@ -118,8 +119,15 @@ class MemoryKnowledge:
     """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
     memories: KnownMemories = field(default_factory=KnownMemories)
     """What was learnt in earlier runs."""
-    inherited: Inherited = field(default_factory=Inherited)
+    inherited: InheritReply = field(default_factory=InheritReply)
     """What related runs have left."""
+
+    @property
+    def _part(self) -> Self:
+        """Every part of the knowledge base: this one object plays them all."""
+        return self
+
+    corpora = retrieval = graph = tables = results = conversations = encoder = maintenance = _part
 
     def _passages(self) -> list[Passage]:
         found: list[Passage] = []
@@ -149,7 +157,7 @@ class MemoryKnowledge:
         everything = self._passages()
         if not everything:
             return SearchReply(passages=())
-        near = encode([p.text for p in everything]) @ encode([f"{request.query} {request.hypothetical}"])[0]
+        near = encode([p.text for p in everything]) @ encode([f"{request.query} {request.hypothetical_answer}"])[0]
         order = sorted(range(len(everything)), key=lambda i: (-near[i], everything[i].chunk))[: request.k]
         return SearchReply(
             passages=tuple(
@@ -164,59 +172,63 @@ class MemoryKnowledge:
             )
         )
 
-    def keep_relations(self, model: str, passages: Sequence[Passage], output: RelationExtractorOutput) -> RelationsKept:
+    def store_statements(
+        self, model: str, passages: Sequence[Passage], output: RelationExtractorOutput
+    ) -> RelationsKept:
         return RelationsKept(passages=len(passages))
 
-    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+    def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         known = {passage.chunk: passage for passage in self._passages()}
         return tuple(known[ref.chunk] for ref in refs)
 
-    def analyze(self, request: AnalysisRequest) -> Analysis:
+    def analyze_candidates(self, request: AnalysisRequest) -> AnalysisReply:
         """Accept what is relevant and was not accepted in an earlier cycle."""
-        new: dict[str, Candidate] = {}
+        new: dict[str, CandidatePassage] = {}
         for candidate in request.candidates:
             earlier = self.accepted.get((request.run, candidate.passage.chunk), request.cycle)
             if earlier >= request.cycle and candidate.passage.relevance >= request.min_relevance:
                 new.setdefault(candidate.passage.chunk, candidate)
         self.accepted.update({(request.run, chunk): request.cycle for chunk in new})
-        return Analysis(
+        return AnalysisReply(
             accepted=tuple(Finding(topic=c.topic, query=c.query, passage=c.passage, novelty=1.0) for c in new.values())
         )
 
-    def group(self, request: GroupRequest) -> GroupReply:
+    def group_passages(self, request: GroupRequest) -> GroupReply:
         """Group passages by their documents."""
         sources = dict.fromkeys(passage.source for passage in request.passages)
         groups = [tuple(p for p in request.passages if p.source == source) for source in sources]
-        return GroupReply(groups=tuple(groups[: request.most]))
+        return GroupReply(groups=tuple(groups[: request.max_groups]))
 
-    def recall(self, request: RecallRequest) -> Recalled:
+    def recall_findings(self, request: RecallRequest) -> RecallReply:
         """Remember what the test says."""
-        return Recalled(known=self.ours, passages=self.remembered, queries=self.helpful)
+        return RecallReply(known=self.ours, passages=self.remembered, queries=self.helpful)
 
-    def inherit(self, request: InheritRequest) -> Inherited:
+    def inherit_findings(self, request: InheritRequest) -> InheritReply:
         """Leave what the test says."""
         return self.inherited
 
-    def said(self, role: str, turn: Turn) -> tuple[Message, ...]:
+    def load_turns(self, role: str, turn: ConversationTurn) -> tuple[Message, ...]:
         spoken = [self.turns.get((turn.run, role, number)) for number in range(turn.first, turn.number)]
         history: tuple[Message, ...] = ()
         for turn_said in spoken:
             if turn_said is None:
                 return ()
-            anew, messages = turn_said
-            history = messages if anew else (*history, *messages)
+            starts_conversation, messages = turn_said
+            history = messages if starts_conversation else (*history, *messages)
         return history
 
-    def keep_turn(self, role: str, turn: Turn, messages: Sequence[Message], *, anew: bool) -> None:
-        self.turns[turn.run, role, turn.number] = anew, tuple(messages)
+    def save_turn(
+        self, role: str, turn: ConversationTurn, messages: Sequence[Message], *, starts_conversation: bool
+    ) -> None:
+        self.turns[turn.run, role, turn.number] = starts_conversation, tuple(messages)
 
-    def sources(self, ids: Sequence[SourceId]) -> dict[SourceId, Source]:
+    def load_sources(self, ids: Sequence[SourceId]) -> dict[SourceId, Source]:
         return {source: self.documents[source] for source in ids if source in self.documents}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         return encode(texts)
 
-    tokens: ClassVar[None] = None
+    read_tokens: ClassVar[None] = None
 
     def ingest(
         self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
@@ -236,17 +248,21 @@ class MemoryKnowledge:
         """Take pages that were fetched among the documents, under their addresses."""
         self.readings.append(request)
         report(IngestProgress(stage="reading"))
-        there = [page.page for page in request.fetched if page.page and page.page not in self.documents]
+        there = [
+            page.canonical_url
+            for page in request.fetched
+            if page.canonical_url and page.canonical_url not in self.documents
+        ]
         new = [address for address in there if self.pages[address]]
         self.documents |= {address: Source(address, address, self.pages[address]) for address in new}
         return ReadPagesReply(
-            sources=tuple(WebSource(source=SourceId(address), address=address, title=address) for address in new),
-            wordless=tuple(address for address in there if address not in new),
+            sources=tuple(WebSource(source=SourceId(address), url=address, title=address) for address in new),
+            unrendered=tuple(address for address in there if address not in new),
         )
 
     def fork(
         self, request: ForkRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
-    ) -> Forked:
+    ) -> ForkReply:
         """Copy what was accepted and said by then; pages stay what they are."""
         report(IngestProgress(stage="reading"))
         cycle = request.state.cycle
@@ -256,52 +272,55 @@ class MemoryKnowledge:
         said = [(key, said) for key, said in self.turns.items() if key[0] == request.origin]
         self.turns.update({(request.run, *key[1:]): words for key, words in said if key[2] < turns[key[1]].number})
         moved = {role: turn.model_copy(update={"run": request.run}) for role, turn in turns.items()}
-        return Forked(state=request.state.model_copy(update={"turns": moved}), evidence=request.evidence)
+        return ForkReply(state=request.state.model_copy(update={"turns": moved}), evidence=request.evidence)
 
-    def web_account(self, corpus: str) -> WebAccount:
-        answers = [answer for request in self.readings if request.corpus == corpus for answer in request.answers]
-        return WebAccount(
-            engines=tuple(
-                WebEngine(engine=a.provider, asked=1, answered=a.status == "answered", note=a.note) for a in answers
+    def load_web_account(self, corpus: str) -> WebReport:
+        answers = [answer for request in self.readings if request.corpus == corpus for answer in request.outcomes]
+        return WebReport(
+            providers=tuple(
+                ProviderUsage(provider=a.provider, searches=1, answered=a.status == "answered", note=a.note)
+                for a in answers
             )
         )
 
-    def corpora(self) -> tuple[CorpusStats, ...]:
+    def load_stats(self) -> tuple[CorpusStats, ...]:
         return ()
 
-    def maintain(
+    def run_step(
         self, step: MaintenanceStep, report: Callable[[MaintenanceProgress], None], cancelled: Callable[[], bool]
-    ) -> StepReport:
+    ) -> MaintenanceStepReport:
         report(MaintenanceProgress(step=step, table="chunks", total=1))
-        return StepReport(step=step, tables=1, changed=2, left=("table 'x' cannot be read",) if step == "index" else ())
+        return MaintenanceStepReport(
+            step=step, tables=1, changed=2, failed_tables=("table 'x' cannot be read",) if step == "index" else ()
+        )
 
-    def stats(self) -> StoreStats:
+    def load_store_stats(self) -> StoreStats:
         return StoreStats()
 
-    def tables(self, request: TablesRequest) -> TablesReply:
+    def list_tables(self, request: TablesRequest) -> TablesReply:
         return TablesReply()
 
     def query(self, request: QueryRequest) -> QueryReply:
         return QueryReply(problem="there are no tables here")
 
-    def table_file(self, request: TableFileRequest) -> TableFileReply:
+    def export_result(self, request: TableFileRequest) -> TableFileReply:
         return TableFileReply(problem="there are no tables here")
 
-    def keep_computation(self, request: ComputationRequest) -> ComputationReply:
+    def store_computation(self, request: ComputationRequest) -> ComputationReply:
         return ComputationReply()
 
-    def keep_result(self, corpus: str, uri: str, document: Document, about: str) -> tuple[PassageRef, ...]:
+    def store_result(self, corpus: str, uri: str, document: Document, about: str) -> tuple[PassageRef, ...]:
         """Take a result among the documents, under its address."""
         self.documents |= {uri: Source(uri, document.title, document.text)}
         chunk = f"{uri}:0"
         return (PassageRef(chunk=ChunkId(chunk), source=SourceId(uri), score=1.0, relevance=0.5),)
 
-    def lookup(self, request: LookupRequest) -> LookupReply:
+    def find_term(self, request: LookupRequest) -> LookupReply:
         """Find paragraphs that hold a term."""
         there = [p for p in self._passages() if p.source in request.sources and request.term in p.text]
         refs = [PassageRef(chunk=p.chunk, source=p.source, score=1.0, relevance=0.0) for p in there]
-        found = [FoundTerm(passage=ref, sentence=p.text) for ref, p in zip(refs, there, strict=True)]
-        return LookupReply(found=tuple(found[: request.most]), count=len(found))
+        found = [TermMatch(passage=ref, sentence=p.text) for ref, p in zip(refs, there, strict=True)]
+        return LookupReply(matches=tuple(found[: request.limit]), count=len(found))
 
     def drop(self, corpus: str) -> bool:
         return False
@@ -334,19 +353,19 @@ class ScriptedChat:
 
     prices: dict[str, Price] = field(default_factory=dict)
     """Prices by role."""
-    bill: Spent = field(default_factory=lambda: Spent(tokens_in=100, tokens_out=10))
+    bill: TokenUsage = field(default_factory=lambda: TokenUsage(tokens_in=100, tokens_out=10))
     """What every answer costs."""
 
-    def price(self, role: str, tier: Tier) -> Price | None:
+    def get_price(self, role: str, tier: Tier) -> Price | None:
         return self.prices.get(role)
 
-    async def complete(self, ask: Ask, call: InFlight) -> Completion:
-        prompt = ask.messages[-1].content
-        self.asked.append((ask.role, prompt))
-        self.told[ask.role] = ask.messages[0].content
-        reply = await self.lines[ask.role](prompt)
+    async def complete(self, request: ChatRequest, call: ModelCall) -> Completion:
+        prompt = request.messages[-1].content
+        self.asked.append((request.role, prompt))
+        self.told[request.role] = request.messages[0].content
+        reply = await self.lines[request.role](prompt)
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        return Completion(text, f"scripted-{ask.tier}", self.bill)
+        return Completion(text, f"scripted-{request.tier}", self.bill)
 
     def count(self, role: str) -> int:
         """Return how often a role was asked."""

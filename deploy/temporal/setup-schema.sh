@@ -1,6 +1,6 @@
 #!/bin/sh
-# Creates Temporal's two databases and brings their schemas up to date. Safe to repeat: what exists is
-# kept, and a schema is never taken back. Where the databases are is told by the SQL_* variables.
+# Create the two databases of Temporal and update their schemas. Safe to repeat: existing databases are kept, and a
+# schema is never downgraded. The SQL_* variables name the database server.
 set -eu
 
 schemas=/etc/temporal/schema/postgresql/v12

@@ -1,24 +1,23 @@
-"""Lengths of time and moments as people write them. Imports nothing slow, since the grammar rests on it."""
+"""Parse durations and points in time from the command line; imports nothing slow, since the parser needs it."""
 
 import argparse
 import re
 from datetime import UTC, datetime
 
-LONGEST = 315_360_000.0
-"""Seconds of ten years."""
+from tenure.contracts.run.limits import MAX_SECONDS
 
 
-def length_of_time(value: str) -> float:
-    """Accept a length of time with its unit; return seconds."""
+def parse_duration(value: str) -> float:
+    """Parse a duration with its unit and return seconds."""
     written = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", value.strip())
     seconds = float(written[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[written[2]] if written else 0.0
-    if not 0 < seconds <= LONGEST:
-        raise argparse.ArgumentTypeError("must be a length of time such as 90s, 30m, 2h or 1d, ten years at the most")
+    if not 0 < seconds <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError("must be a length of time such as 90s, 30m, 2h or 1d, at most ten years")
     return seconds
 
 
-def moment(value: str) -> datetime:
-    """Accept a moment in ISO 8601; one without a time zone is in UTC."""
+def parse_datetime(value: str) -> datetime:
+    """Parse an ISO 8601 time; without a time zone it is in UTC."""
     try:
         found = datetime.fromisoformat(value.strip())
     except ValueError:

@@ -1,4 +1,4 @@
-"""Handing a result over: to standard output, into a file, and as an exit code."""
+"""Deliver a result: to standard output, to a file, and as an exit code."""
 
 import json
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenure.cli.errors import UsageError
-from tenure.cli.terminal import check_writable, print_json, print_markdown, say, write_file
+from tenure.cli.terminal import check_writable, print_json, print_markdown, print_note, write_file
 from tenure.contracts.result.result import Result, ResultStatus
 
 if TYPE_CHECKING:
-    from tenure.report.render.marks import Style
+    from tenure.report.render.marks import CitationStyle
 
 UNPROVED = 3
 EXIT_CODES: dict[ResultStatus, int] = {
@@ -25,11 +25,11 @@ EXIT_CODES: dict[ResultStatus, int] = {
 }
 
 _SUFFIXES = {".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".bib": "bibtex"}
-"""Formats that the name of a file tells; every other name is Markdown's."""
+"""Formats by file name suffix; every other name means Markdown."""
 
 
 def check_delivery(arguments: Namespace) -> None:
-    """Make sure, before anything runs, that a report can be handed over as the arguments ask.
+    """Check, before anything runs, that a report can be delivered as the arguments ask.
 
     Raises:
         UsageError: it cannot.
@@ -40,25 +40,25 @@ def check_delivery(arguments: Namespace) -> None:
 
 
 def deliver(result: Result, arguments: Namespace) -> int:
-    """Print or write a result as the arguments ask, and return the exit code it stands for."""
+    """Print or write a result as the arguments ask, and return the exit code for its status."""
     output: Path | None = arguments.output
     kind = _format(arguments)
     if output is not None:
         write_file(output, _content(result, kind, arguments.citations))
-        say(f"report written to {output}")
+        print_note(f"report written to {output}")
     if arguments.json or (output is None and kind == "json"):
         print_json(result.model_dump(mode="json"))
     elif output is None:
         text = _content(result, kind, arguments.citations).decode()
         print_markdown(text) if kind == "md" else sys.stdout.write(text)
     if result.status == "failed":
-        say(f"error: {result.decisions[-1]}")
+        print_note(f"error: {result.decisions[-1]}")
     empty = not (result.sections or result.files)
     return UNPROVED if result.status == "finished_early" and empty else EXIT_CODES[result.status]
 
 
 def _format(arguments: Namespace) -> str:
-    """Choose the format: the one asked for, else the one the file's name or `--json` suggests."""
+    """Return the format: the requested one, else the one that the file name or `--json` suggests."""
     if arguments.format:
         return str(arguments.format)
     if arguments.output is not None:
@@ -66,8 +66,8 @@ def _format(arguments: Namespace) -> str:
     return "json" if arguments.json else "md"
 
 
-def _content(result: Result, kind: str, style: "Style") -> bytes:
-    """Write a result in a format; what a format needs is imported for it alone."""
+def _content(result: Result, kind: str, style: "CitationStyle") -> bytes:
+    """Render a result; the modules of a format are imported only for it."""
     base = Path.cwd()
     if kind == "json":
         return (json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n").encode()
@@ -78,15 +78,15 @@ def _content(result: Result, kind: str, style: "Style") -> bytes:
     return _text(result, kind, base, style).encode()
 
 
-def _text(result: Result, kind: str, base: Path, style: "Style") -> str:
+def _text(result: Result, kind: str, base: Path, style: "CitationStyle") -> str:
     if kind == "html":
         from tenure.report.render.html import render_html
 
         return render_html(result, base, style)
     if kind in ("bibtex", "csl"):
-        from tenure.report.render.bibliography import bibtex, csl_json
+        from tenure.report.render.bibliography import render_bibtex, render_csl_json
 
-        return (bibtex if kind == "bibtex" else csl_json)(result.sources, base)
-    from tenure.report.render.markdown import render
+        return (render_bibtex if kind == "bibtex" else render_csl_json)(result.sources, base)
+    from tenure.report.render.markdown import render_markdown
 
-    return render(result, base, style)
+    return render_markdown(result, base, style)

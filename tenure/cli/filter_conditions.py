@@ -1,24 +1,24 @@
-"""Conditions on passages as the command line writes them: `published>=2020`, `kind=prose`, `suffix=.md,.rst`."""
+"""Parse filter conditions of the command line: `published>=2020`, `kind=prose`, `suffix=.md,.rst`."""
 
 import re
 from datetime import date
 
 from tenure.cli.errors import UsageError
-from tenure.contracts.evidence.filters import FIELDS, Filter, Scalar
+from tenure.contracts.evidence.filters import FILTER_FIELDS, Filter, FilterValue
 
 _CONDITION = re.compile(r"\s*([a-z]+)\s*(>=|<=|=)\s*(.+?)\s*", re.DOTALL)
 _DATE = re.compile(r"\d{4}(?:-\d{2}){0,2}")
-_MOST = 20
+_MAX_VALUES = 20
 
 
-def filters_of(conditions: list[str]) -> tuple[Filter, ...]:
-    """Read conditions, all of which a passage has to meet.
+def parse_filters(conditions: list[str]) -> tuple[Filter, ...]:
+    """Parse conditions, all of which a passage must meet.
 
     Raises:
-        UsageError: one cannot be read, names no field there is, or compares it with what it cannot be.
+        UsageError: a condition is malformed, names an unknown field, or has a value of the wrong type.
     """
-    if len(conditions) > _MOST:
-        raise UsageError(f"there are {len(conditions)} filters; give at most {_MOST}")
+    if len(conditions) > _MAX_VALUES:
+        raise UsageError(f"there are {len(conditions)} filters; give at most {_MAX_VALUES}")
     return tuple(_filter(condition) for condition in dict.fromkeys(conditions))
 
 
@@ -30,8 +30,8 @@ def _filter(condition: str) -> Filter:
             "or FIELD=ONE,ANOTHER"
         )
     field, sign, written = read.groups()
-    if field not in FIELDS:
-        raise UsageError(f"there is no field {field!r} to filter by; there are {', '.join(FIELDS)}")
+    if field not in FILTER_FIELDS:
+        raise UsageError(f"there is no field {field!r} to filter by; there are {', '.join(FILTER_FIELDS)}")
     if sign == "=":
         values = tuple(_value(field, value) for value in written.split(",") if value.strip())
         if not values:
@@ -41,9 +41,9 @@ def _filter(condition: str) -> Filter:
     return Filter(field=field, min=value) if sign == ">=" else Filter(field=field, max=value)
 
 
-def _value(field: str, written: str) -> Scalar:
+def _value(field: str, written: str) -> FilterValue:
     value = written.strip()
-    match FIELDS[field]:
+    match FILTER_FIELDS[field]:
         case "number":
             if not re.fullmatch(r"\d{1,9}", value):
                 raise UsageError(f"{field} is a whole number, and {value[:60]!r} is none")
@@ -55,7 +55,7 @@ def _value(field: str, written: str) -> Scalar:
 
 
 def _is_date(value: str) -> bool:
-    """Tell whether a text is a year, a month or a day that there is."""
+    """Return whether a text is an existing year, month or day."""
     if not _DATE.fullmatch(value):
         return False
     try:

@@ -1,17 +1,24 @@
-"""The command line's grammar. Imports nothing slow: `--help` and mistakes are answered at once."""
+"""Define the command line's grammar; imports nothing slow, so that `--help` and usage errors are fast."""
 
 import argparse
 import math
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tenure.cli.argument_types import length_of_time as _duration
-from tenure.cli.argument_types import moment as _moment
+from tenure.cli.argument_types import parse_datetime as _moment
+from tenure.cli.argument_types import parse_duration as _duration
+from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
+from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from workflows.research.strategies import list_strategy_names
 
 EPILOG = """\
 exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found,
-or a program with failing tests; 4 cannot reach what is needed; 130 interrupted (a run goes on)
+or a program with failing tests; 4 cannot reach what is needed; 130 interrupted (the run continues)
 """
+
+MAX_COUNT = 10**12
+"""Largest value of a count without a maximum of its own."""
 
 STATUSES = (
     "running",
@@ -26,7 +33,7 @@ STATUSES = (
     "failed",
     "terminated",
 )
-"""How a run may stand, as `list` shows it; the last one is an end that only the server knows of."""
+"""Statuses of a run in `list`; the last one is known to the server only."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -53,7 +60,7 @@ Commands = argparse._SubParsersAction  # the type argparse gives no public name 
 
 
 def _add(commands: "Commands[argparse.ArgumentParser]", name: str, handler: str, about: str) -> argparse.ArgumentParser:
-    """Add a command with the option that all of them share."""
+    """Add a command with the options that all commands share."""
     command = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
     command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
     command.set_defaults(handler=handler)
@@ -61,7 +68,7 @@ def _add(commands: "Commands[argparse.ArgumentParser]", name: str, handler: str,
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add where a report goes, and in which format."""
+    """Add options for the destination and the format of a report."""
     command.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the report into a file")
     command.add_argument(
         "--format",
@@ -87,7 +94,7 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
     start.add_argument("question", nargs="?", type=_text, metavar="QUESTION")
     start.add_argument("--batch", type=_path, metavar="FILE", help="ask the questions of a file: .jsonl, .csv or lines")
     start.add_argument(
-        "--parallel", type=_between(1, 50), metavar="N", help="with --batch: runs at the same time (default: 4)"
+        "--parallel", type=_between(1, 50), metavar="N", help="with --batch: concurrent runs (default: 4)"
     )
     start.add_argument("--id", type=_text, metavar="ID", help="name of the run (default: made from the question)")
     start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
@@ -96,74 +103,62 @@ def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_asking(start: argparse.ArgumentParser) -> None:
-    """Add how a question is answered."""
+    """Add options for answering a question."""
     start.add_argument("--mode", choices=["auto", "research", "code"], default="auto", help="path (default: auto)")
     start.add_argument(
         "--docs", action="append", default=[], metavar="PATH", help="read this file or folder; may be repeated"
     )
     start.add_argument(
-        "--corpus", action="append", default=[], metavar="NAME", help="read a corpus made before; may be repeated"
+        "--corpus", action="append", default=[], metavar="NAME", help="read an existing corpus; may be repeated"
     )
     _add_database(start)
     _add_web(start)
     _add_mcp(start)
     start.add_argument(
-        "--tests", action="append", default=[], metavar="FILE", help="tests a program has to pass; may be repeated"
+        "--tests", action="append", default=[], metavar="FILE", help="tests that a program must pass; may be repeated"
     )
     start.add_argument(
-        "--files", nargs="+", action="extend", default=[], metavar="PATH", help="files a program reads or is to change"
+        "--files", nargs="+", action="extend", default=[], metavar="PATH", help="files that a program reads or changes"
     )
-    start.add_argument("--candidates", type=_between(1, 8), metavar="N", help="programs written side by side")
-    start.add_argument("--max-attempts", type=_between(1, 20), metavar="N", help="generations of a program")
+    _add_limits(start, ("candidates", "max_code_attempts"))
     start.add_argument(
         "--filter",
         action="append",
         default=[],
         metavar="CONDITION",
-        help="read only such passages, as in published>=2020 or suffix=.md,.rst; may be repeated",
+        help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
     )
     _add_turn(start, "3")
-    start.add_argument(
-        "--effort",
-        choices=["simple", "moderate", "complex"],
-        help="how much work it is worth (default: by the question)",
-    )
-    start.add_argument(
-        "--language", type=_language, metavar="NAME", help="language of the report (default: that of the question)"
-    )
-    start.add_argument("--max-cycles", type=_between(1, 100), metavar="N", help="cycles of research at the most")
-    start.add_argument("--subagents", type=_between(1, 8), metavar="N", help="searches of one cycle at the most")
-    start.add_argument(
-        "--strategy",
-        choices=["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory", "react"],
-        help="how every task searches (default: by its query)",
-    )
+    _add_limits(start, ("effort", "language", "max_cycles", "subagents", "strategy"))
     start.add_argument(
         "--memory",
         action=argparse.BooleanOptionalAction,
-        help="learn from earlier runs, and leave to later ones what was learned (default: as TENURE_MEMORY says)",
+        help="use memories of earlier runs and keep memories for later ones (default: TENURE_MEMORY)",
     )
-    start.add_argument(
-        "--reasoning",
-        choices=[*("chain", "tree", "analogical", "causal", "counterfactual", "self_consistency", "multi_hop", "none")],
-        help="how it reasons from what it finds (default: by the question)",
-    )
-    start.add_argument("--max-sections", type=_between(1, 12), metavar="N", help="sections of the report at the most")
-    start.add_argument("--max-revisions", type=_between(0, 10), metavar="N", help="generations of the report")
-    start.add_argument("--max-reflexions", type=_between(0, 10), metavar="N", help="review rounds of one section")
-    _add_model_budget(start)
-    _add_other_budget(start)
-    start.add_argument(
-        "--approve-plan", action="store_true", default=None, help="wait until a person approves the outline"
-    )
-    start.add_argument("--interactive", action="store_true", default=None, help="wait for answers to what it asks")
-    start.add_argument(
-        "--wait",
-        dest="answer_seconds",
-        type=_duration,
-        metavar="24h",
-        help="how long it waits for a person before it goes on (default: a day)",
-    )
+    _add_limits(start, ("reasoning", "max_sections", "max_report_revisions", "max_section_revisions"))
+    _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds"))
+
+
+def _add_limits(command: argparse.ArgumentParser, names: Iterable[str], prefix: str = "") -> None:
+    """Add the options of limits; `prefix` precedes their help."""
+    for name in names:
+        limit = LIMITS[name]
+        assert limit.option is not None
+        flag, about, kind, metavar, choices = limit.option
+        help = prefix + about
+        if kind == "switch":
+            command.add_argument(flag, dest=name, action="store_true", default=None, help=help)
+        elif kind == "choice":
+            command.add_argument(flag, dest=name, choices=choices or list_strategy_names(), help=help)
+        else:
+            command.add_argument(flag, dest=name, type=_value_parser(kind, limit), metavar=metavar, help=help)
+
+
+def _value_parser(kind: OptionType, limit: Limit) -> Callable[[str], float | str]:
+    """Return the function that reads the value of a limit."""
+    if kind == "integer":
+        return _between(int(limit.minimum or 0), int(limit.maximum or MAX_COUNT))
+    return {"amount": _money, "duration": _duration}.get(kind, _language)
 
 
 def _add_schedule(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -172,30 +167,30 @@ def _add_schedule(commands: "Commands[argparse.ArgumentParser]") -> None:
         commands,
         "schedule",
         "tenure.cli.commands.schedule:schedule",
-        "ask a question again and again, or look after such questions",
+        "ask a question on a schedule, or manage scheduled questions",
     )
     schedule.add_argument(
         "what", type=_text, metavar="QUESTION", help="or list, pause, resume, trigger, backfill or delete"
     )
-    schedule.add_argument("id", nargs="?", type=_text, metavar="ID", help="with an action: the standing question")
+    schedule.add_argument("id", nargs="?", type=_text, metavar="ID", help="with an action: the scheduled question")
     schedule.add_argument(
-        "--cron", type=_text, metavar='"0 8 * * 1"', help="when it is asked: minute hour day month weekday"
+        "--cron", type=_text, metavar='"0 8 * * 1"', help="cron expression: minute hour day month weekday"
     )
     schedule.add_argument(
         "--timezone", metavar="NAME", help="time zone of --cron, such as Europe/Berlin (default: UTC)"
     )
-    schedule.add_argument("--jitter", type=_duration, metavar="5m", help="how much later at the most, by chance")
+    schedule.add_argument("--jitter", type=_duration, metavar="5m", help="maximum random delay")
     schedule.add_argument(
         "--overlap",
         choices=["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all"],
-        help="what happens while the last run is still at work (default: skip)",
+        help="what to do if the last run is still running (default: skip)",
     )
     schedule.add_argument(
-        "--catchup", type=_duration, metavar="1h", help="how long what was missed is made up for (default: 1h)"
+        "--catchup", type=_duration, metavar="1h", help="catch-up window for missed times (default: 1h)"
     )
-    schedule.add_argument("--paused", action="store_true", help="ask nothing before it is resumed")
+    schedule.add_argument("--paused", action="store_true", help="create the schedule paused")
     schedule.add_argument(
-        "--name", type=_text, metavar="ID", help="what it is called (default: made from the question)"
+        "--name", type=_text, metavar="ID", help="name of the schedule (default: made from the question)"
     )
     schedule.add_argument(
         "--from", dest="begin", type=_moment, metavar="TIME", help="with backfill: such as 2026-01-31T08:00Z"
@@ -207,48 +202,58 @@ def _add_schedule(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_turn(command: argparse.ArgumentParser, default: str) -> None:
-    """Add whose a run is, and when its steps get their turn."""
-    command.add_argument("--owner", type=_text, metavar="NAME", help="whose it is; owners take turns where many wait")
+    """Add options for owner and priority."""
+    command.add_argument(
+        "--owner",
+        type=_text,
+        metavar="NAME",
+        help="owner of the run; workers share their capacity fairly between owners",
+    )
     command.add_argument(
         "--priority",
         type=_between(1, 5),
         metavar="N",
-        help=f"1 goes first where many wait, 5 last (default: {default})",
+        help=f"1 is the highest priority, 5 the lowest (default: {default})",
     )
 
 
 def _add_database(command: argparse.ArgumentParser) -> None:
-    """Add which databases are asked."""
+    """Add options for databases."""
     command.add_argument(
-        "--database", action="append", default=[], metavar="NAME", help="ask this database; may be repeated"
+        "--database", action="append", default=[], metavar="NAME", help="query this database; may be repeated"
     )
 
 
 def _add_web(command: argparse.ArgumentParser) -> None:
-    """Add what of the web is read."""
+    """Add options for the web."""
     command.add_argument(
         "--web",
         action=argparse.BooleanOptionalAction,
-        help="read the web (default: no, or as TENURE_WEB says; never with --docs alone)",
+        help="read the web (default: TENURE_WEB, else no; never with --docs alone)",
     )
     command.add_argument(
-        "--provider", action="append", default=[], metavar="NAME", help="with --web: ask this engine; may be repeated"
+        "--provider",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"with --web: search with this provider; may be repeated ({', '.join(list_extensions(SEARCH_PROVIDERS))}, "
+        "or a name from TENURE_OPENSEARCH or TENURE_MCP_SERVERS)",
     )
     command.add_argument(
         "--domain",
         action="append",
         default=[],
         metavar="NAME",
-        help="with --web: read only this domain, or with a leading minus never; may be repeated",
+        help="with --web: read only this domain, or never if it begins with a minus; may be repeated",
     )
     command.add_argument(
-        "--since", choices=["day", "week", "month", "year"], help="with --web: how old a page may be (default: any age)"
+        "--since", choices=["day", "week", "month", "year"], help="with --web: maximum age of a page (default: any)"
     )
     command.add_argument("--pages", type=_between(1, 30), metavar="N", help="with --web: pages read for one search")
 
 
 def _add_mcp(command: argparse.ArgumentParser) -> None:
-    """Add whose tools may be called."""
+    """Add options for MCP servers."""
     command.add_argument(
         "--mcp",
         action="append",
@@ -258,31 +263,12 @@ def _add_mcp(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_model_budget(command: argparse.ArgumentParser, when: str = "") -> None:
-    """Add what the model may cost."""
-    for flag, kind, metavar, about in (
-        ("--max-tokens", _between(1, 10**12), "N", "tokens that may be used"),
-        ("--max-cost", _money, "USD", "money that may be spent"),
-        ("--max-calls", _between(1, 10**9), "N", "answers of the model at the most"),
-    ):
-        dest = "max_cost_usd" if flag == "--max-cost" else flag.removeprefix("--").replace("-", "_")
-        command.add_argument(flag, dest=dest, type=kind, metavar=metavar, help=when + about)
-
-
-def _add_other_budget(command: argparse.ArgumentParser) -> None:
-    """Add how much may be searched, and how long it may take."""
-    command.add_argument("--max-searches", type=_between(1, 10**9), metavar="N", help="searches at the most")
-    command.add_argument(
-        "--deadline", dest="max_seconds", type=_duration, metavar="30m", help="when to write up what there is: 90s, 2h"
-    )
-
-
 def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add what looks at runs."""
+    """Add commands that inspect runs."""
     watch = _add(commands, "watch", "tenure.cli.commands.runs:watch", "follow a run and print its report")
-    state = _add(commands, "state", "tenure.cli.commands.runs:state", "show what a run knows and does")
+    state = _add(commands, "state", "tenure.cli.commands.runs:state", "show the state of a run")
     report = _add(commands, "report", "tenure.cli.commands.runs:report", "print the report of a finished run")
-    trace = _add(commands, "trace", "tenure.cli.commands.trace:trace", "tell the story of a run from its history")
+    trace = _add(commands, "trace", "tenure.cli.commands.trace:trace", "show the trace of a run, from its history")
     for command in (watch, state, report, trace):
         command.add_argument("id", metavar="ID")
     _add_output(watch)
@@ -291,51 +277,49 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     runs.add_argument("--limit", type=_between(1, 1000), default=20, metavar="N", help="runs to show (default: 20)")
     runs.add_argument("--owner", type=_text, metavar="NAME", help="show only the runs of this owner")
     runs.add_argument(
-        "--status", choices=STATUSES, metavar="STATUS", help=f"show only such runs: {', '.join(STATUSES)}"
+        "--status", choices=STATUSES, metavar="STATUS", help=f"show only runs with this status: {', '.join(STATUSES)}"
     )
 
 
 def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add what goes on from what a run knows."""
+    """Add commands that continue from a run."""
     ask = _add(commands, "ask", "tenure.cli.commands.ask:ask", "ask a follow-up question about a run")
     ask.add_argument("id", metavar="ID")
     ask.add_argument("question", type=_text, metavar="QUESTION")
     ask.add_argument(
-        "--search", action="store_true", help="search once more for what is missing, on the web where the run may"
+        "--search", action="store_true", help="search again for missing evidence, on the web if the run may"
     )
-    ask.add_argument("--new", action="store_true", help="forget what was asked before")
-    _add_model_budget(ask)
-    fork = _add(
-        commands, "fork", "tenure.cli.commands.fork:fork", "research on from an earlier cycle of a run, in a new run"
-    )
+    ask.add_argument("--new", action="store_true", help="start a new conversation")
+    _add_limits(ask, MODEL_BUDGET)
+    fork = _add(commands, "fork", "tenure.cli.commands.fork:fork", "start a new run from an earlier cycle of a run")
     fork.add_argument("origin", metavar="ID")
     fork.add_argument("--cycle", type=_between(1, 100), required=True, metavar="N", help="the last cycle to take over")
-    fork.add_argument("--feedback", type=_text, metavar="TEXT", help="what the new run is to take into account")
+    fork.add_argument("--feedback", type=_text, metavar="TEXT", help="feedback for the new run")
     fork.add_argument("--id", type=_text, metavar="ID", help="name of the new run (default: made from the old one)")
     fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
-    fork.add_argument("--max-cycles", type=_between(1, 100), metavar="N", help="cycles at the most, old ones included")
+    _add_limits(fork, ("max_cycles",), "including those taken over: ")
     _add_turn(fork, "as the old run")
-    _add_model_budget(fork)
+    _add_limits(fork, MODEL_BUDGET)
     _add_output(fork)
-    diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "show what differs between the reports of two runs")
+    diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "compare the reports of two runs")
     diff.add_argument("a", metavar="A")
     diff.add_argument("b", metavar="B")
     diff.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the difference into a file")
 
 
 def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add what steers a running run."""
+    """Add commands that steer a run."""
     steering = {
         name: _add(commands, name, "tenure.cli.commands.steer:steer", about)
         for name, about in (
-            ("feedback", "tell a run something it is to take into account"),
+            ("feedback", "give a run feedback on its research or its report"),
             ("outline", "set the topics of a run's report"),
             ("budget", "change what a run may use"),
-            ("approve", "approve the plan that a run has made"),
-            ("answer", "answer the question that a run has asked"),
-            ("pause", "hold a run before its next step"),
-            ("resume", "let a paused run go on"),
-            ("finish", "have a run write up what there is"),
+            ("approve", "approve the plan of a run"),
+            ("answer", "answer a run's question"),
+            ("pause", "pause a run before its next step"),
+            ("resume", "resume a paused run"),
+            ("finish", "finish a run with what it has"),
             ("cancel", "stop a run"),
         )
     }
@@ -345,49 +329,54 @@ def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
         steering[name].add_argument("text", metavar="TEXT")
     steering["feedback"].add_argument("--topic", help="heading of the section it concerns (default: the whole report)")
     steering["outline"].add_argument(
-        "--set", type=_path, required=True, metavar="FILE", help="the new outline: a topic a line, or a JSON list"
+        "--set",
+        type=_path,
+        required=True,
+        metavar="FILE",
+        help="file with the new outline: one topic per line, or a JSON list",
     )
-    _add_model_budget(steering["budget"])
-    _add_other_budget(steering["budget"])
-    steering["cancel"].add_argument("--discard", action="store_true", help="deliver nothing of what is written")
+    _add_limits(steering["budget"], (*MODEL_BUDGET, *OTHER_BUDGETS))
+    steering["cancel"].add_argument("--discard", action="store_true", help="deliver no report")
 
 
 def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add what looks after documents."""
+    """Add commands for documents."""
     ingest = _add(commands, "ingest", "tenure.cli.commands.corpora:ingest", "read documents into a corpus")
     ingest.add_argument("paths", nargs="+", metavar="PATH")
     ingest.add_argument("--corpus", metavar="NAME", help="name of the corpus (default: made from the paths)")
-    ingest.add_argument("--every", type=_duration, metavar="10m", help="read the paths again and again: 10m, 6h, 1d")
-    sql = _add(commands, "sql", "tenure.cli.commands.sql:sql", "run SQL over tables in documents and databases")
+    ingest.add_argument(
+        "--every", type=_duration, metavar="10m", help="re-read the paths at this interval: 10m, 6h, 1d"
+    )
+    sql = _add(commands, "sql", "tenure.cli.commands.sql:run_sql", "run SQL over tables in documents and databases")
     sql.add_argument("sql", type=_text, metavar="SELECT")
     sql.add_argument("--docs", action="append", default=[], metavar="PATH", help="tables of this file or folder")
-    sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of a corpus made before")
+    sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of an existing corpus")
     _add_database(sql)
     corpus = _add(
         commands,
         "corpus",
         "tenure.cli.commands.corpora:corpus",
-        "list, measure, relate, watch or drop corpora, or ask a graph",
+        "list, measure, relate, watch or drop corpora, or query the graph",
     )
     corpus.add_argument("action", choices=["list", "stats", "drop", "relate", "graph", "watched", "unwatch"])
     corpus.add_argument("name", nargs="?", metavar="NAME")
-    corpus.add_argument("entity", nargs="?", metavar="ENTITY", help="with `graph`: what is looked up")
+    corpus.add_argument("entity", nargs="?", metavar="ENTITY", help="with `graph`: entity to look up")
     corpus.add_argument(
         "--most", type=_between(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
     )
-    _add_model_budget(corpus, "with `relate`: ")
+    _add_limits(corpus, MODEL_BUDGET, "with `relate`: ")
 
 
 def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add what looks after memories."""
-    memory = _add(
-        commands, "memory", "tenure.cli.commands.memory:memory", "list, search, forget or export what is remembered"
-    )
+    """Add commands for memories."""
+    memory = _add(commands, "memory", "tenure.cli.commands.memory:memory", "list, search, forget or export memories")
     memory.add_argument("action", choices=["list", "search", "forget", "export"])
     memory.add_argument(
         "what", nargs="*", type=_text, metavar="WHAT", help="with `search`: a text; with `forget`: ids of memories"
     )
-    memory.add_argument("--owner", default="", metavar="NAME", help="whose memories (default: those of nobody named)")
+    memory.add_argument(
+        "--owner", default="", metavar="NAME", help="owner of the memories (default: runs without an owner)"
+    )
     memory.add_argument(
         "--kind",
         action="append",
@@ -396,22 +385,29 @@ def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="only memories of this kind; may be repeated",
     )
     memory.add_argument("--limit", type=_between(1, 100), metavar="N", help="memories to show (default: 20)")
-    memory.add_argument("--run", type=_text, metavar="ID", help="with `forget`: what this run has remembered")
-    memory.add_argument("--source", type=_text, metavar="ID", help="with `forget`: what this source alone says")
+    memory.add_argument("--run", type=_text, metavar="ID", help="with `forget`: memories of this run")
+    memory.add_argument(
+        "--source", type=_text, metavar="ID", help="with `forget`: memories that only this source supports"
+    )
     memory.add_argument("--all", action="store_true", help="with `forget`: all memories of the owner")
     memory.add_argument("-o", "--output", type=_path, metavar="FILE", help="with `export`: write into a file")
 
 
 def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
-    """Add what manages this machine."""
-    _add(commands, "up", "tenure.cli.commands.up:up", "start the local stack, or what of it is missing")
-    _add(commands, "down", "tenure.cli.commands.stack:down", "stop the local stack; runs go on when it is up again")
-    _add(commands, "status", "tenure.cli.commands.stack:status", "show how the local stack stands")
+    """Add commands for the local stack."""
+    _add(commands, "up", "tenure.cli.commands.up:start_stack", "start the local stack, or its missing parts")
+    _add(
+        commands,
+        "down",
+        "tenure.cli.commands.stack:stop_stack",
+        "stop the local stack; runs continue when it is started again",
+    )
+    _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
 
 
 def _text(value: str) -> str:
-    """Accept a text with something in it."""
+    """Accept a non-empty text."""
     if not value.strip():
         raise argparse.ArgumentTypeError("must not be empty")
     return value
@@ -425,29 +421,29 @@ def _language(value: str) -> str:
 
 
 def _path(value: str) -> Path:
-    """Accept a path, with the shell's `~`."""
+    """Accept a path and expand `~`."""
     return Path(value).expanduser()
 
 
 def _money(value: str) -> float:
-    """Accept a sum above nothing."""
+    """Accept a positive amount."""
     try:
         number = float(value)
     except ValueError:
         number = 0.0
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError("must be a sum in US dollars above 0, such as 0.50")
+        raise argparse.ArgumentTypeError("must be an amount in US dollars above 0, such as 0.50")
     return number
 
 
 class _between:
-    """Accepts whole numbers of a range."""
+    """Argument type for integers of a range."""
 
     def __init__(self, least: int, most: int) -> None:
         self._least, self._most = least, most
 
     def __call__(self, value: str) -> int:
-        """Turn an argument into a number."""
+        """Parse an integer."""
         try:
             number = int(value)
         except ValueError:

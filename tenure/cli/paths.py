@@ -1,4 +1,4 @@
-"""Paths a person names on the command line."""
+"""Resolve paths given on the command line."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,11 +7,11 @@ import tenure
 from tenure.cli.errors import UsageError
 
 
-def existing(paths: Sequence[str]) -> list[Path]:
-    """Return the absolute paths, each once, in the order given.
+def resolve_paths(paths: Sequence[str]) -> list[Path]:
+    """Return the absolute paths in the given order, without duplicates.
 
     Raises:
-        UsageError: one of them does not exist.
+        UsageError: a path does not exist.
     """
     found = [Path(path).expanduser().absolute() for path in paths]
     for given, path in zip(paths, found, strict=True):
@@ -20,11 +20,11 @@ def existing(paths: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(path.resolve() for path in found))
 
 
-def manual() -> Path:
-    """Return the repository's `docs/`, the default corpus.
+def find_manual() -> Path:
+    """Return the repository's `docs/` folder, the default corpus.
 
     Raises:
-        UsageError: this installation has none.
+        UsageError: this installation has no manual.
     """
     folder = Path(tenure.__file__).resolve().parents[1] / "docs"
     if not folder.is_dir():

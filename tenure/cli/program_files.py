@@ -1,4 +1,4 @@
-"""Files and tests that a person gives to a program: read here once, so that later changes of them change no run."""
+"""Read the files and tests of a coding task once, so that later changes of them affect no run."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,65 +6,67 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tenure.cli.errors import UsageError
-from tenure.cli.paths import existing
-from tenure.contracts.result.programs import read_cases
-from tenure.contracts.sandbox import GivenFile
+from tenure.cli.paths import resolve_paths
+from tenure.contracts.result.programs import parse_cases
+from tenure.contracts.sandbox import InputFile
 
-TRAVELS = 64 * 1024
-"""Bytes of a text that travels with the request; a larger file is copied from its path when it is needed."""
+MAX_INLINE_FILE_BYTES = 64 * 1024
+"""Maximum size of a file that is sent with the request; larger files are copied from their path when needed."""
 
-TOGETHER = 160 * 1024
-"""Bytes of all texts of a request."""
+MAX_INLINE_BYTES = 160 * 1024
+"""Maximum size of all files of a request."""
 
 _SKIPPED = {"__pycache__", "node_modules"}
 
 
-def given_files(paths: Sequence[str]) -> tuple[GivenFile, ...]:
-    """Return files for a program; a folder gives everything below it, under the names it has there.
+def read_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
+    """Return the files of a program; a folder adds all its files under their relative names.
 
-    A folder that is a Python package keeps its own name before them, since that is how it is imported.
+    A folder that is a Python package keeps its own name as a prefix, since it is imported by it.
 
     Raises:
-        UsageError: a path does not exist, cannot be read, or two files would have the same name.
+        UsageError: a path does not exist or cannot be read, or two files would have the same name.
     """
-    left = TOGETHER
-    found: list[GivenFile] = []
-    for name, path in _named(existing(paths)):
-        text = _text(path)
+    left = MAX_INLINE_BYTES
+    found: list[InputFile] = []
+    for name, path in _iterate_named_files(resolve_paths(paths)):
+        text = _read_text(path)
         size = len(text.encode()) if text is not None else 0
-        travels = text is not None and size <= min(left, TRAVELS)
+        travels = text is not None and size <= min(left, MAX_INLINE_FILE_BYTES)
         left -= size if travels else 0
-        found.append(GivenFile(name=name, text=text) if travels else GivenFile(name=name, path=str(path)))
+        found.append(InputFile(name=name, text=text) if travels else InputFile(name=name, path=str(path)))
     return _apart(found)
 
 
-def given_tests(paths: Sequence[str]) -> tuple[GivenFile, ...]:
-    """Return tests: files of pytest with what they read, or cases as JSON.
+def read_tests(paths: Sequence[str]) -> tuple[InputFile, ...]:
+    """Return tests: pytest files with the files they read, or cases as JSON.
 
     Raises:
-        UsageError: a path does not exist, or it holds no tests.
+        UsageError: a path does not exist or contains no tests.
     """
-    found = [(name, path, _text(path)) for name, path in _named(existing(paths))]
+    found = [(name, path, _read_text(path)) for name, path in _iterate_named_files(resolve_paths(paths))]
     python = [name for name, _, _ in found if name.endswith(".py")]
     for name, _, text in found:
-        if text is None or len(text.encode()) > TRAVELS:
-            raise UsageError(f"{name} is no text of at most {TRAVELS // 1024} KiB, so it cannot be a file of tests")
+        if text is None or len(text.encode()) > MAX_INLINE_FILE_BYTES:
+            raise UsageError(
+                f"{name} is not a text of at most {MAX_INLINE_FILE_BYTES // 1024} KiB, so it cannot be a test file"
+            )
         if not python:
             _check_cases(name, text)
-    return _apart([GivenFile(name=name, text=text, read_only=True) for name, _, text in found])
+    return _apart([InputFile(name=name, text=text, read_only=True) for name, _, text in found])
 
 
 def _check_cases(name: str, text: str) -> None:
     try:
-        cases = read_cases(text) if name.endswith(".json") else ()
+        cases = parse_cases(text) if name.endswith(".json") else ()
     except ValidationError as error:
-        raise UsageError(f"{name} is no list of cases with `function`, `args` and `expected`") from error
+        raise UsageError(f"{name} is not a list of cases with `function`, `args` and `expected`") from error
     if not cases:
-        raise UsageError(f"{name} holds no tests: give files of pytest, or cases as JSON")
+        raise UsageError(f"{name} contains no tests: give pytest files, or cases as JSON")
 
 
-def _named(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield files with the names they get; hidden ones and caches are left out of folders."""
+def _iterate_named_files(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield files with their names; hidden files and caches in folders are skipped."""
     for path in paths:
         if path.is_file():
             yield path.name, path
@@ -75,14 +77,14 @@ def _named(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
                 yield "/".join(parts), inner
 
 
-def _text(path: Path) -> str | None:
-    """Return a file's text; None where it is too large to travel or no text.
+def _read_text(path: Path) -> str | None:
+    """Return a file's text, or None if it is too large to send or not text.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: the file cannot be read.
     """
     try:
-        data = path.read_bytes() if path.stat().st_size <= TRAVELS else b"\0"
+        data = path.read_bytes() if path.stat().st_size <= MAX_INLINE_FILE_BYTES else b"\0"
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     try:
@@ -91,9 +93,9 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _apart(files: list[GivenFile]) -> tuple[GivenFile, ...]:
+def _apart(files: list[InputFile]) -> tuple[InputFile, ...]:
     names = [file.name for file in files]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise UsageError(f"two files are called {twice}: give the folder above them, or rename one")
+        raise UsageError(f"two files have the name {twice}: give the folder above them, or rename one")
     return tuple(files)

@@ -1,7 +1,7 @@
-"""What is being written at this moment: tokens of answers that are still coming in, by role and topic.
+"""Read the number of tokens of model answers that are arriving, by role and topic.
 
-They stand in the heartbeats of the model calls, so that the server knows them and no workflow is asked.
-The topic is the summary that the child was started with.
+The numbers are in the heartbeats of the model calls, so the server knows them and no workflow is queried. The topic
+is the summary of the child workflow.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client
 
-from tenure.cli.display import Writing
-from tenure.cli.formatting import one_line
+from tenure.cli.display import StreamedAnswer
+from tenure.cli.formatting import truncate_line
 from tenure.contracts.run.role_calls import CallProgress
 
 _WORDS = {
@@ -22,13 +22,15 @@ _WORDS = {
     "answerer": "writing the answer",
     "coder": "writing the program",
 }
-"""What the writing roles do; the others answer too briefly to be watched."""
+"""Descriptions of the writing roles; the answers of the others are too short to show."""
 
 _TOPIC_LENGTH = 60
 
 
-async def writings(client: Client, members: Sequence[DescribeWorkflowExecutionResponse]) -> tuple[Writing, ...]:
-    """Return what the workflows of a run have written by, wherever tokens have arrived."""
+async def read_streamed_answers(
+    client: Client, members: Sequence[DescribeWorkflowExecutionResponse]
+) -> tuple[StreamedAnswer, ...]:
+    """Return the answers that the workflows of a run are receiving."""
     found = [
         await _writing(client, activity, member.execution_config.user_metadata.summary)
         for member in members
@@ -38,10 +40,10 @@ async def writings(client: Client, members: Sequence[DescribeWorkflowExecutionRe
     return tuple(writing for writing in found if writing.tokens)
 
 
-async def _writing(client: Client, activity: PendingActivityInfo, summary: Payload) -> Writing:
+async def _writing(client: Client, activity: PendingActivityInfo, summary: Payload) -> StreamedAnswer:
     details: list[CallProgress] = await client.data_converter.decode(
         activity.heartbeat_details.payloads, [CallProgress]
     )
     topic = (await client.data_converter.decode([summary], [str]))[0] if summary.data else ""
-    words = _WORDS[activity.activity_type.name].format(topic=one_line(topic, _TOPIC_LENGTH))
-    return Writing(words, details[0].tokens)
+    words = _WORDS[activity.activity_type.name].format(topic=truncate_line(topic, _TOPIC_LENGTH))
+    return StreamedAnswer(words, details[0].tokens)

@@ -1,4 +1,4 @@
-"""What a command says, and where: answers on standard output, everything else on standard error."""
+"""Print: answers on standard output, everything else on standard error."""
 
 import json
 import os
@@ -14,23 +14,23 @@ from rich.table import Table
 from tenure.cli.errors import CommandError, UsageError
 
 
-def stderr_console() -> Console:
-    """Return the console for everything that is not the answer."""
+def make_stderr_console() -> Console:
+    """Return the console for standard error."""
     return Console(stderr=True, highlight=False)
 
 
-def say(line: str) -> None:
-    """Say something to the person, on standard error."""
+def print_note(line: str) -> None:
+    """Print a line on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
 def print_json(document: Any) -> None:
-    """Print the one JSON document of a command."""
+    """Print the JSON document of a command."""
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def print_markdown(text: str) -> None:
-    """Print a report, set for a terminal where there is one."""
+    """Print a report, formatted on a terminal and plain otherwise."""
     if sys.stdout.isatty():
         Console().print(Markdown(text))
     else:
@@ -38,28 +38,28 @@ def print_markdown(text: str) -> None:
 
 
 def print_table(table: Table) -> None:
-    """Print a table; a pipe gets it wide enough to be searched."""
+    """Print a table; without a terminal it is wide enough for text search."""
     width = None if sys.stdout.isatty() else 200
     Console(width=width, highlight=False).print(table)
 
 
 def check_writable(path: Path | None) -> None:
-    """Make sure, before anything runs, that a file could be written.
+    """Check, before anything runs, that a file can be written.
 
     Raises:
-        UsageError: it could not.
+        UsageError: it cannot.
     """
     if path is None:
         return
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder: make it first, or write elsewhere")
+        raise UsageError(f"{folder} is not a folder: create it, or choose another path")
     if path.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(f"{path} cannot be written: name a file in a folder you can write")
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file in one step: whoever looks sees the old one or the new one.
+    """Write a file atomically.
 
     Raises:
         CommandError: the system refuses.
@@ -79,7 +79,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def _umask() -> int:
-    """Return the process's mask for new files, which can only be read by setting it."""
+    """Return the process's umask, which can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

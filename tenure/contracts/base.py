@@ -1,7 +1,7 @@
-"""The base of everything that travels through Temporal.
+"""Base classes and ids of the data that Temporal transports.
 
-A contract is immutable, carries references instead of texts wherever a text can be long, and gains
-fields only with defaults, so that a history written by an older worker still decodes.
+A contract is immutable, holds references instead of long texts, and gains new fields only with defaults, so that
+histories written by an older worker can still be decoded.
 """
 
 from typing import NewType
@@ -9,20 +9,21 @@ from typing import NewType
 from pydantic import BaseModel, ConfigDict
 
 RunId = NewType("RunId", str)
-"""A Temporal workflow id; it names the run everywhere, also on disk and in reports."""
+"""Temporal workflow id; it also names the run on disk and in reports."""
 
 SourceId = NewType("SourceId", str)
-"""Hash of a source's address and corpus; stable over re-ingestion."""
+"""Hash of a source's URI and corpus; stable when the source is ingested again."""
 
 ChunkId = NewType("ChunkId", str)
 """Hash of a chunk's source, offsets and normalised text; the same text gives the same id."""
 
 
 class Contract(BaseModel):
-    """Base class of every model in a Temporal signature.
+    """Base class of all models in Temporal signatures.
 
-    What its fields mean is for readers: finding it out while a process starts would take a third of the start, so
-    only what shows it to somebody does (`tenure.report.schema`, answers of roles).
+    Field docstrings are not read at import, since that would cost a third of a process's start time; only code that
+    shows
+    them does so (`tenure.report.schema`, role schemas).
     """
 
     model_config = ConfigDict(frozen=True)

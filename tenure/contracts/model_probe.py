@@ -1,40 +1,40 @@
-"""What a tiny call to a configured model has shown; `doctor` prints it."""
+"""Results of the probe requests that `doctor` sends to the configured models."""
 
 from typing import Literal
 
 from tenure.contracts.base import Contract
 
 
-class ModelTrial(Contract):
-    """What was found out about one model."""
+class ModelProbe(Contract):
+    """Result of a probe of one model."""
 
     model: str
-    """The model."""
+    """Name of the model."""
     setting: str
-    """The variable that names it."""
+    """Environment variable that selects the model."""
     problem: str = ""
-    """One line that says what is wrong and what to fix; empty where nothing is."""
+    """Problem and its remedy, in one line; empty if the probe succeeded."""
     answered: bool = False
-    """Whether it answered at all, be it with something unusable."""
+    """Whether the model answered at all, even if the answer was unusable."""
     seconds: float | None = None
-    """How long the call took."""
+    """Duration of the call."""
 
 
-class ChatTrial(ModelTrial):
-    """What was found out about a chat model."""
+class ChatProbe(ModelProbe):
+    """Result of a probe of a chat model."""
 
     structured_output: Literal["json_schema", "json_object", "text"] | None = None
-    """How far the server holds the model to a schema: strictly, to JSON, or by the prompt alone."""
+    """Enforcement of schemas by the server: strictly, as any JSON, or only through the prompt."""
     streams: bool = False
-    """Whether the answer came in pieces."""
+    """Whether the answer was streamed."""
     first_token_seconds: float | None = None
-    """Time to the first piece."""
+    """Time to the first token."""
     context_tokens: int | None = None
-    """Size of its context; None where the server does not tell."""
+    """Size of the context window in tokens; None if the server does not report it."""
 
 
-class EmbeddingTrial(ModelTrial):
-    """What was found out about an embedding model."""
+class EmbeddingProbe(ModelProbe):
+    """Result of a probe of an embedding model."""
 
     dimensions: int | None = None
     """Length of its vectors."""

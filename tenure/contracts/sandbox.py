@@ -1,8 +1,8 @@
-"""What goes into the sandbox and what comes out: programs, trials of a candidate, and outcomes.
+"""Requests and results of the sandbox: programs, tests of candidates, and outcomes.
 
-Text of a few kilobytes travels in these models; a file that a person named travels as its path and is copied in
-by the supervisor. Nothing that comes out is trusted by its form: output is bounded text, artifacts are files that
-the supervisor wrote, and a verdict is the supervisor's own judgement.
+These models transport texts of a few kilobytes; a larger file is given as a path and copied in by the supervisor. The
+sandbox's output is not trusted: text is bounded, artifacts are files written by the supervisor, and the verdict is the
+supervisor's own.
 """
 
 from typing import Annotated, Literal
@@ -12,20 +12,22 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from tenure.contracts.base import Contract
 
 Language = Literal["python", "node", "shell"]
-"""What can be run; a host has Python always, the others where they are installed."""
+"""Language of a program; Python is always available, others if they are installed on the host."""
 
-Verdict = Literal["passed", "failed", "error", "timeout", "limit", "forged"]
-"""How it ended: `error` is the sandbox's or the tests' own fault, `forged` a report that contradicts the facts."""
+SandboxVerdict = Literal["passed", "failed", "error", "timeout", "limit", "forged"]
+"""Outcome of a test run: `error` is a fault of the sandbox or of the tests, `forged` a report that contradicts the
+facts.
+"""
 
-Proof = Literal["none", "exit_code", "tests", "cases"]
-"""What a verdict rests on."""
+VerdictBasis = Literal["none", "exit_code", "tests", "cases"]
+"""Evidence for a verdict."""
 
-LONGEST_TEXT = 200_000
-"""Characters of a file that travels as text; longer ones travel as a path."""
+MAX_TEXT_CHARS = 200_000
+"""Maximum length of a file given as text; longer ones are given as a path."""
 
 
-LONGEST_NAME = 400
-"""Bytes of a file's name with its folders."""
+MAX_NAME_BYTES = 400
+"""Maximum length of a file's relative path in bytes."""
 
 
 def _inner_name(name: str) -> str:
@@ -36,56 +38,56 @@ def _inner_name(name: str) -> str:
         or name.startswith("/")
         or ".." in parts
         or not name.isprintable()
-        or len(name.encode()) > LONGEST_NAME
+        or len(name.encode()) > MAX_NAME_BYTES
     ):
         raise ValueError(f"{name!r} is not a relative path inside the working folder")
     return "/".join(parts)
 
 
 InnerName = Annotated[str, AfterValidator(_inner_name)]
-"""A relative path inside the working folder."""
+"""Relative path inside the working folder."""
 
 
 class SandboxLimits(Contract):
-    """What a program may use; whatever is more ends it."""
+    """Resource limits of a program; exceeding one ends it."""
 
     wall_seconds: float = Field(default=10.0, gt=0, le=3600)
-    """Time by the clock for the whole run."""
+    """Wall time of the whole run."""
     cpu_seconds: int = Field(default=10, ge=1, le=3600)
     """CPU time of each process."""
     memory_mib: int = Field(default=512, ge=64)
-    """Memory of all processes together, with what they wrote to their scratch space."""
+    """Memory of all processes together, including files in the scratch space."""
     processes: int = Field(default=64, ge=4, le=1024)
-    """Processes and threads at one time."""
+    """Number of concurrent processes and threads."""
     open_files: int = Field(default=256, ge=32)
-    """Open files of each process."""
+    """Number of open files per process."""
     file_mib: int = Field(default=64, ge=1)
     """Size of one file."""
     scratch_mib: int = Field(default=128, ge=1)
-    """Size of the working folder with its temporary files."""
+    """Size of the working folder, temporary files included."""
     output_kib: int = Field(default=64, ge=1, le=1024)
-    """What is kept of standard output and of standard error, each."""
+    """Size of the captured standard output, and of standard error."""
     artifacts: int = Field(default=32, ge=0, le=1000)
-    """Files that are taken out."""
+    """Number of files copied out."""
     artifact_mib: int = Field(default=32, ge=0, le=1024)
-    """Their size in total."""
+    """Total size of the files copied out."""
 
 
-class GivenFile(Contract):
-    """A file that is put into the working folder: its text, or the path of a file of the host to copy."""
+class InputFile(Contract):
+    """A file placed in the working folder: its text, or the path of a host file to copy."""
 
     name: InnerName
-    """Where it lies in the working folder."""
-    text: str | None = Field(default=None, max_length=LONGEST_TEXT)
-    """Its content."""
+    """Relative path in the working folder."""
+    text: str | None = Field(default=None, max_length=MAX_TEXT_CHARS)
+    """Content."""
     path: str | None = None
-    """A file of the host that a person named; it is copied in, never mounted."""
+    """Path of a host file given by a person; it is copied, never mounted."""
     read_only: bool = False
-    """Whether a changed version of it is left out of the artifacts."""
+    """Whether changes to it are left out of the artifacts."""
 
     @model_validator(mode="after")
-    def _one_content(self) -> "GivenFile":
-        """Refuse a file with two contents, or with none."""
+    def _one_content(self) -> "InputFile":
+        """Reject a file with both contents or with none."""
         if (self.text is None) == (self.path is None):
             raise ValueError(f"{self.name}: give either a text or a path")
         return self
@@ -94,176 +96,179 @@ class GivenFile(Contract):
 class Program(Contract):
     """A program to run once."""
 
-    files: tuple[GivenFile, ...]
-    """Its files and what it reads."""
+    files: tuple[InputFile, ...]
+    """Its files and input files."""
     entry: InnerName
-    """The file to run."""
+    """File to run."""
     language: Language = "python"
-    """What runs it."""
+    """Language."""
     args: tuple[str, ...] = ()
-    """Its arguments."""
-    stdin: str = Field(default="", max_length=LONGEST_TEXT)
-    """Its standard input."""
+    """Command-line arguments."""
+    stdin: str = Field(default="", max_length=MAX_TEXT_CHARS)
+    """Standard input."""
     limits: SandboxLimits = SandboxLimits()
-    """What it may use."""
+    """Resource limits."""
 
 
-class Case(Contract):
-    """A call whose value is compared outside the sandbox; the expected value never goes in."""
+class CallCase(Contract):
+    """A function call whose result is compared outside the sandbox; the expected value never enters it."""
 
     function: str
     """Name of the function."""
     args: tuple[JsonValue, ...] = ()
-    """Its arguments."""
+    """Arguments."""
     expected: JsonValue = None
-    """The value it has to give; a tuple counts as a list, a generator as the list of what it yields."""
+    """Expected value; a tuple is compared as a list, a generator as the list of its items."""
     module: str = ""
-    """Module of the function; empty: the first Python file of the candidate."""
+    """Module of the function; empty for the first Python file of the candidate."""
     tolerance: float = Field(default=0.0, ge=0)
-    """How far a number may be from the expected one."""
+    """Allowed absolute difference of a number."""
 
 
-class Batch(Contract):
-    """Several candidates against the same tests, one after the other in one start of the sandbox."""
+class CandidateBatch(Contract):
+    """Several candidates tested sequentially in one sandbox."""
 
-    candidates: tuple[tuple[GivenFile, ...], ...] = Field(min_length=1)
-    """The files of each candidate."""
-    tests: tuple[GivenFile, ...] = ()
-    """Files of pytest, and what they read; a candidate sees none of their Python files."""
-    cases: tuple[Case, ...] = ()
-    """Calls to compare, where there are no files of pytest."""
-    files: tuple[GivenFile, ...] = ()
-    """Files that lie beside every candidate."""
+    candidates: tuple[tuple[InputFile, ...], ...] = Field(min_length=1)
+    """Files of each candidate."""
+    tests: tuple[InputFile, ...] = ()
+    """pytest files and their data; candidates cannot read the Python files."""
+    cases: tuple[CallCase, ...] = ()
+    """Calls with expected values, if there are no pytest files."""
+    files: tuple[InputFile, ...] = ()
+    """Files given to every candidate."""
     limits: SandboxLimits = SandboxLimits()
-    """What the whole batch may use; `wall_seconds` is for all candidates together."""
+    """Limits of the whole batch; `wall_seconds` is for all candidates together."""
     seconds_each: float | None = Field(default=None, gt=0)
-    """Time by the clock for one candidate; None: what the batch has left."""
+    """Wall time of one candidate; None for the remaining time of the batch."""
     trace: bool = False
-    """Whether to tell which lines of the candidate each test ran."""
-    stop_at_green: bool = False
-    """Whether the candidates after the first that passes are left out."""
+    """Whether to record the lines of the candidate that each test executes."""
+    stop_at_first_pass: bool = False
+    """Whether to stop at the first candidate that passes."""
 
 
-class Trial(Contract):
-    """One candidate under test."""
+class TestRun(Contract):
+    """One candidate with its tests."""
 
-    files: tuple[GivenFile, ...]
-    """The candidate's files, and what they read."""
-    tests: tuple[GivenFile, ...] = ()
-    """Files of pytest, and what they read; the candidate sees none of their Python files."""
-    cases: tuple[Case, ...] = ()
-    """Calls to compare, where there are no files of pytest."""
+    __test__ = False  # not a pytest class
+
+    files: tuple[InputFile, ...]
+    """Files of the candidate and its data."""
+    tests: tuple[InputFile, ...] = ()
+    """pytest files and their data; the candidate cannot read the Python files."""
+    cases: tuple[CallCase, ...] = ()
+    """Calls with expected values, if there are no pytest files."""
     limits: SandboxLimits = SandboxLimits()
-    """What it may use."""
+    """Resource limits."""
     trace: bool = False
-    """Whether to tell which lines of the candidate each test ran."""
+    """Whether to record the lines of the candidate that each test executes."""
 
     @property
-    def batch(self) -> Batch:
-        """The same as a batch of one."""
-        return Batch(candidates=(self.files,), tests=self.tests, cases=self.cases, limits=self.limits, trace=self.trace)
+    def batch(self) -> CandidateBatch:
+        """This test run as a batch of one candidate."""
+        return CandidateBatch(
+            candidates=(self.files,), tests=self.tests, cases=self.cases, limits=self.limits, trace=self.trace
+        )
 
 
 class TestResult(Contract):
-    """What one test or one case found."""
+    """Result of one test or case."""
 
-    __test__ = False
-    """pytest collects no contract."""
+    __test__ = False  # not a pytest class
 
     name: str
-    """Its name: file and function of a test, the call of a case."""
+    """File and function of a test, or the call of a case."""
     passed: bool
-    """Whether it held."""
+    """Whether it passed."""
     error: str = ""
-    """First line of what went wrong."""
+    """First line of the error."""
     trace: str = ""
-    """What pytest said, bounded."""
+    """Output of pytest, bounded."""
     lines: tuple[tuple[str, int], ...] = ()
-    """Files and line numbers of the candidate in the traceback, outermost first."""
+    """File names and line numbers of the candidate in the traceback, outermost first."""
     seconds: float = 0.0
-    """How long it took."""
+    """Duration."""
     covered: dict[str, tuple[int, ...]] = Field(default_factory=dict)
-    """Lines of each file of the candidate that ran, where asked for."""
+    """Executed lines of each file of the candidate, if requested."""
 
 
 class Artifact(Contract):
-    """A file that was taken out of the sandbox."""
+    """A file copied out of the sandbox."""
 
     name: str
-    """Where it lay in the working folder, unprintable characters shown as escapes."""
+    """Relative path in the working folder, with unprintable characters escaped."""
     bytes: int
-    """Its size."""
+    """Size in bytes."""
     sha256: str
-    """Hash of its content."""
+    """SHA-256 hash of the content."""
     path: str
-    """Where the supervisor stored it, under a name of its own."""
+    """Path chosen by the supervisor under which it is stored."""
 
 
 class Isolation(Contract):
-    """What held the program."""
+    """Isolation used for a program."""
 
     backend: Literal["bubblewrap", "docker"]
-    """What made the sandbox."""
+    """Sandbox backend."""
     version: str = ""
-    """Its version."""
+    """Version of the backend."""
     memory: Literal["enforced", "best-effort"] = "best-effort"
-    """Whether the kernel holds the memory of all processes together, or a watchdog does."""
+    """Whether the kernel limits the memory of all processes together, or a watchdog does."""
     uid_drop: bool = False
-    """Whether a supervisor with the powers of root gave them up first."""
+    """Whether a supervisor running as root dropped its privileges first."""
 
 
-class Outcome(Contract):
-    """What came of a program or of one candidate."""
+class SandboxOutcome(Contract):
+    """Outcome of a program or of one candidate."""
 
-    verdict: Verdict
-    """The supervisor's judgement; for a program without tests, `passed` is exit code 0."""
-    proof: Proof = "none"
-    """What the verdict rests on."""
+    verdict: SandboxVerdict
+    """Verdict of the supervisor; for a program without tests, `passed` is exit code 0."""
+    basis: VerdictBasis = "none"
+    """Evidence for the verdict."""
     reason: str = ""
-    """One line that says why, where it is not plain."""
+    """Reason in one line, if it is not obvious."""
     exit_code: int | None = None
-    """Exit code of the program, where it ended by itself."""
+    """Exit code; None if a signal ended the program."""
     signal: str | None = None
     """Name of the signal that ended it."""
     limits_hit: tuple[str, ...] = ()
-    """Limits that were reached: wall, cpu, memory, file, output, artifacts."""
+    """Limits reached: wall, cpu, memory, file, output, artifacts."""
     stdout: str = ""
-    """Beginning and end of standard output, unprintable characters shown as escapes."""
+    """Beginning and end of standard output, with unprintable characters escaped."""
     stderr: str = ""
-    """The same of standard error."""
+    """Beginning and end of standard error."""
     stdout_truncated: bool = False
-    """Whether the middle of it was left out."""
+    """Whether the middle of standard output is omitted."""
     stderr_truncated: bool = False
-    """The same of standard error."""
+    """Whether the middle of standard error is omitted."""
     seconds: float = 0.0
-    """Time by the clock."""
+    """Wall time."""
     peak_memory_mib: float | None = None
-    """Most memory that was seen in use."""
+    """Peak memory use."""
     tests: tuple[TestResult, ...] = ()
-    """What each test found."""
+    """Result of each test."""
     artifacts: tuple[Artifact, ...] = ()
-    """Files that were made or changed."""
+    """New or changed files."""
     isolation: Isolation | None = None
-    """What held the program; None where it never began."""
+    """Isolation used; None if it never started."""
 
     @property
     def tests_passed(self) -> int:
-        """How many tests held."""
+        """Number of passed tests."""
         return sum(test.passed for test in self.tests)
 
 
-class SelfTest(Contract):
-    """What a sandbox found out about itself before its first program."""
+class SandboxSelfTest(Contract):
+    """Result of the sandbox's self-test."""
 
     usable: bool
     """Whether programs may be run."""
     message: str
-    """One line: what is used, or what is missing and what to do."""
+    """One line on the isolation in use, or on the missing parts and their remedy."""
     isolation: Isolation | None = None
-    """What holds programs here."""
+    """Isolation in use."""
     languages: tuple[Language, ...] = ("python",)
-    """What can be run."""
+    """Available languages."""
     packages: tuple[str, ...] = ()
-    """What a Python program can import besides the standard library, with versions."""
+    """Python packages available besides the standard library, with versions."""
     findings: tuple[str, ...] = ()
-    """Boundaries that did not hold."""
+    """Isolation checks that failed."""

@@ -1,13 +1,14 @@
-"""What is known and remembered: documents, chunks and vectors in LanceDB (DESIGN §6)."""
+"""Store and retrieve documents, memories and web pages in LanceDB."""
 
 import pydantic
 
 
 def _import_catalogue_client() -> None:
-    """Import the client of remote catalogues that LanceDB brings along, in half the time.
+    """Import LanceDB's client of remote catalogues in half the time.
 
-    Each of its methods wants its arguments checked, and making these checks takes a second of processor time
-    whenever a process starts. Nothing here calls them.
+    pydantic builds a validator for each of its methods, which takes a second of CPU time per process. Tenure never
+    calls
+    these methods, so the validators are not built.
     """
     checked = pydantic.validate_call
     pydantic.validate_call = lambda function: function  # type: ignore[assignment]

@@ -1,68 +1,70 @@
-"""Maintenance: what keeps tables quick and small, done beside whatever else goes on.
+"""Keep the tables fast and small while other processes use them: compaction, indexes, removal of old versions.
 
-Each step goes through all tables. A table that cannot be read, or that others write to without a pause,
-keeps no other from its turn. No version younger than `KEEP_VERSIONS` is removed, and none that bears a
-tag, so whoever reads an older state of a table can finish. The page cache is trimmed before it is compacted.
+A failure of one table (unreadable, or permanent commit conflicts) does not stop the others. Versions that are younger
+than `KEEP_VERSIONS` or tagged are never removed, so that a reader of an older version can finish.
 """
 
 import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, StepReport
-from tenure.knowledge.pages.cache import trim
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
+from tenure.knowledge.cancellation import is_never_cancelled
+from tenure.knowledge.pages.cache import trim_pages
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, MaintenanceCancelled
-from tenure.knowledge.store.schema import PAGES, is_ours
+from tenure.knowledge.store.schema import PAGES, is_knowledge_table
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 
 
-def maintain(
-    store: Store,
-    step: MaintenanceStep,
-    report: Callable[[MaintenanceProgress], None],
-    cancelled: Callable[[], bool],
-    keep: timedelta = KEEP_VERSIONS,
-    page_bytes: int | None = None,
-) -> StepReport:
-    """Do one step to every table.
+class Maintenance:
+    """Maintenance of all tables of one store."""
 
-    Args:
-        store: whose tables.
-        step: what is done to them.
-        report: told how far it is.
-        cancelled: asked whether to stop.
-        keep: age below which versions stay.
-        page_bytes: size of the pages of the web that stay; None for any.
+    def __init__(self, store: Store, page_bytes: int | None = None, min_age: timedelta = KEEP_VERSIONS) -> None:
+        """Keep the limits.
 
-    Raises:
-        MaintenanceCancelled: `cancelled` said so, between two tables.
-    """
-    started = time.monotonic()
-    tables = sorted(name for name in store.names() if is_ours(name))
-    changed, left = 0, []
-    for done, name in enumerate(tables):
-        report(MaintenanceProgress(step=step, table=name, done=done, total=len(tables)))
-        if cancelled():
-            raise MaintenanceCancelled(step, done, len(tables))
-        try:
-            if name == PAGES and step == "compact" and page_bytes is not None:
-                trim(store, page_bytes)
-            changed += _done(store, step, name, keep)
-        except (CorruptTable, CommitConflict) as error:
-            left.append(str(error))
-    report(MaintenanceProgress(step=step, done=len(tables), total=len(tables)))
-    return StepReport(
-        step=step,
-        tables=len(tables) - len(left),
-        changed=changed,
-        seconds=time.monotonic() - started,
-        left=tuple(left),
-    )
+        Args:
+            store: tables to maintain.
+            page_bytes: size to which the page cache is trimmed, in bytes; None for no limit.
+            min_age: age below which versions of tables are kept.
+        """
+        self._store, self._page_bytes, self._min_age = store, page_bytes, min_age
 
+    def run_step(
+        self,
+        step: MaintenanceStep,
+        report: Callable[[MaintenanceProgress], None],
+        cancelled: Callable[[], bool] = is_never_cancelled,
+    ) -> MaintenanceStepReport:
+        """Run one step on every table; list the tables that fail in the report.
 
-def _done(store: Store, step: MaintenanceStep, name: str, keep: timedelta) -> int:
-    if step == "compact":
-        return store.compact(name)
-    if step == "index":
-        return store.refresh_indexes(name)
-    return store.clean(name, keep)
+        Raises:
+            MaintenanceCancelled: `cancelled` returned True between two tables.
+        """
+        started = time.monotonic()
+        tables = sorted(name for name in self._store.list_table_names() if is_knowledge_table(name))
+        changed, failures = 0, []
+        for done, name in enumerate(tables):
+            report(MaintenanceProgress(step=step, table=name, done=done, total=len(tables)))
+            if cancelled():
+                raise MaintenanceCancelled(step, done, len(tables))
+            try:
+                if name == PAGES and step == "compact" and self._page_bytes is not None:
+                    trim_pages(self._store, self._page_bytes)
+                changed += self._run_on_table(step, name)
+            except (CorruptTable, CommitConflict) as error:
+                failures.append(str(error))
+        report(MaintenanceProgress(step=step, done=len(tables), total=len(tables)))
+        return MaintenanceStepReport(
+            step=step,
+            tables=len(tables) - len(failures),
+            changed=changed,
+            seconds=time.monotonic() - started,
+            failed_tables=tuple(failures),
+        )
+
+    def _run_on_table(self, step: MaintenanceStep, name: str) -> int:
+        if step == "compact":
+            return self._store.compact(name)
+        if step == "index":
+            return self._store.refresh_indexes(name)
+        return self._store.remove_old_versions(name, self._min_age)

@@ -1,85 +1,24 @@
-"""The chat model as the rest of the house sees it: one call, one completion, a small tree of errors.
+"""Define the interface of a chat model: one request, one completion, and the state of the call between attempts.
 
-    ModelError
-    ├── TransportError      the call may succeed if made again: Temporal's to retry
-    ├── RequestRejected     the same call will fail again: a person has to change something
-    ├── ContextOverflow     the prompt is longer than the model reads: ask with less evidence
-    └── UnusableAnswer      the model was reached and gave nothing to read: the twin answers
-
-No error carries a key, and none chains to an error of the client library, which may quote one:
-causes travel into the workflow history.
+The errors of a call are in `tenure.models.errors`.
 """
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from tenure.algorithms.control.budget import estimated_tokens
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.contracts.messages import FunctionDefinition, Message, Tier
 from tenure.contracts.run.budget import Price
-from tenure.contracts.run.role_calls import PaidAnswer
-from tenure.roles.base import Function, Message, O, Tier
+from tenure.contracts.run.role_calls import ModelAnswer
+from tenure.models.usage import TokenUsage
 
-Finish = Literal["stop", "tool_calls"]
-"""How a usable answer ended; every other ending is an `UnusableAnswer`."""
+FinishReason = Literal["stop", "tool_calls"]
+"""End of a usable answer; every other end raises `UnusableAnswer`."""
 
 OFFLINE = "offline"
-"""Name of the model where a twin answers."""
-
-
-class ModelError(Exception):
-    """Base of everything that can go wrong between a role and its model."""
-
-
-class TransportError(ModelError):
-    """The server was not reached, was busy, or failed; the same call may succeed later."""
-
-    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        """HTTP status; None where no response arrived."""
-        self.retry_after = retry_after
-        """Seconds the server asked to wait; None where it did not say."""
-
-
-class RequestRejected(ModelError):
-    """The server understood and refused; asking again changes nothing."""
-
-    def __init__(self, advice: str, *, status: int | None = None) -> None:
-        super().__init__(advice)
-        self.status = status
-        """HTTP status; None where the refusal is our own."""
-        self.advice = advice
-        """One line that says what to fix."""
-
-
-class ContextOverflow(ModelError):
-    """The prompt does not fit the model's context window."""
-
-
-class UnusableAnswer(ModelError):
-    """The model answered, but not with anything a role can read; the tokens are paid all the same."""
-
-    def __init__(self, reason: str, *, spent: "Spent | None" = None, model: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        """One phrase, fit for a report."""
-        self.model = model
-        """The model that answered, as the server names it."""
-        self.spent = spent
-        """What it cost; None where the server billed nothing."""
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What one answer cost, as the server reported it."""
-
-    tokens_in: int = 0
-    """Tokens of the prompt."""
-    tokens_out: int = 0
-    """Tokens of the answer, those of hidden reasoning included."""
-    tokens_cached: int = 0
-    """Tokens of the prompt that the server had in its cache."""
+"""Model name of an answer that the fallback gave."""
 
 
 @dataclass(frozen=True)
@@ -87,149 +26,128 @@ class Completion:
     """One answer of a chat model."""
 
     text: str
-    """What it said; never blank."""
+    """Text of the answer; never blank."""
     model: str
-    """The model that answered, as the server names it."""
-    spent: Spent
-    """What it cost."""
-    finish: Finish = "stop"
-    """How the answer ended."""
+    """Model that answered, as the server names it."""
+    usage: TokenUsage
+    """Tokens of the answer."""
+    finish_reason: FinishReason = "stop"
+    """End of the answer."""
     first_token_seconds: float | None = None
-    """Time from the request to the first token; None where the answer came in one piece."""
+    """Time from the request to the first token; None if the answer was not streamed."""
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One question to a chat model."""
+class ChatRequest:
+    """One request to a chat model."""
 
     role: str
-    """The role that asks; also the schema's name."""
+    """Role that asks; also the name of the schema."""
     tier: Tier
-    """Which of the models is asked, where the settings name none for the role itself."""
+    """Model tier, used if the settings name no model for the role."""
     messages: tuple[Message, ...]
     """The prompt."""
     schema: dict[str, Any]
     """JSON schema of the answer."""
     streamed: bool = False
-    """Whether the answer is long enough for people to watch it come in."""
+    """Whether the answer is long enough to be streamed."""
     max_output: int | None = None
-    """Tokens the answer may have, where a budget says so; a smaller figure of the settings counts more."""
-    functions: tuple[Function, ...] = ()
-    """Actions of which the answer is to call one, where the server can offer them; else the answer is an object."""
-    plain: str = ""
-    """The form of the answer in words, for a server that takes no schema; empty to show it the schema."""
+    """Limit of the answer in tokens, set by a budget; a smaller limit of the settings takes precedence."""
+    functions: tuple[FunctionDefinition, ...] = ()
+    """Actions of which the model calls one, if the server supports function calling; otherwise the answer is an object.
+    """
+    plain_format: str = ""
+    """Description of the answer format for a server that enforces no schema; empty to show it the schema instead."""
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens of the prompt, about; the schema is part of it."""
+        """Estimated tokens of the prompt, including the schema."""
         declared = [function._asdict() for function in self.functions] or self.schema
-        return sum(estimated_tokens(text) for text in (json.dumps(declared), *(m.content for m in self.messages)))
+        return sum(estimate_tokens(text) for text in (json.dumps(declared), *(m.content for m in self.messages)))
 
 
-async def _at_once(call: "InFlight") -> None:
-    """Keep nothing but the call itself, which is there at once."""
+async def _skip_saving(call: "ModelCall") -> None:
+    """Save nothing: the attribute of the call is enough."""
 
 
-class InFlight:
-    """A call while it runs: what has arrived of it, and what a later attempt of it goes on from.
+class ModelCall:
+    """State of a running call: the progress of the answer, and the data from which a later attempt resumes.
 
     Args:
-        answers: what an earlier attempt was answered and has paid.
-        response: id of the background response that an earlier attempt had begun, empty for none.
-        changed: told after every change.
-        kept: told of a response's id, and back only when it is where the next attempt finds it; raises a
-            `TransportError` where it cannot be brought there.
-        abandoned: whether a call that is being cancelled is wanted by nobody any more; a worker that
-            stops leaves its background response to the next one.
+        answers: answers that an earlier attempt received and paid for.
+        response_id: id of the background response that an earlier attempt started; empty for none.
+        on_change: callback after every change.
+        on_save: callback that stores the id of a response and returns only when the next attempt will find it; raises
+            `TransportError` if it cannot be stored.
+        is_abandoned: whether no later attempt follows a cancelled call; a worker that stops leaves its background
+            response to the next worker.
     """
 
     def __init__(
         self,
-        answers: Sequence[PaidAnswer] = (),
-        response: str = "",
-        changed: Callable[["InFlight"], None] = lambda call: None,
-        abandoned: Callable[[], bool] = lambda: True,
-        kept: "Callable[[InFlight], Awaitable[None]]" = _at_once,
+        answers: Sequence[ModelAnswer] = (),
+        response_id: str = "",
+        on_change: Callable[["ModelCall"], None] = lambda call: None,
+        is_abandoned: Callable[[], bool] = lambda: True,
+        on_save: "Callable[[ModelCall], Awaitable[None]]" = _skip_saving,
     ) -> None:
-        self._kept = kept
+        self._on_save = on_save
         self.answers = list(answers)
-        self.response = response
-        self.abandoned = abandoned
+        self.response_id = response_id
+        self.is_abandoned = is_abandoned
         self.tokens = 0
-        """Tokens of the answer that have arrived, about."""
-        self._changed = changed
-        self._read = 0
+        """Estimated tokens of the answer received so far."""
+        self._on_change = on_change
+        self._position = 0
 
-    def next_answer(self) -> PaidAnswer | None:
-        """Return the next answer that is paid already, None where the model has to be asked."""
-        if self._read == len(self.answers):
+    def replay_answer(self) -> ModelAnswer | None:
+        """Return the next answer that is already paid, or None if the model has to be asked."""
+        if self._position == len(self.answers):
             return None
-        self._read += 1
-        return self.answers[self._read - 1]
+        self._position += 1
+        return self.answers[self._position - 1]
 
-    def answered(self, answer: PaidAnswer) -> None:
-        """Keep an answer that has just been paid."""
+    def record_answer(self, answer: ModelAnswer) -> None:
+        """Store an answer that has just been paid."""
         self.answers.append(answer)
-        self._read = len(self.answers)
-        self.response, self.tokens = "", 0
-        self._changed(self)
+        self._position = len(self.answers)
+        self.response_id, self.tokens = "", 0
+        self._on_change(self)
 
-    def arrived(self, tokens: int) -> None:
-        """Note how many tokens of the answer are there."""
+    def report_tokens(self, tokens: int) -> None:
+        """Record the number of tokens received so far."""
         self.tokens = tokens
-        self._changed(self)
+        self._on_change(self)
 
-    async def begun(self, response: str) -> None:
-        """Keep the id of a response that the server now makes in the background; empty where it is lost.
+    async def save_response_id(self, response_id: str) -> None:
+        """Store the id of a response that the server creates in the background; empty if the response is lost.
 
         Raises:
-            TransportError: no later attempt would find it.
+            TransportError: no later attempt would find the id.
         """
-        self.response = response
-        await self._kept(self)
-
-
-@dataclass(frozen=True)
-class Answer(Generic[O]):
-    """What a role decided, who decided it and what it took."""
-
-    output: O
-    """The decision."""
-    model: str
-    """The model that decided; `offline` for the twin."""
-    model_calls: int = 0
-    """Answers that were paid, unusable ones included."""
-    spent: Spent = Spent()
-    """What all of them cost."""
-    cost_usd: float | None = None
-    """The same in money; None where the model has no known price."""
-    first_token_seconds: float | None = None
-    """Time to the first token of the answer that was used; None where it was not streamed."""
-    degraded: str | None = None
-    """Why the twin stood in for a configured model; None where it did not."""
-    prompt: tuple[Message, ...] = ()
-    """What the model was asked, without the exchange about answers that did not fit; empty for the twin alone."""
+        self.response_id = response_id
+        await self._on_save(self)
 
 
 class ChatModel(Protocol):
-    """A chat back-end."""
+    """Interface of a chat back-end."""
 
     @property
     def name(self) -> str:
-        """Name of the back-end, as reports show it."""
+        """Name of the back-end in reports."""
         ...
 
-    def price(self, role: str, tier: Tier) -> Price | None:
-        """Return the price of the model that answers a role; None where nobody has said it."""
+    def get_price(self, role: str, tier: Tier) -> Price | None:
+        """Return the price of the model that answers a role, or None if it is unknown."""
         ...
 
-    async def complete(self, ask: Ask, call: InFlight) -> Completion:
-        """Ask for one answer that follows a JSON schema as closely as the server can be made to.
+    async def complete(self, request: ChatRequest, call: ModelCall) -> Completion:
+        """Request one answer that follows a JSON schema as closely as the server can enforce it.
 
         Raises:
-            TransportError: where the same call may succeed later.
-            RequestRejected: where it will not.
-            ContextOverflow: where the prompt is too long.
-            UnusableAnswer: where the answer holds nothing to read.
+            TransportError: the same call may succeed later.
+            RequestRejected: the same call will fail again.
+            ContextOverflow: the prompt is too long.
+            UnusableAnswer: the answer contains nothing to parse.
         """
         ...

@@ -1,8 +1,8 @@
-"""How many requests a server is sent at the same time: as many as it takes.
+"""Limit the concurrent requests to one server, adapting the limit to the server's 429 responses.
 
-The limit starts at the most that is allowed, halves when the server answers 429, and grows by one for every
-limit's worth of answers. Requests that were on their way when it was halved were sent under the old limit:
-their own 429s tell nothing new, so that a wave of refusals halves it once.
+The limit starts at its maximum, is halved by a 429, and grows by one per limit's worth of answers (additive increase,
+multiplicative decrease). Requests that were already sent when the limit was halved were sent under the old limit, so
+their own 429s do not halve it again.
 """
 
 import asyncio
@@ -11,94 +11,94 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
-class Allowed:
-    """The limit itself: no clock, no waiting.
+class AdaptiveLimit:
+    """The limit itself, without clock or waiting.
 
     Args:
-        most: never exceeded; also where it starts.
+        max_requests: maximum and initial value.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._exact = float(most)
-        self.wave = 0
-        """How often the limit was halved; a request keeps the number that stood when it was sent."""
+    def __init__(self, max_requests: int) -> None:
+        self._max_requests = max_requests
+        self._exact_limit = float(max_requests)
+        self.generation = 0
+        """Number of times the limit was halved; a request keeps the number at the time it was sent."""
 
     @property
-    def now(self) -> int:
-        """How many requests may be on their way; at least one."""
-        return int(self._exact)
+    def limit(self) -> int:
+        """Number of concurrent requests that are allowed; at least one."""
+        return int(self._exact_limit)
 
-    def answered(self) -> None:
-        """Grow, since the server answered."""
-        self._exact = min(self._most, self._exact + 1 / self._exact)
+    def increase(self) -> None:
+        """Increase the limit after an answer."""
+        self._exact_limit = min(self._max_requests, self._exact_limit + 1 / self._exact_limit)
 
-    def refused(self, wave: int) -> None:
-        """Halve, since the server answered 429 to a request of this wave."""
-        if wave == self.wave:
-            self._exact = max(1.0, self._exact / 2)
-            self.wave += 1
-
-
-class Slot:
-    """One request on its way."""
-
-    def __init__(self, allowed: Allowed) -> None:
-        self._allowed = allowed
-        self._wave = allowed.wave
-
-    def answered(self) -> None:
-        """Tell that the server answered."""
-        self._allowed.answered()
-
-    def refused(self) -> None:
-        """Tell that the server has had too many requests."""
-        self._allowed.refused(self._wave)
+    def decrease(self, generation: int) -> None:
+        """Halve the limit after a 429, unless it was halved since the request of this generation was sent."""
+        if generation == self.generation:
+            self._exact_limit = max(1.0, self._exact_limit / 2)
+            self.generation += 1
 
 
-class Concurrency:
+class RequestSlot:
+    """One running request."""
+
+    def __init__(self, limit: AdaptiveLimit) -> None:
+        self._limit = limit
+        self._generation = limit.generation
+
+    def report_success(self) -> None:
+        """Report that the server answered."""
+        self._limit.increase()
+
+    def report_rate_limited(self) -> None:
+        """Report that the server answered 429."""
+        self._limit.decrease(self._generation)
+
+
+class ConcurrencyLimiter:
     """Slots for the requests of this process to one server.
 
     Args:
-        most: slots at the most.
+        max_requests: maximum number of slots.
     """
 
-    def __init__(self, most: int) -> None:
-        self._allowed = Allowed(most)
-        self._on_their_way = 0
+    def __init__(self, max_requests: int) -> None:
+        self._limit = AdaptiveLimit(max_requests)
+        self._active = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def limit(self) -> int:
-        """How many requests may be on their way now."""
-        return self._allowed.now
+        """Number of concurrent requests that are allowed now."""
+        return self._limit.limit
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[Slot]:
-        """Wait for a slot, in the order of arrival, and hold it; a caller that is cancelled leaves the queue."""
-        await self._enter()
+    async def acquire_slot(self) -> AsyncIterator[RequestSlot]:
+        """Wait for a slot in order of arrival; release it at the end of the block."""
+        await self._acquire()
         try:
-            yield Slot(self._allowed)
+            yield RequestSlot(self._limit)
         finally:
-            self._leave()
+            self._release()
 
-    async def _enter(self) -> None:
-        if not self._waiting and self._on_their_way < self.limit:
-            self._on_their_way += 1
+    async def _acquire(self) -> None:
+        if not self._waiting and self._active < self.limit:
+            self._active += 1
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(granted)
         try:
-            await turn
+            await granted
         except asyncio.CancelledError:
-            if not turn.cancelled():  # its turn came in the same moment
-                self._leave()
+            if not granted.cancelled():  # the slot was granted at the same moment
+                self._release()
             raise
 
-    def _leave(self) -> None:
-        self._on_their_way -= 1
-        while self._waiting and self._on_their_way < self.limit:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self._on_their_way += 1
-                turn.set_result(None)
+    def _release(self) -> None:
+        self._active -= 1
+        while self._waiting and self._active < self.limit:
+            granted = self._waiting.popleft()
+            if not granted.done():
+                self._active += 1
+                granted.set_result(None)

@@ -1,22 +1,27 @@
-"""Which chat back-end the settings ask for."""
+"""Create the chat, embedding and rerank models that the settings describe.
+
+Nothing is loaded or contacted before the first use of a model. The client library takes more than a second of processor
+time to import, so it is imported only if a model needs it.
+"""
 
 from typing import TYPE_CHECKING
 
+from tenure.models.embedding import EmbeddingModel
+from tenure.models.reranking import RerankModel
 from tenure.settings import Settings
 
 if TYPE_CHECKING:
     from tenure.models.openai.backend import OpenAIBackend
 
 
-def chat_model(settings: Settings) -> "OpenAIBackend | None":
-    """Return the configured chat model, None where the twins answer.
+def create_chat_model(settings: Settings) -> "OpenAIBackend | None":
+    """Return the configured chat model, or None if the fallbacks answer.
 
     Raises:
-        ValueError: for an address, a key or a file of prices that cannot be used.
+        ValueError: a URL, a key or a price file is invalid.
     """
-    if not settings.uses_model:
+    if not settings.has_model:
         return None
-    # The client library takes more than a second of processor time to load: only for those who have a model.
     if settings.model_api == "responses":
         from tenure.models.openai.responses import OpenAIResponses
 
@@ -24,3 +29,31 @@ def chat_model(settings: Settings) -> "OpenAIBackend | None":
     from tenure.models.openai.chat import OpenAIChat
 
     return OpenAIChat.from_settings(settings)
+
+
+def create_embedding_model(settings: Settings) -> EmbeddingModel:
+    """Return the configured embedding model, or the embedded one if none is configured.
+
+    Raises:
+        ValueError: a URL or a key is invalid.
+    """
+    if settings.embedding_model:
+        from tenure.models.openai.embeddings import OpenAIEmbeddings
+
+        return OpenAIEmbeddings.from_settings(settings)
+    from tenure.models.minilm.model import MiniLM
+
+    return MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
+
+
+def create_rerank_model(settings: Settings) -> RerankModel | None:
+    """Return the configured rerank model, or None if none is configured.
+
+    Raises:
+        ValueError: the URL of the server is missing, or a URL or key is invalid.
+    """
+    if not settings.rerank_model:
+        return None
+    from tenure.models.openai.reranking import OpenAIReranker
+
+    return OpenAIReranker.from_settings(settings)

@@ -1,7 +1,7 @@
-"""A tiny call to each configured model: `python -m tenure.models.probe KIND` prints what it showed, as JSON.
+"""Probe each configured model with a small request: `python -m tenure.models.probe KIND` prints the results as JSON.
 
-`doctor` runs this as a process of its own: the command line stays quick to start, and a library that breaks
-does not take the doctor along.
+`doctor` runs this as a separate process, so that the command line starts fast and a broken library does not break the
+command.
 """
 
 import asyncio
@@ -11,41 +11,42 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 import openai
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from tenure.contracts.model_probe import ChatTrial, EmbeddingTrial, ModelTrial
-from tenure.models.chat import Ask, Completion, InFlight, ModelError, TransportError, UnusableAnswer
-from tenure.models.embedding import EmbeddingError, embedding_model
-from tenure.models.factory import chat_model
+from tenure.contracts.messages import Message
+from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.errors import EmbeddingError, ModelError, TransportError, UnusableAnswer
+from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.models.openai.backend import OpenAIBackend
-from tenure.models.openai.endpoint import NO_KEY, checked_address, checked_key
+from tenure.models.openai.endpoint import NO_KEY, validate_base_url, validate_key
 from tenure.models.openai.reply import CUT_OFF
-from tenure.models.reranking import rerank_model
-from tenure.models.routes import Route, Routes
-from tenure.roles.base import Message, RoleOutput
-from tenure.settings import Settings, variable
+from tenure.models.routes import ModelRoute, ModelRoutes
+from tenure.settings import Settings, get_environment_variable
 
 ROLE = "doctor"
-"""The role that asks; no setting is about it alone, so that it is answered as its tier is."""
+"""Name of the asking role; no setting concerns it alone, so that its tier's model answers."""
 
-MAX_OUTPUT = 1024
-"""Tokens of an answer at the most: one needs twenty, and a model that reasons some hundreds more."""
+MAX_OUTPUT_TOKENS = 1024
+"""Limit of an answer in tokens; the answer needs twenty, hidden reasoning some hundreds."""
 
-PATIENCE = 60.0
-"""Seconds that a model has at the most; a large local one may have to be loaded first."""
+PROBE_TIMEOUT_SECONDS = 60.0
+"""Maximum time of one probe; a large local model may have to be loaded first."""
 
-EMBEDDED = "all-MiniLM-L6-v2, embedded"
+EMBEDDED_MODEL = "all-MiniLM-L6-v2, embedded"
 
 
-class Greeting(RoleOutput):
-    """The answer that is asked for."""
+class Greeting(BaseModel):
+    """The requested answer."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     word: str
     """The one word you were asked to say."""
 
 
-class _Listed(BaseModel):
-    """A model in a server's list, with the names that servers have for the size of its context."""
+class _ListedModel(BaseModel):
+    """An entry of a server's model list, with the names that servers use for the size of the context."""
 
     id: str
     max_model_len: int | None = None
@@ -56,154 +57,158 @@ class _Listed(BaseModel):
 
     @property
     def context_tokens(self) -> int | None:
-        """The size of its context; None where the list does not tell."""
+        """Size of the context in tokens; None if the list does not contain it."""
         trained = (self.meta or {}).get("n_ctx_train")
-        told = (self.max_model_len, self.context_length, self.context_window, self.max_context_length, trained)
-        return next((size for size in told if isinstance(size, int)), None)
+        sizes = (self.max_model_len, self.context_length, self.context_window, self.max_context_length, trained)
+        return next((size for size in sizes if isinstance(size, int)), None)
 
 
-class _Models(BaseModel):
-    """The answer of the Models endpoint."""
+class _ModelList(BaseModel):
+    """Response of the Models endpoint."""
 
-    data: list[_Listed] = []
+    data: list[_ListedModel] = []
 
 
-async def try_chat(settings: Settings) -> list[ChatTrial]:
-    """Ask every configured chat model for a word, one after the other: a local server may hold one at a time."""
-    routes = list(_routes(settings))
-    hurried = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PATIENCE)})
+async def probe_chat_models(settings: Settings) -> list[ChatProbe]:
+    """Probe all_routes configured chat model, one after the other: a local server may load only one at a time."""
+    routes = list(_iterate_routes(settings))
+    limited = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PROBE_TIMEOUT_SECONDS)})
     try:
-        chat = chat_model(hurried)
+        chat = create_chat_model(limited)
     except ValueError as error:
-        return [ChatTrial(model=route.model, setting=route.setting(), problem=str(error)) for route in routes]
+        return [ChatProbe(model=route.model, setting=route.resolve_setting(), problem=str(error)) for route in routes]
     if chat is None:
         return []
     try:
-        listed = await _listed(settings)
-        return [await _tried(chat, route, _size(route.model, listed)) for route in routes]
+        models = await _fetch_model_list(settings)
+        return [await _probe_chat_model(chat, route, _find_context_size(route.model, models)) for route in routes]
     finally:
         await chat.aclose()
 
 
-def try_embedding(settings: Settings) -> EmbeddingTrial:
+def probe_embedding_model(settings: Settings) -> EmbeddingProbe:
     """Embed a sentence."""
-    found = EmbeddingTrial(model=settings.embedding_model or EMBEDDED, setting=variable("embedding_model"))
-    began = time.perf_counter()
+    probe = EmbeddingProbe(
+        model=settings.embedding_model or EMBEDDED_MODEL, setting=get_environment_variable("embedding_model")
+    )
+    started = time.perf_counter()
     try:
-        vectors = embedding_model(settings).embed(["a sentence to try it with"])
+        vectors = create_embedding_model(settings).embed(["a sentence to try it with"])
     except (ModelError, EmbeddingError, ValueError) as error:
-        return found.model_copy(update={"problem": str(error)})
-    spent = time.perf_counter() - began
-    return found.model_copy(update={"answered": True, "seconds": spent, "dimensions": vectors.shape[1]})
+        return probe.model_copy(update={"problem": str(error)})
+    seconds = time.perf_counter() - started
+    return probe.model_copy(update={"answered": True, "seconds": seconds, "dimensions": vectors.shape[1]})
 
 
-def try_rerank(settings: Settings) -> list[ModelTrial]:
-    """Have the rerank model, where there is one, score a sentence."""
-    found = ModelTrial(model=settings.rerank_model, setting=variable("rerank_model"))
-    hurried = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PATIENCE)})
-    began = time.perf_counter()
+def probe_rerank_model(settings: Settings) -> list[ModelProbe]:
+    """Score a sentence with the rerank model, if one is configured."""
+    probe = ModelProbe(model=settings.rerank_model, setting=get_environment_variable("rerank_model"))
+    limited = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PROBE_TIMEOUT_SECONDS)})
+    started = time.perf_counter()
     try:
-        model = rerank_model(hurried)
+        model = create_rerank_model(limited)
         if model is None:
             return []
-        model.scores("a question to try it with", ["a sentence to try it with"])
+        model.score("a question to try it with", ["a sentence to try it with"])
     except (ModelError, ValueError) as error:
-        return [found.model_copy(update={"problem": str(error)})]
-    return [found.model_copy(update={"answered": True, "seconds": time.perf_counter() - began})]
+        return [probe.model_copy(update={"problem": str(error)})]
+    return [probe.model_copy(update={"answered": True, "seconds": time.perf_counter() - started})]
 
 
-def _routes(settings: Settings) -> Iterator[Route]:
+def _iterate_routes(settings: Settings) -> Iterator[ModelRoute]:
     """Yield a route to each model: both tiers, then the roles that have a model of their own."""
-    routes = Routes.from_settings(settings)
-    every = [routes.route(ROLE, "main"), routes.route(ROLE, "fast")]
-    every += [routes.route(name, "main") for name, own in settings.roles.items() if own.model]
+    routes = ModelRoutes.from_settings(settings)
+    all_routes = [routes.route(ROLE, "main"), routes.route(ROLE, "fast")]
+    all_routes += [routes.route(name, "main") for name, own in settings.roles.items() if own.model]
     seen: set[str] = set()
-    for route in every:
+    for route in all_routes:
         if route.model not in seen:
             seen.add(route.model)
             yield route
 
 
-async def _tried(chat: OpenAIBackend, route: Route, size: int | None) -> ChatTrial:
-    found = ChatTrial(model=route.model, setting=route.setting(), context_tokens=size)
-    began = time.perf_counter()
+async def _probe_chat_model(chat: OpenAIBackend, route: ModelRoute, size: int | None) -> ChatProbe:
+    probe = ChatProbe(model=route.model, setting=route.resolve_setting(), context_tokens=size)
+    started = time.perf_counter()
     try:
-        given = await chat.complete(_ask(route), InFlight())
+        completion = await chat.complete(_build_request(route), ModelCall())
     except UnusableAnswer as unusable:
-        seconds = time.perf_counter() - began
-        problem = f"answers, but gave nothing to read ({unusable.reason}); check {_suspect(unusable.reason, route)}"
-        return found.model_copy(update={"answered": True, "seconds": seconds, "problem": problem})
+        seconds = time.perf_counter() - started
+        setting = _choose_setting_to_check(unusable.reason, route)
+        problem = f"answers, but without usable content ({unusable.reason}); check {setting}"
+        return probe.model_copy(update={"answered": True, "seconds": seconds, "problem": problem})
     except ModelError as error:
-        return found.model_copy(update={"problem": _advised(error, route)})
-    return found.model_copy(update=_figures(chat, route, given, time.perf_counter() - began))
+        return probe.model_copy(update={"problem": _add_advice(error, route)})
+    return probe.model_copy(update=_measure(chat, route, completion, time.perf_counter() - started))
 
 
-def _suspect(reason: str, route: Route) -> str:
-    """Name the setting behind an answer without content: models that reason for long never come to speak."""
-    return route.setting("reasoning_effort") if reason == CUT_OFF else route.setting()
+def _choose_setting_to_check(reason: str, route: ModelRoute) -> str:
+    """Return the setting behind an answer without content; long reasoning may reach the limit before the answer."""
+    return route.resolve_setting("reasoning_effort") if reason == CUT_OFF else route.resolve_setting()
 
 
-def _advised(error: ModelError, route: Route) -> str:
+def _add_advice(error: ModelError, route: ModelRoute) -> str:
     """Return an error with the setting to check, unless it names one or the server is only busy."""
     busy = isinstance(error, TransportError) and error.status is not None
     if busy or any(prefix in str(error) for prefix in ("TENURE_", "OPENAI_")):
         return str(error)
-    return f"{error}; check {variable('openai_base_url') if isinstance(error, TransportError) else route.setting()}"
+    unreachable = isinstance(error, TransportError)
+    return f"{error}; check {get_environment_variable('openai_base_url') if unreachable else route.resolve_setting()}"
 
 
-def _figures(chat: OpenAIBackend, route: Route, given: Completion, seconds: float) -> dict[str, object]:
+def _measure(chat: OpenAIBackend, route: ModelRoute, completion: Completion, seconds: float) -> dict[str, object]:
     return {
         "answered": True,
         "seconds": seconds,
-        "structured_output": chat.capabilities(route.role, route.tier).rung,
-        "streams": given.first_token_seconds is not None,
-        "first_token_seconds": given.first_token_seconds,
+        "structured_output": chat.get_capabilities(route.role, route.tier).output_mode,
+        "streams": completion.first_token_seconds is not None,
+        "first_token_seconds": completion.first_token_seconds,
     }
 
 
-def _ask(route: Route) -> Ask:
-    said = Message(role="user", content="Say the word hello, as a JSON object with the one field `word`.")
-    return Ask(
+def _build_request(route: ModelRoute) -> ChatRequest:
+    prompt = Message(role="user", content="Say the word hello, as a JSON object with the one field `word`.")
+    return ChatRequest(
         route.role,
         route.tier,
-        (said,),
+        (prompt,),
         Greeting.model_json_schema(),
         streamed=True,
-        max_output=MAX_OUTPUT,
+        max_output=MAX_OUTPUT_TOKENS,
     )
 
 
-def _size(model: str, listed: Sequence[_Listed]) -> int | None:
-    """Return the size of a model's context; a server of one model may list it under a name of its own."""
-    named = [entry for entry in listed if entry.id == model] or (listed if len(listed) == 1 else [])
-    return named[0].context_tokens if named else None
+def _find_context_size(model: str, models: Sequence[_ListedModel]) -> int | None:
+    """Return the size of a model's context; a server of one model may list it under another name."""
+    matches = [entry for entry in models if entry.id == model] or (models if len(models) == 1 else [])
+    return matches[0].context_tokens if matches else None
 
 
-async def _listed(settings: Settings) -> list[_Listed]:
-    """Return the models that the server lists; none where it lists none."""
+async def _fetch_model_list(settings: Settings) -> list[_ListedModel]:
+    """Return the models that the server lists; empty if it lists none."""
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    address = checked_address(settings.openai_base_url)
+    base_url = validate_base_url(settings.openai_base_url)
     async with openai.AsyncOpenAI(
-        api_key=checked_key(key) or NO_KEY, base_url=address, max_retries=0, timeout=PATIENCE / 4
+        api_key=validate_key(key) or NO_KEY, base_url=base_url, max_retries=0, timeout=PROBE_TIMEOUT_SECONDS / 4
     ) as client:
         try:
             reply = await client.get("/models", cast_to=httpx.Response)
-            return _Models.model_validate_json(reply.content).data
+            return _ModelList.model_validate_json(reply.content).data
         except (openai.OpenAIError, ValidationError):
-            return []  # only the size of the context is wanted from it: "not told"
+            return []  # the list is only needed for the size of the context, which then stays unknown
 
 
 def main(kind: str) -> None:
-    """Print what the trials of a kind of model, `chat`, `embedding` or `rerank`, have shown."""
+    """Print the results of all probes of a kind of model: `chat`, `embedding` or `rerank`."""
     settings = Settings()
     match kind:
         case "chat":
-            shown = TypeAdapter(list[ChatTrial]).dump_json(asyncio.run(try_chat(settings)))
+            output = TypeAdapter(list[ChatProbe]).dump_json(asyncio.run(probe_chat_models(settings)))
         case "embedding":
-            shown = TypeAdapter(list[EmbeddingTrial]).dump_json([try_embedding(settings)])
+            output = TypeAdapter(list[EmbeddingProbe]).dump_json([probe_embedding_model(settings)])
         case _:
-            shown = TypeAdapter(list[ModelTrial]).dump_json(try_rerank(settings))
-    sys.stdout.buffer.write(shown)
+            output = TypeAdapter(list[ModelProbe]).dump_json(probe_rerank_model(settings))
+    sys.stdout.buffer.write(output)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""The settings reference, `docs/settings.md`, out of the docstrings of `tenure/settings.py`.
+"""Write `docs/settings.md` from the descriptions of the settings: `python -m tenure.reference.settings`.
 
-`python -m tenure.reference.settings` writes it. A setting is described in one place only, so that the
-page cannot tell something else than the code.
+Each setting is described only once, so that the page cannot differ from the code.
 """
 
 import re
@@ -12,16 +11,18 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from tenure.contracts.evidence.rerank import Rerank
-from tenure.settings import Settings, variable
+from tenure.contracts.evidence.rerank import RerankOptions
+from tenure.contracts.run.limits import CODING_LIMITS, RESEARCH_LIMITS
+from tenure.settings import Settings, get_environment_variable
+from workflows.research.strategies import list_strategy_names
 
 PUBLISHED: Final = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
-"""Where the reference is published."""
+"""File of the page."""
 
 GROUPS: Final = {
     "Home, ports and knowledge base": (
-        "Settings of the home say where Tenure keeps its state and where it listens. Each home has a stack, runs and "
-        "a knowledge base of its own.",
+        "These settings define where Tenure keeps its state and on which ports it listens. Each home has its own "
+        "stack, runs and knowledge base.",
         (
             "home",
             "temporal_port",
@@ -35,21 +36,22 @@ GROUPS: Final = {
         ),
     ),
     "Memories": (
-        "Memories of earlier runs age, join and go as these settings say. The worker reads them when it starts.",
+        "These settings control how memories of earlier runs age, are merged and are forgotten. The worker reads them "
+        "when it starts.",
         (
             *(
                 "memory",
                 "consolidation_hours",
                 "memory_half_life_days",
                 "memory_short_term_hours",
-                "memory_waiting_days",
+                "memory_confirmation_days",
             ),
-            *("memory_same", "memory_forget_below", "memory_most"),
+            *("memory_merge_similarity", "memory_forget_below", "memory_max_per_owner"),
         ),
     ),
     "Chat model and embedding model": (
-        "Model settings connect Tenure to an OpenAI-compatible server. Without a key and an address, the offline twins "
-        "and the built-in embedding model do the work.",
+        "Model settings connect Tenure to an OpenAI-compatible server. Without a key and a URL, fallbacks replace the "
+        "chat model and the built-in embedding model is used.",
         (
             *("openai_api_key", "openai_base_url", "model", "fast_model", "temperature", "reasoning_effort"),
             *("max_output", "roles", "prices", "model_api", "model_timeout", "model_calls_per_second"),
@@ -58,82 +60,66 @@ GROUPS: Final = {
         ),
     ),
     "Limits of a run": (
-        "Limits bound the length of a report and the effort of a run. The client reads them and sends them along with "
-        "the question, so a running run keeps the limits it was started with.",
-        (
-            *("effort", "max_cycles", "subagents", "strategy", "max_sections", "max_reflexions", "max_revisions"),
-            *("evaluation_bar", "language"),
-            *("reasoning", "reasoning_samples", "thought_breadth", "thought_depth"),
-            *("passages_per_section", "max_per_source", "min_relevance", "min_novelty", "parallel_sections"),
-            *("rerank", "rerank_listwise"),
-            *("max_tokens", "max_cost_usd", "max_calls", "max_searches"),
-            *("max_seconds", "grace_seconds", "long_history"),
-            *("approve_plan", "interactive", "answer_seconds"),
-        ),
+        "Limits bound the length of a report and the work of a run. The client reads them and sends them with the "
+        "question, so a run keeps the limits it was started with. Three limits bound improvements: "
+        "`max_section_revisions` counts the rounds of review and rewriting of one section while it is drafted, "
+        "`max_report_revisions` the versions of the whole report after reflections on it, and `max_code_attempts` "
+        "(below) the generations of a program whose tests fail.",
+        (*RESEARCH_LIMITS, "rerank"),
     ),
-    "Programs": (
-        "Programs are bounded like reports: by the client, when a run is started.",
-        (
-            *("max_attempts", "candidates", "program_seconds", "program_memory_mib", "repair_seconds"),
-            "sandbox_wait",
-        ),
-    ),
+    "Programs": ("Programs have limits of their own, which the client reads in the same way.", tuple(CODING_LIMITS)),
     "Sandbox": (
-        "Programs run in a sandbox, of which these settings say what makes it and what is in it. The worker reads "
-        "them when it starts.",
+        "These settings define the sandbox of programs and its content. The worker reads them when it starts.",
         ("sandbox", "sandbox_python", "sandbox_cgroup", "sandbox_image", "sandbox_runtime"),
     ),
     "Tables and databases": (
-        "Queries over tables run in a process of their own, within these limits. Databases are named here once, so "
-        "that no address and no password ever travels with a run.",
+        "Queries over tables run in a separate process, within these limits. Databases are defined here once, so that "
+        "no URL and no password is sent with a run.",
         ("sql_seconds", "sql_rows", "sql_memory_mb", "databases"),
     ),
     "Fetching pages": (
-        "Pages of the web are fetched under these rules by the worker, which reads them when it starts. The address "
-        "of a page is never trusted: what lies inside your own network is fetched only where it is named here.",
+        "The worker fetches web pages under these rules, which it reads when it starts. URLs are not trusted: hosts "
+        "inside your own network are only contacted if they are allowed here.",
         (
             *("web", "web_pages", "web_archive"),
             *("fetch_allow", "fetch_domains", "fetch_deny", "fetch_user_agent", "fetch_robots"),
-            *("fetch_seconds", "fetch_megabytes", "fetch_concurrency", "fetch_per_host", "fetch_gap"),
+            *("fetch_seconds", "fetch_megabytes", "fetch_concurrency", "fetch_per_host", "fetch_delay_seconds"),
             *("page_ttl_hours", "page_cache_megabytes", "browser", "domain_authority"),
         ),
     ),
-    "Search of the web": (
-        "Search engines are asked by the worker, and only for runs that may use the web. A provider whose key is not "
-        "set is left out, which the report says.",
-        (
-            *("search_providers", "searxng_url", "brave_key", "tavily_key", "semantic_scholar_key", "openalex_key"),
-            *("github_token", "search_contact", "search_urls", "opensearch", "search_seconds"),
-        ),
+    "Web search": (
+        "The worker queries search providers, and only for runs that may use the web. A provider without its key is "
+        "left out, and the report says so.",
+        (*("search_providers", "search_keys", "search_urls", "search_contact", "opensearch", "search_seconds"),),
     ),
-    "Servers of the Model Context Protocol": (
-        "Each server is named once, with the tools and resources that may be used of it; whatever is not named is "
-        "refused. A run only ever knows the name.",
+    "MCP servers": (
+        "Each server is defined here once with its allowed tools and resources; all others are refused. A run contains "
+        "only the name of a server.",
         ("mcp_servers", "mcp_seconds"),
     ),
-    "Notices": (
-        "People outside are told of runs in these ways. The client asks for it where one of them is set, and the "
-        "worker does it with settings of its own.",
+    "Notifications": (
+        "Tenure notifies people of runs in these ways. The client requests notifications if one of them is set, and "
+        "the worker sends them with its own settings.",
         ("notify_url", "notify_secret", "notify_command"),
     ),
     "Chunks of documents": (
-        "The length of a chunk concerns the reading of documents. A changed length has all files of a corpus read and "
-        "cut anew the next time.",
+        "The length of chunks applies to the ingestion of documents. After a change, all files of a corpus are "
+        "ingested again the next time.",
         ("chunk_tokens", "cold_start_chunks"),
     ),
 }
-"""Settings by subject, with a sentence or two on each subject."""
+"""Settings by subject, each with an introduction."""
 
 _HEAD: Final = """\
 # Settings
 
 Tenure is configured by environment variables or by a file named `.env` in the folder where a command runs. \
-A variable of the environment wins over the same variable in the file, and an empty variable counts as not set. \
-A value outside its range is refused with one line that names the setting and with exit code 2.
+An environment variable overrides the same variable in the file, and an empty variable counts as not set. \
+A value outside its range is refused with an error that names the setting, and with exit code 2.
 
 A changed setting takes effect with the next command. \
-The worker of the local stack is replaced by `start` and `up` when settings that concern it have changed. \
-Workers that were started by hand have to be restarted by hand.
+`start` and `up` replace the worker of the local stack if its settings have changed. \
+Workers started by hand must be restarted by hand.
 """
 
 _TAIL: Final = """\
@@ -148,69 +134,78 @@ Without an address, the client and the worker use the local server on the port o
 _BOUNDS: Final = {"ge": "from {}", "gt": "above {}", "le": "to {}", "lt": "below {}"}
 
 
-def reference() -> str:
+def render_page() -> str:
     """Return the settings reference as Markdown."""
-    return "\n".join([_HEAD, *(_group(title, *group) for title, group in GROUPS.items()), _TAIL])
+    return "\n".join([_HEAD, *(_render_group(title, *group) for title, group in GROUPS.items()), _TAIL])
 
 
-def _group(title: str, about: str, names: tuple[str, ...]) -> str:
-    """Set one subject: a heading, a paragraph, a table."""
-    rows = "\n".join(_row(name, Settings.model_fields[name]) for name in names)
+def _render_group(title: str, about: str, names: tuple[str, ...]) -> str:
+    """Render one subject: a heading, a paragraph, a table."""
+    rows = "\n".join(_render_row(name, Settings.model_fields[name]) for name in names)
+    about = re.sub(r"`(\w+)`", _replace_name, about)
     return f"## {title}\n\n{about}\n\n| variable | meaning | values | default |\n|---|---|---|---|\n{rows}\n"
 
 
-def _row(name: str, field: FieldInfo) -> str:
-    """Set one setting as a row of its table."""
-    meaning = re.sub(r"`(\w+)`", _named, field.description or "")
-    cells = (f"`{variable(name)}`", meaning, _values(field), _default(field.default))
+def _render_row(name: str, field: FieldInfo) -> str:
+    """Render one setting as a row of its table."""
+    meaning = re.sub(r"`(\w+)`", _replace_name, " ".join((field.description or "").split()))
+    cells = (f"`{get_environment_variable(name)}`", meaning, _describe_values(field), _render_default(field.default))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _named(match: re.Match[str]) -> str:
-    """Name a setting that another's description mentions by its variable."""
-    return f"`{variable(match[1])}`" if match[1] in Settings.model_fields else match[0]
+def _replace_name(match: re.Match[str]) -> str:
+    """Replace the name of a setting by its variable."""
+    return f"`{get_environment_variable(match[1])}`" if match[1] in Settings.model_fields else match[0]
 
 
-def _values(field: FieldInfo) -> str:
-    """Say which values a setting takes."""
+def _describe_values(field: FieldInfo) -> str:
+    """Describe the allowed values of a setting."""
+    if field is Settings.model_fields["strategy"]:
+        return ", ".join(f"`{name}`" for name in list_strategy_names())
     offered = [choice for part in (field.annotation, *get_args(field.annotation)) for choice in get_args(part)]
     choices = [choice for choice in offered if isinstance(choice, str) and get_origin(field.annotation) is not dict]
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
-    kind = next(name for types, name in _KINDS if any(_is(field.annotation, wanted) for wanted in types))
-    return " ".join([kind, *_bounds(field)])
+    kind = next(name for types, name in _KINDS if any(_is_of_type(field.annotation, wanted) for wanted in types))
+    return " ".join([kind, *_describe_bounds(field)])
 
 
 _KINDS: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
     ((int,), "whole number"),
     ((float,), "number"),
     ((Path,), "path"),
-    ((dict, Rerank), "JSON object"),
+    ((dict, RerankOptions), "JSON object"),
     ((bool,), "`true` or `false`"),
     ((SecretStr,), "secret text"),
-    ((tuple,), "list between commas"),
+    ((tuple,), "comma-separated list"),
     ((str,), "text"),
 )
 
 
-def _is(annotation: Any, wanted: type) -> bool:
-    """Tell whether a setting is of a type, be it optional or not."""
+def _is_of_type(annotation: Any, wanted: type) -> bool:
+    """Return whether a setting is of a type, optional or not."""
     return wanted in (annotation, get_origin(annotation)) or wanted in get_args(annotation)
 
 
-def _bounds(field: FieldInfo) -> Iterator[str]:
+def _describe_bounds(field: FieldInfo) -> Iterator[str]:
     """Yield the bounds of a number in words, the lower one first."""
     for attribute, words in _BOUNDS.items():
         for constraint in field.metadata:
             if (bound := getattr(constraint, attribute, None)) is not None:
-                yield words.format(f"{bound:g}")
+                yield words.format(f"{bound:,.12g}")
 
 
-def _default(value: object) -> str:
-    """Set a default; an empty one stays empty."""
-    return "" if value in (None, "", (), {}, Rerank()) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+def _render_default(value: object) -> str:
+    """Render a default value; empty for an empty one."""
+    return (
+        ""
+        if value in (None, "", (), {}, RerankOptions())
+        else f"`{value:g}`"
+        if isinstance(value, float)
+        else f"`{value}`"
+    )
 
 
 if __name__ == "__main__":
-    PUBLISHED.write_text(reference(), encoding="utf-8")
+    PUBLISHED.write_text(render_page(), encoding="utf-8")
     print(f"wrote {PUBLISHED}")

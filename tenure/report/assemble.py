@@ -1,16 +1,16 @@
-"""From a draft and the sources it cites to the result document.
+"""Assemble the result document from a draft and its cited sources.
 
-Sources get their numbers in reading order, the abstract first, and every quote is held against the
-stored text once more, since this is the last moment at which a false one can be stopped.
+Sources are numbered in reading order, the abstract first. Every quote is compared with the stored text again, since
+this is the last step that can stop a false quote.
 """
 
 from collections.abc import Mapping
 
-from tenure.algorithms.reasoning.strategies import drafts
+from tenure.algorithms.reasoning.strategies import to_drafts
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Draft, SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
-from tenure.contracts.evidence.web import WebAccount
+from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.result import (
     Result,
@@ -20,40 +20,41 @@ from tenure.contracts.result.result import (
     ResultStep,
     Synthesis,
 )
-from tenure.report.citations import Numbering, SourceRecord
+from tenure.report.citations import CitationNumbering, ReportSource
 from tenure.report.render.escaping import flatten
 from tenure.report.render.marks import NUMERIC, to_markdown
-from tenure.report.render.program import program
+from tenure.report.render.program import build_program_result
 
-MOST_CONTEXT = 200
-"""Characters that a citation keeps of its source on either side of the quote."""
+MAX_CONTEXT_CHARS = 200
+"""Maximum characters of the source that a citation keeps on each side of its quote."""
 
-CONTEXT_IN_ALL = 60_000
-"""Characters that all citations of a report keep together, so that a long report still travels in one payload."""
+MAX_TOTAL_CONTEXT_CHARS = 60_000
+"""Maximum characters of context of all citations of a report, so that a long report fits into one payload."""
 
 
-def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: WebAccount | None = None) -> Result:
-    """Number the sources of a draft, check every quote and set the sections as Markdown.
+def assemble_result(
+    draft: ReportDraft, sources: Mapping[SourceId, ReportSource], web: WebReport | None = None
+) -> Result:
+    """Number the sources of a draft, check every quote and render the sections as Markdown.
 
     Args:
         draft: the report with citations by source id.
         sources: the stored sources it cites, by id.
-        web: what was read of the web; None for nothing.
+        web: the pages read on the web, or None.
 
     Returns:
-        The result document. A citation that does not hold is taken out with a note, a section without
-        text is left out with a note, and a finished run in which no citation is left counts as one
-        that found no evidence.
+        The result document. A citation that does not match its source is removed with a note, as is a section without
+        text. A finished run without any citation left has the status `no_evidence`.
     """
-    numbering = Numbering(sources, _context(draft), draft.numbered)
-    abstract_claims = numbering.number(draft.abstract, "Abstract")
+    numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources)
+    abstract_claims = numbering.number_claims(draft.abstract, "Abstract")
     sections = tuple(_section(section, numbering) for section in draft.sections if section.draft.claims)
-    reasoning = _reasoning(draft.reasoning, numbering) if draft.reasoning else None
-    synthesis = _synthesis(draft.synthesis, numbering)
-    contradictions = numbering.contradictions(draft.contradictions)
-    entries = numbering.entries()
+    reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
+    synthesis = _number_synthesis(draft.synthesis, numbering)
+    contradictions = numbering.number_contradictions(draft.contradictions)
+    entries = numbering.list_sources()
     status = _status(draft, cited=bool(entries))
-    made = program(draft.code) if draft.code else {"artifacts": draft.artifacts}
+    made = build_program_result(draft.code) if draft.code else {"artifacts": draft.artifacts}
     return Result(
         id=draft.id,
         mode=draft.mode,
@@ -76,7 +77,7 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: 
         feedback=draft.feedback,
         usage=draft.usage,
         limits=draft.limits,
-        degraded=draft.degraded,
+        fallbacks=draft.fallbacks,
         skipped=draft.skipped,
         web=web,
         notes=(*draft.notes, *numbering.notes, *_notes(draft, status)),
@@ -85,25 +86,25 @@ def assemble(draft: ReportDraft, sources: Mapping[SourceId, SourceRecord], web: 
     )
 
 
-def _context(draft: ReportDraft) -> int:
-    """Return how many characters on either side of a quote each citation may keep."""
+def _compute_context_length(draft: ReportDraft) -> int:
+    """Return the number of context characters per side of each quote."""
     parts = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
-    thoughts = drafts(draft.reasoning) if draft.reasoning else ()
+    thoughts = to_drafts(draft.reasoning) if draft.reasoning else ()
     written_parts = (draft.abstract, *(section.draft for section in draft.sections), *thoughts, *parts)
     citations = sum(len(claim.citations) for written in written_parts for claim in written.claims)
-    return min(MOST_CONTEXT, CONTEXT_IN_ALL // (2 * max(1, citations)))
+    return min(MAX_CONTEXT_CHARS, MAX_TOTAL_CONTEXT_CHARS // (2 * max(1, citations)))
 
 
-def _section(section: SectionDraft, numbering: Numbering) -> ResultSection:
-    claims = numbering.number(section.draft, section.topic)
+def _section(section: SectionDraft, numbering: CitationNumbering) -> ResultSection:
+    claims = numbering.number_claims(section.draft, section.topic)
     return ResultSection(topic=section.topic, markdown=to_markdown(claims, NUMERIC), claims=claims)
 
 
-def _reasoning(reasoning: Reasoning, numbering: Numbering) -> ResultReasoning:
-    """Set the line of thought."""
+def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> ResultReasoning:
+    """Number the citations of the line of reasoning."""
 
     def step(one: ReasoningStep) -> ResultStep:
-        (claim,) = numbering.number(Draft(blocks=(Block(claims=(one.claim,)),)), "Reasoning")
+        (claim,) = numbering.number_claims(Draft(blocks=(Block(claims=(one.claim,)),)), "Reasoning")
         return ResultStep(kind=one.kind, claim=claim, follows=one.follows, link=one.link)
 
     return ResultReasoning(
@@ -112,18 +113,18 @@ def _reasoning(reasoning: Reasoning, numbering: Numbering) -> ResultReasoning:
         conclusion=step(reasoning.conclusion) if reasoning.conclusion else None,
         answer=flatten(reasoning.answer),
         confidence=reasoning.confidence,
-        considered=reasoning.considered,
+        rejected=reasoning.rejected,
     )
 
 
-def _synthesis(synthesis: SynthesisDraft, numbering: Numbering) -> Synthesis | None:
-    """Set the synthesis; None where nothing was written."""
+def _number_synthesis(synthesis: SynthesisDraft, numbering: CitationNumbering) -> Synthesis | None:
+    """Number the citations of the synthesis; return None if it is empty."""
     parts = {
         "situation": synthesis.situation,
         "complication": synthesis.complication,
         "resolution": synthesis.resolution,
     }
-    numbered = {name: numbering.number(draft, name.capitalize()) for name, draft in parts.items()}
+    numbered = {name: numbering.number_claims(draft, name.capitalize()) for name, draft in parts.items()}
     if not any(numbered.values()):
         return None
     return Synthesis(
@@ -140,8 +141,8 @@ def _status(draft: ReportDraft, *, cited: bool) -> ResultStatus:
 
 def _notes(draft: ReportDraft, status: ResultStatus) -> list[str]:
     empty = [
-        f"{section.topic}: left out, nothing was written." for section in draft.sections if not section.draft.claims
+        f"{section.topic}: left out because it has no text." for section in draft.sections if not section.draft.claims
     ]
     if status != draft.status:
-        empty.append("No citation is left, so the run counts as one that found no evidence.")
+        empty.append("No valid citation is left, so the run has found no evidence.")
     return empty

@@ -1,8 +1,7 @@
-"""From citations by source id to numbered citations that hold.
+"""Turn citations by source id into numbered citations that match their sources.
 
-A citation holds when its quote is, to the letter, what the stored source says at its offsets. One
-that does not is taken out, its claim is marked `invalid_source`, and a note says so: nothing is
-dropped silently and nothing false is kept.
+A citation matches if its quote equals the stored text at its offsets. A citation that does not match is removed, its
+claim gets the status `invalid_source`, and a note reports it.
 """
 
 import re
@@ -10,102 +9,102 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Disagreement, Draft
-from tenure.contracts.result.result import Contradiction, ResultCitation, ResultClaim, SourceEntry
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Contradiction, Draft
+from tenure.contracts.result.result import ResultCitation, ResultClaim, ResultContradiction, SourceEntry
 from tenure.report.render.escaping import flatten
 
 
-class SourceRecord(Protocol):
-    """What the report needs of a stored source."""
+class ReportSource(Protocol):
+    """Stored source as the report needs it."""
 
     @property
     def uri(self) -> str:
-        """Where it is."""
+        """Path or URL."""
         ...
 
     @property
     def title(self) -> str:
-        """Its title."""
+        """Title."""
         ...
 
     @property
     def author(self) -> str:
-        """Who wrote it; empty where unknown."""
+        """Author; empty if unknown."""
         ...
 
     @property
     def published(self) -> str:
-        """When it was published; empty where unknown."""
+        """Date of publication; empty if unknown."""
         ...
 
     @property
     def accessed(self) -> str:
-        """When it was read, ISO 8601 in UTC."""
+        """Time of reading, ISO 8601 in UTC."""
         ...
 
     @property
     def derived(self) -> bool:
-        """Whether a run had it made, so that it is no document."""
+        """Whether a run produced it, so that it is not a document."""
         ...
 
     @property
     def text(self) -> str:
-        """Its stored text; offsets count its characters."""
+        """Stored text; offsets count its characters."""
         ...
 
-    def page(self, offset: int) -> int | None:
-        """Return the number of the page that a place in the text stands on; None where there are no pages."""
+    def find_page(self, offset: int) -> int | None:
+        """Return the number of the page at an offset, or None if the source has no pages."""
         ...
 
 
-class Numbering:
-    """Numbers sources in the order in which the report first cites them."""
+class CitationNumbering:
+    """Numbering of sources in the order of their first citation."""
 
     def __init__(
-        self, sources: Mapping[SourceId, SourceRecord], context: int = 200, known: Sequence[SourceId] = ()
+        self, sources: Mapping[SourceId, ReportSource], context: int = 200, known: Sequence[SourceId] = ()
     ) -> None:
-        """Begin to number.
+        """Initialize the numbering.
 
         Args:
             sources: the stored sources by id.
-            context: how many characters around a quote are kept.
-            known: sources that have their numbers from an earlier document, in order.
+            context: number of context characters to keep on each side of a quote.
+            known: sources numbered by an earlier document, in order.
         """
         self._sources = sources
         self._context = context
         self._numbers = {source: n for n, source in enumerate(dict.fromkeys(known), 1)}
         self._cited: set[SourceId] = set()
         self.notes: list[str] = []
-        """What was taken out and why, in reading order."""
+        """Removed citations with the reasons, in reading order."""
 
-    def number(self, draft: Draft, place: str) -> tuple[ResultClaim, ...]:
+    def number_claims(self, draft: Draft, place: str) -> tuple[ResultClaim, ...]:
         """Check and number the citations of a draft's claims.
 
         Args:
-            draft: the text to number; drafts are to be given in reading order.
+            draft: the text to number; drafts must be passed in reading order.
             place: name of the report's part, for the notes.
 
         Returns:
             One claim for each of the draft's, in order.
         """
         return tuple(
-            self._claim(claim, place).model_copy(update={"begins": _begins(block, n)})
+            self._claim(claim, place).model_copy(update={"begins": _opening_of(block, n)})
             for block in draft.blocks
             for n, claim in enumerate(block.claims)
         )
 
-    def contradictions(self, found: Sequence[Disagreement]) -> tuple[Contradiction, ...]:
-        """Check and number the two sides of each; one of which a side does not hold is taken out."""
+    def number_contradictions(self, found: Sequence[Contradiction]) -> tuple[ResultContradiction, ...]:
+        """Check and number both sides of each contradiction; a contradiction with an invalid side is removed."""
         return tuple(one for disagreement in found if (one := self._contradiction(disagreement)) is not None)
 
-    def entries(self) -> tuple[SourceEntry, ...]:
-        """List the cited sources by number."""
+    def list_sources(self) -> tuple[SourceEntry, ...]:
+        """Return the cited sources by number."""
         return tuple(self._entry(source, n) for source, n in self._numbers.items() if source in self._cited)
 
     def _claim(self, claim: Claim, place: str) -> ResultClaim:
         faults = {citation: self._fault(citation) for citation in claim.citations}
         self.notes += [
-            f"{place}: a citation was taken out, {fault}: “{_shorten(claim.text)}”"
+            f"{place}: a citation was removed: {fault}: “{_shorten(claim.text)}”"
             for fault in faults.values()
             if fault is not None
         ]
@@ -116,13 +115,13 @@ class Numbering:
             citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
         )
 
-    def _contradiction(self, found: Disagreement) -> Contradiction | None:
+    def _contradiction(self, found: Contradiction) -> ResultContradiction | None:
         for fault in (self._fault(found.a), self._fault(found.b)):
             if fault is not None:
-                self.notes.append(f"Where sources disagree: a pair was taken out, {fault}")
+                self.notes.append(f"Contradictions: a pair of quotes was removed: {fault}")
                 return None
         a, b = self._numbered(found.a), self._numbered(found.b)
-        return Contradiction(a=a, b=b, severity=found.severity, about=found.about)
+        return ResultContradiction(a=a, b=b, severity=found.severity, about=found.about)
 
     def _fault(self, citation: Citation) -> str | None:
         source = self._sources.get(citation.source)
@@ -131,7 +130,7 @@ class Numbering:
         if not citation.quote.strip():
             return "its quote is empty"
         if source.text[citation.start : citation.end] != citation.quote:
-            return f"its quote is not what {_shorten(source.title or source.uri)!r} says at its offsets"
+            return f"its quote differs from the text of {_shorten(source.title or source.uri)!r} at its offsets"
         return None
 
     def _numbered(self, citation: Citation) -> ResultCitation:
@@ -143,7 +142,7 @@ class Numbering:
             source=n,
             start=citation.start,
             end=citation.end,
-            page=source.page(citation.start),
+            page=source.find_page(citation.start),
             quote=citation.quote,
             before=_last_words(text[: citation.start], self._context),
             after=_first_words(text[citation.end :], self._context),
@@ -163,22 +162,22 @@ class Numbering:
         )
 
 
-def _begins(block: Block, n: int) -> Literal["paragraph", "bullet"] | None:
-    """Return what starts with the claim at a place of a block."""
+def _opening_of(block: Block, n: int) -> Literal["paragraph", "bullet"] | None:
+    """Return the block element that starts with the claim at an index."""
     if block.kind == "bullets":
         return "bullet"
     return None if n else "paragraph"
 
 
 def _last_words(text: str, most: int) -> str:
-    """Return the end of a text, without a word that the cut would go through."""
+    """Return the end of a text, starting at a whole word."""
     cut = text[max(0, len(text) - most) :]
     whole = len(cut) == len(text) or text[-most - 1].isspace()
     return cut if whole else re.sub(r"^\S+(?=\s)", "", cut)
 
 
 def _first_words(text: str, most: int) -> str:
-    """Return the beginning of a text, without a word that the cut would go through."""
+    """Return the beginning of a text, ending at a whole word."""
     cut = text[:most]
     whole = len(cut) == len(text) or text[most].isspace()
     return cut if whole else re.sub(r"(?<=\s)\S+$", "", cut)

@@ -1,4 +1,4 @@
-"""The published JSON schema of the result document; `python -m tenure.report.schema` writes it."""
+"""Write the published JSON schema of the result document: `python -m tenure.report.schema`."""
 
 import ast
 import inspect
@@ -16,27 +16,27 @@ from tenure.contracts.base import Contract
 from tenure.contracts.result.result import Result
 
 PUBLISHED = Path(__file__).resolve().parent / "result.schema.json"
-"""Where the schema is published."""
+"""Path of the published schema."""
 
 
 class _AllFieldsRequired(GenerateJsonSchema):
-    """A written document holds every field, those with a default too, so a reader may rely on them."""
+    """JSON schema generator that requires every field: a written document contains all of them."""
 
     def field_is_required(
         self,
         field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField,
         total: bool,
     ) -> bool:
-        """Require every field."""
+        """Return True for every field."""
         return True
 
 
-def result_schema() -> dict[str, Any]:
-    """Return the JSON schema of the result document as it is written by `--json`."""
+def build_result_schema() -> dict[str, Any]:
+    """Return the JSON schema of the result document as `--json` writes it."""
     schema = Result.model_json_schema(mode="serialization", schema_generator=_AllFieldsRequired)
     by_name = {model.__name__: model for model in _models(Result)}
     for name, described in {Result.__name__: schema, **schema["$defs"]}.items():
-        meanings = _meanings(by_name[name])
+        meanings = _read_descriptions(by_name[name])
         for field, property_ in described["properties"].items():
             property_["description"] = meanings[field]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
@@ -52,8 +52,8 @@ def _models(annotation: Any) -> Iterator[type[Contract]]:
         yield from _models(inner)
 
 
-def _meanings(model: type[Contract]) -> dict[str, str]:
-    """Return what the fields of a model mean, as the docstrings below them say."""
+def _read_descriptions(model: type[Contract]) -> dict[str, str]:
+    """Return the descriptions of a model's fields from the docstrings below them."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     body = definition.body if isinstance(definition, ast.ClassDef) else []
     return {
@@ -64,11 +64,11 @@ def _meanings(model: type[Contract]) -> dict[str, str]:
     }
 
 
-def schema_text() -> str:
+def render_schema() -> str:
     """Return the schema as the text of its published file."""
-    return json.dumps(result_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_result_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    PUBLISHED.write_text(schema_text(), encoding="utf-8")
+    PUBLISHED.write_text(render_schema(), encoding="utf-8")
     print(f"wrote {PUBLISHED}")

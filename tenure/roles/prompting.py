@@ -1,7 +1,7 @@
-"""The form in which roles write and read prose: sentences, each naming the passages it rests on.
+"""Define the structured text that roles write, and render drafts, lists and parts of prompts.
 
-Writers answer with structure instead of marked-up text, so that no citation can be lost, invented or
-misread on the way: a sentence can name only positions of passages it was given (DESIGN §3).
+Writers answer with structured sentences instead of marked-up text: each sentence lists the numbers of its passages. So
+no citation can be lost or invented.
 """
 
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite
+from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
 from tenure.contracts.evidence.passages import Block, Claim, Draft
-from tenure.roles.base import RoleOutput
+from tenure.roles.base import Evidence, RoleOutput
 
 CITING_RULE = (
     "Every sentence that states a fact names, in `passages`, the numbers of the passages it rests on. "
     "Use only numbers you were given. Say nothing the passages do not say; if they do not answer something, "
     "leave it out. Never write citation marks, source names or addresses into the text itself."
 )
-"""The sentence every writing prompt carries."""
+"""Rule of every writing prompt."""
 
 
 class WrittenSentence(BaseModel):
@@ -46,14 +46,14 @@ class WrittenBlock(BaseModel):
 
 
 class WrittenText(RoleOutput):
-    """A piece of a report."""
+    """A part of a report."""
 
     blocks: tuple[WrittenBlock, ...] = Field(max_length=10)
     """Paragraphs and lists in reading order; none if the passages say nothing on the topic."""
 
 
-def written(blocks: Sequence[ComposedBlock]) -> WrittenText:
-    """Return composed text in the form a model would have answered with."""
+def build_written_text(blocks: Sequence[ComposedBlock]) -> WrittenText:
+    """Return composed text in the form of a model's answer."""
     return WrittenText(
         blocks=tuple(
             WrittenBlock(
@@ -65,38 +65,42 @@ def written(blocks: Sequence[ComposedBlock]) -> WrittenText:
     )
 
 
-def drafted(text: WrittenText, passages: Sequence[Passage]) -> Draft:
-    """Return what a writer wrote with every named passage turned into a verbatim citation."""
+def add_citations(input: object, text: WrittenText, evidence: Evidence) -> Draft:
+    """Return the text of a writer with verbatim citations of all passages it names."""
     return Draft(
         blocks=tuple(
-            Block(kind=block.kind, claims=tuple(cite(s.text.strip(), s.passages, passages) for s in block.sentences))
+            Block(
+                kind=block.kind,
+                claims=tuple(cite_claim(s.text.strip(), s.passages, evidence.passages) for s in block.sentences),
+            )
             for block in text.blocks
         )
     )
 
 
-def marked(draft: Draft, passages: Sequence[Passage]) -> str:
+def render_draft(draft: Draft, passages: Sequence[Passage]) -> str:
     """Render a draft for a model, each sentence followed by the numbers of its passages."""
     return "\n\n".join(
-        " ".join(f"{claim.text} {_marks(claim, passages)}".strip() for claim in block.claims) for block in draft.blocks
+        " ".join(f"{claim.text} {_render_marks(claim, passages)}".strip() for claim in block.claims)
+        for block in draft.blocks
     )
 
 
-def numbers(claim: Claim, passages: Sequence[Passage]) -> tuple[int, ...]:
-    """Return the positions, from 1, of the passages a claim cites, as far as they are among `passages`."""
+def find_passage_numbers(claim: Claim, passages: Sequence[Passage]) -> tuple[int, ...]:
+    """Return the positions, from 1, of the cited passages that are among `passages`."""
     cited = {citation.chunk for citation in claim.citations}
     return tuple(n for n, passage in enumerate(passages, 1) if passage.chunk in cited)
 
 
-def _marks(claim: Claim, passages: Sequence[Passage]) -> str:
-    return "".join(f"[{n}]" for n in numbers(claim, passages))
+def _render_marks(claim: Claim, passages: Sequence[Passage]) -> str:
+    return "".join(f"[{n}]" for n in find_passage_numbers(claim, passages))
 
 
-def as_list(title: str, items: Sequence[str]) -> str:
-    """Render a titled list for a prompt; nothing for no items."""
+def render_list(title: str, items: Sequence[str]) -> str:
+    """Render a titled list for a prompt; empty for no items."""
     return f"{title}:\n" + "\n".join(f"- {item}" for item in items) if items else ""
 
 
-def joined(*pieces: str) -> str:
-    """Join the parts of a prompt that are there."""
+def join_parts(*pieces: str) -> str:
+    """Join the parts of a prompt that are not empty."""
     return "\n\n".join(piece for piece in pieces if piece)

@@ -1,4 +1,4 @@
-"""Runs one program, or tests it, exactly as the coding path would: `python -m tenure.sandbox FILE [--tests FILE]`."""
+"""Run or test one program exactly as the coding path does: `python -m tenure.sandbox FILE [--tests FILE]`."""
 
 import argparse
 import asyncio
@@ -10,36 +10,44 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from tenure.contracts.sandbox import GivenFile, Language, Outcome, Program, SandboxLimits, SelfTest, Trial
+from tenure.contracts.sandbox import (
+    InputFile,
+    Language,
+    Program,
+    SandboxLimits,
+    SandboxOutcome,
+    SandboxSelfTest,
+    TestRun,
+)
 from tenure.sandbox.base import SandboxError
-from tenure.sandbox.choice import sandbox
+from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings
 
 LANGUAGES: Final[dict[str, Language]] = {".py": "python", ".js": "node", ".mjs": "node", ".sh": "shell"}
-"""What a file is, by its suffix."""
+"""Languages by file suffix."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    made = argparse.ArgumentParser(prog="python -m tenure.sandbox", description=__doc__)
-    made.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the program, or the module under test")
-    made.add_argument("--tests", type=Path, action="append", default=[], metavar="FILE", help="a file of pytest")
-    made.add_argument("--files", type=Path, nargs="+", default=[], metavar="PATH", help="files or folders beside it")
-    made.add_argument("--arg", action="append", default=[], metavar="TEXT", help="an argument of the program")
-    made.add_argument("--stdin", type=Path, metavar="FILE", help="standard input of the program")
-    made.add_argument("--keep", type=Path, metavar="FOLDER", help="where files that it makes are stored")
-    made.add_argument("--seconds", type=float, metavar="N", help="time by the clock")
-    made.add_argument("--memory", type=int, metavar="MIB", help="memory of all processes together")
-    made.add_argument("--check", action="store_true", help="try the isolation itself, and run nothing")
-    made.add_argument("--json", action="store_true", help="print one JSON document")
-    return made
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line parser."""
+    parser = argparse.ArgumentParser(prog="python -m tenure.sandbox", description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the program, or the module under test")
+    parser.add_argument("--tests", type=Path, action="append", default=[], metavar="FILE", help="a file of pytest")
+    parser.add_argument("--files", type=Path, nargs="+", default=[], metavar="PATH", help="further files or folders")
+    parser.add_argument("--arg", action="append", default=[], metavar="TEXT", help="an argument of the program")
+    parser.add_argument("--stdin", type=Path, metavar="FILE", help="standard input of the program")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="folder for its artifacts")
+    parser.add_argument("--seconds", type=float, metavar="N", help="time by the clock")
+    parser.add_argument("--memory", type=int, metavar="MIB", help="memory of all processes together")
+    parser.add_argument("--check", action="store_true", help="try the isolation itself, and run nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
 
 
-def given(paths: list[Path]) -> tuple[GivenFile, ...]:
-    """Return files, and all files of folders, by the names they get in the sandbox.
+def read_files(paths: list[Path]) -> tuple[InputFile, ...]:
+    """Return files, and all files of folders, by their names in the sandbox.
 
     Raises:
-        OSError: there is no such file.
+        OSError: a file does not exist.
     """
     found = []
     for path in paths:
@@ -49,18 +57,18 @@ def given(paths: list[Path]) -> tuple[GivenFile, ...]:
         else:
             path.stat()
             names = [(path.name, path)]
-        found += [GivenFile(name=name, path=str(one.absolute())) for name, one in names]
+        found += [InputFile(name=name, path=str(one.absolute())) for name, one in names]
     return tuple(found)
 
 
-async def outcome(arguments: argparse.Namespace, settings: Settings, keep: Path) -> Outcome:
-    """Run or test what the command line names."""
-    box = sandbox(settings)
+async def run_command(arguments: argparse.Namespace, settings: Settings, keep: Path) -> SandboxOutcome:
+    """Run or test the program of the command line."""
+    box = make_sandbox(settings)
     chosen = {"wall_seconds": arguments.seconds, "memory_mib": arguments.memory}
     limits = SandboxLimits(**{name: value for name, value in chosen.items() if value is not None})
-    files = given([arguments.file, *arguments.files])
+    files = read_files([arguments.file, *arguments.files])
     if arguments.tests:
-        return await box.test(Trial(files=files, tests=given(arguments.tests), limits=limits), keep)
+        return await box.test(TestRun(files=files, tests=read_files(arguments.tests), limits=limits), keep)
     program = Program(
         files=files,
         entry=arguments.file.name,
@@ -72,15 +80,15 @@ async def outcome(arguments: argparse.Namespace, settings: Settings, keep: Path)
     return await box.run(program, keep)
 
 
-async def self_test(settings: Settings) -> SelfTest:
-    """Try the isolation."""
-    return await sandbox(settings).check()
+async def run_self_test(settings: Settings) -> SandboxSelfTest:
+    """Test the isolation."""
+    return await make_sandbox(settings).check()
 
 
-def rendered(found: Outcome) -> str:
-    """Return an outcome for a person."""
+def render_outcome(found: SandboxOutcome) -> str:
+    """Return an outcome as text."""
     lines = [f"verdict: {found.verdict}" + (f" ({found.reason})" if found.reason else "")]
-    ended = found.signal or ("not by itself" if found.exit_code is None else f"exit code {found.exit_code}")
+    ended = found.signal or ("killed" if found.exit_code is None else f"exit code {found.exit_code}")
     memory = "" if found.peak_memory_mib is None else f", peak memory {found.peak_memory_mib:.0f} MiB"
     lines.append(f"ended: {ended}, {found.seconds:.2f} s{memory}")
     if found.limits_hit:
@@ -97,18 +105,18 @@ def rendered(found: Outcome) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command: 0 passed, 3 did not, 2 usage, 4 no sandbox."""
-    arguments = parser().parse_args(argv)
+    """Run the command and return the exit code: 0 passed, 3 not passed, 2 usage, 4 no sandbox."""
+    arguments = build_parser().parse_args(argv)
     if arguments.file is None and not arguments.check:
-        parser().error("name a FILE, or --check")
+        build_parser().error("name a FILE, or --check")
     try:
         settings = Settings()
         if arguments.check:
-            tested = asyncio.run(self_test(settings))
+            tested = asyncio.run(run_self_test(settings))
             print(tested.model_dump_json(indent=2) if arguments.json else tested.message)
             return 0 if tested.usable else 4
         keep = arguments.keep or Path(tempfile.mkdtemp(prefix="tenure-artifacts-"))
-        found = asyncio.run(outcome(arguments, settings, keep))
+        found = asyncio.run(run_command(arguments, settings, keep))
     except (OSError, ValidationError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -117,7 +125,7 @@ def main(argv: list[str] | None = None) -> int:
         return 4
     if arguments.keep is None and not found.artifacts:
         keep.rmdir()
-    print(json.dumps(found.model_dump(mode="json"), indent=2) if arguments.json else rendered(found))
+    print(json.dumps(found.model_dump(mode="json"), indent=2) if arguments.json else render_outcome(found))
     return 0 if found.verdict == "passed" else 3
 
 

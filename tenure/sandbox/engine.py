@@ -1,6 +1,6 @@
-"""The sandbox itself: makes a job of a program or a trial, has it supervised, and judges what was seen.
+"""Run and test programs in a sandbox: build the job, supervise it, and judge the observations.
 
-What makes the isolation is a back-end; all else is the same for every one of them.
+A back-end provides the isolation; everything else is the same for all back-ends.
 """
 
 import asyncio
@@ -14,127 +14,135 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from tenure.contracts.sandbox import (
-    Batch,
-    GivenFile,
+    CandidateBatch,
+    InputFile,
     Isolation,
     Language,
-    Outcome,
     Program,
     SandboxLimits,
-    SelfTest,
-    Trial,
+    SandboxOutcome,
+    SandboxSelfTest,
+    TestRun,
 )
 from tenure.sandbox import selftest, verdict
 from tenure.sandbox.base import SetupFailed
 from tenure.sandbox.memory import ControlGroup
 from tenure.sandbox.runtime import Runtime
-from tenure.sandbox.supervisor import Observed, Started, Supervision, Unit
+from tenure.sandbox.supervisor import Observed, StartedSandbox, Supervision, UnitResult
 
 T = TypeVar("T")
 
-AT_ONCE: Final = 16
-"""Sandboxes of one process at the same time."""
+MAX_CONCURRENT_SANDBOXES: Final = 16
+"""Maximum number of concurrent sandboxes of one process."""
 
-NOT_BOUNDED: Final[tuple[Language, ...]] = ("node",)
-"""Languages whose interpreter reserves far more addresses than it uses: only their memory in use is bounded."""
+UNBOUNDED_ADDRESS_SPACE: Final[tuple[Language, ...]] = ("node",)
+"""Languages whose interpreter reserves far more addresses than it uses: only their resident memory is limited."""
 
-LARGEST_INPUT: Final = 512 << 20
-"""Bytes of all files that go in."""
+MAX_INPUT_BYTES: Final = 512 << 20
+"""Maximum size of all input files."""
 
 
 class Backend(Protocol):
-    """What makes the isolation."""
+    """Interface of isolation back-ends."""
 
     isolation: Isolation
-    """What it promises."""
+    """Description of the isolation."""
 
-    def control(self, limits: SandboxLimits) -> ControlGroup | None:
-        """Make the control group of a run, where the back-end has one made."""
+    def make_control_group(self, limits: SandboxLimits) -> ControlGroup | None:
+        """Create the control group of a run, or return None."""
         ...
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: ControlGroup | None) -> Started:
+    def start(self, limits: SandboxLimits, needs_packages: bool, control: ControlGroup | None) -> StartedSandbox:
         """Start a sandbox whose driver waits for its job."""
         ...
 
 
 class ContainedSandbox:
-    """Runs and tests programs behind the isolation of a back-end."""
+    """Sandbox that uses the isolation of a back-end."""
 
     def __init__(self, backend: Backend, runtime: Runtime) -> None:
         self._backend = backend
         self.runtime = runtime
-        self._pool = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="sandbox")
+        self._pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_SANDBOXES, thread_name_prefix="sandbox")
 
-    async def run(self, program: Program, keep: Path) -> Outcome:
-        """Run a program and store what it made in a folder."""
+    async def run(self, program: Program, keep: Path) -> SandboxOutcome:
+        """Run a program and store its artifacts in a folder."""
         try:
-            argv = self.runtime.command(program.language, program.entry, program.args)
+            argv = self.runtime.build_command(program.language, program.entry, program.args)
         except LookupError as error:
-            return Outcome(verdict="error", reason=str(error))
+            return SandboxOutcome(verdict="error", reason=str(error))
         job: dict[str, Any] = {"kind": "program", "artifacts": True}
 
         def unit() -> list[dict[str, Any]]:
-            return [{"files": contents(program.files), "argv": argv, "stdin": program.stdin.encode()}]
+            return [{"files": read_contents(program.files), "argv": argv, "stdin": program.stdin.encode()}]
 
-        bounded = program.language not in NOT_BOUNDED
+        bounded = program.language not in UNBOUNDED_ADDRESS_SPACE
         seen = await self._observe(job, unit, program.limits, keep, lambda _: False, bounded)
-        return verdict.of_program(seen).model_copy(update={"isolation": self._backend.isolation})
+        return verdict.judge_program(seen).model_copy(update={"isolation": self._backend.isolation})
 
-    async def test(self, trial: Trial, keep: Path) -> Outcome:
-        """Test a candidate and store what it made in a folder."""
+    async def test(self, trial: TestRun, keep: Path) -> SandboxOutcome:
+        """Test a candidate and store its artifacts in a folder."""
         return (await self._test(trial.batch, keep))[0]
 
-    async def test_all(self, batch: Batch) -> tuple[Outcome, ...]:
-        """Test candidates one after the other; those that were left out have no outcome."""
+    async def test_all(self, batch: CandidateBatch) -> tuple[SandboxOutcome, ...]:
+        """Test candidates one after the other; candidates that were not reached have no outcome."""
         return await self._test(batch, None)
 
-    async def check(self) -> SelfTest:
-        """Try the isolation itself."""
+    async def check(self) -> SandboxSelfTest:
+        """Test the isolation itself."""
         return await selftest.check(self.run, self._backend.isolation, self.runtime)
 
-    async def _test(self, batch: Batch, keep: Path | None) -> tuple[Outcome, ...]:
-        """Test candidates, and keep what the last one made."""
+    async def _test(self, batch: CandidateBatch, keep: Path | None) -> tuple[SandboxOutcome, ...]:
+        """Test candidates, and keep the artifacts of the last one."""
         nonce = secrets.token_hex(16)
         try:
             judge, job = self._judge(batch, nonce)
         except (SyntaxError, ValueError) as error:
-            return tuple(Outcome(verdict="error", reason=str(error)) for _ in batch.candidates)
-        job |= {"artifacts": keep is not None, "nonce": nonce, "trace": batch.trace, "roots": modules(batch)}
+            return tuple(SandboxOutcome(verdict="error", reason=str(error)) for _ in batch.candidates)
+        job |= {
+            "artifacts": keep is not None,
+            "nonce": nonce,
+            "trace": batch.trace,
+            "roots": list_candidate_modules(batch),
+        }
 
         def units() -> list[dict[str, Any]]:
-            beside = contents(batch.files)
+            shared = read_contents(batch.files)
             each = batch.seconds_each or 0.0
-            return [{"files": [*beside, *contents(files)], "seconds": each} for files in batch.candidates]
+            return [{"files": [*shared, *read_contents(files)], "seconds": each} for files in batch.candidates]
 
-        def goes_on(unit: Unit) -> bool:
-            return not batch.stop_at_green or judge(Observed(finished=True), unit).verdict != "passed"
+        def goes_on(unit: UnitResult) -> bool:
+            return not batch.stop_at_first_pass or judge(Observed(finished=True), unit).verdict != "passed"
 
         seen = await self._observe(job, units, batch.limits, keep, goes_on, True)
         return tuple(
-            outcome.model_copy(update={"isolation": self._backend.isolation}) for outcome in judged(seen, judge)
+            outcome.model_copy(update={"isolation": self._backend.isolation})
+            for outcome in judge_candidates(seen, judge)
         )
 
-    def _judge(self, batch: Batch, nonce: str) -> tuple[Callable[[Observed, Unit], Outcome], dict[str, Any]]:
-        """Return how a candidate is judged, and what of the job belongs to that.
+    def _judge(
+        self, batch: CandidateBatch, nonce: str
+    ) -> tuple[Callable[[Observed, UnitResult], SandboxOutcome], dict[str, Any]]:
+        """Return the function that judges a candidate, and the fields of the job for it.
 
         Raises:
-            SyntaxError: a file of the tests is no Python.
-            ValueError: there is nothing to test with.
+            SyntaxError: a test file is not valid Python.
+            ValueError: there are no tests.
         """
         if batch.cases:
-            first = next((name for name in _python(batch.candidates[0])), "")
+            first = next((name for name in _list_modules(batch.candidates[0])), "")
             calls = [(case.module or first, case.function, json.dumps(case.args)) for case in batch.cases]
             return (
-                lambda seen, unit: verdict.of_cases(seen, unit, batch.cases, nonce),
+                lambda seen, unit: verdict.judge_cases(seen, unit, batch.cases, nonce),
                 {"kind": "cases", "cases": calls},
             )
-        tests = contents(batch.tests)
-        required = verdict.required_tests({name: text.decode() for name, text in tests if name.endswith(".py")})
+        tests = read_contents(batch.tests)
+        required = verdict.find_required_tests({name: text.decode() for name, text in tests if name.endswith(".py")})
         if not required:
             raise ValueError("the tests have no test: pytest looks for functions whose names begin with test")
         if not self.runtime.has_pytest:
             raise ValueError("the sandbox's Python has no pytest")
-        return lambda seen, unit: verdict.of_tests(seen, unit, required, nonce), {"kind": "tests", "tests": tests}
+        return lambda seen, unit: verdict.judge_tests(seen, unit, required, nonce), {"kind": "tests", "tests": tests}
 
     async def _observe(
         self,
@@ -142,20 +150,20 @@ class ContainedSandbox:
         units: Callable[[], list[dict[str, Any]]],
         limits: SandboxLimits,
         keep: Path | None,
-        goes_on: Callable[[Unit], bool],
+        goes_on: Callable[[UnitResult], bool],
         bounded: bool,
     ) -> Observed:
-        """Have a job done and return what was seen; ended with this coroutine.
+        """Run a job and return the observations; cancelling this coroutine ends the sandbox.
 
         Raises:
-            SetupFailed: there was no sandbox.
+            SetupFailed: the sandbox could not be set up.
         """
         bounds = {**limits.model_dump(), "address_mib": limits.memory_mib if bounded else 0}
         running: list[Supervision] = []
 
         def work() -> Observed:
             block = marshal.dumps({**job, "units": units(), "limits": bounds, "home": self.runtime.home}, 2)
-            control = self._backend.control(limits)
+            control = self._backend.make_control_group(limits)
             supervision = Supervision(limits, block, keep, goes_on, control)
             running.append(supervision)
             return supervision.run(lambda: self._backend.start(limits, job["kind"] != "program", control))
@@ -166,24 +174,24 @@ class ContainedSandbox:
         except asyncio.CancelledError:
             for supervision in running:
                 supervision.stop()
-            # Gone is gone only when nothing is left of it.
+            # The cancellation is complete only when no process is left.
             await asyncio.gather(future, return_exceptions=True)
             raise
 
 
-def judged(seen: Observed, judge: Callable[[Observed, Unit], Outcome]) -> list[Outcome]:
-    """Judge the candidates that were tested; what ended the whole batch ended the last of them."""
+def judge_candidates(seen: Observed, judge: Callable[[Observed, UnitResult], SandboxOutcome]) -> list[SandboxOutcome]:
+    """Judge the tested candidates; the limit that ended the batch counts for the last of them."""
     if not seen.units:
-        return [verdict.ended_early(seen)]
+        return [verdict.judge_setup_failure(seen)]
     quiet = Observed(finished=True, peak_mib=0.0)
     return [judge(seen if number == len(seen.units) else quiet, unit) for number, unit in enumerate(seen.units, 1)]
 
 
-def contents(files: Sequence[GivenFile]) -> list[tuple[str, bytes]]:
-    """Read the files that go in.
+def read_contents(files: Sequence[InputFile]) -> list[tuple[str, bytes]]:
+    """Read the input files.
 
     Raises:
-        SetupFailed: one cannot be read, or they are too large.
+        SetupFailed: a file cannot be read, or the files are too large.
     """
     found = []
     for file in files:
@@ -194,18 +202,18 @@ def contents(files: Sequence[GivenFile]) -> list[tuple[str, bytes]]:
             found.append((file.name, Path(file.path or "").read_bytes()))
         except OSError as error:
             raise SetupFailed(f"{file.path} cannot be read: {error.strerror}") from None
-    if sum(len(content) for _, content in found) > LARGEST_INPUT:
-        raise SetupFailed(f"the files are larger than {LARGEST_INPUT >> 20} MiB together")
+    if sum(len(content) for _, content in found) > MAX_INPUT_BYTES:
+        raise SetupFailed(f"the files are larger than {MAX_INPUT_BYTES >> 20} MiB together")
     return found
 
 
-def _python(files: Sequence[GivenFile]) -> list[str]:
+def _list_modules(files: Sequence[InputFile]) -> list[str]:
     """Return the dotted names of the modules among files."""
     return [file.name.removesuffix(".py").replace("/", ".") for file in files if file.name.endswith(".py")]
 
 
-def modules(batch: Batch) -> list[str]:
-    """Return the top-level modules that are the candidates' and not the tests'."""
+def list_candidate_modules(batch: CandidateBatch) -> list[str]:
+    """Return the top-level modules of the candidate that are not modules of the tests."""
     names = {
         file.name.split("/")[0].removesuffix(".py")
         for files in (batch.files, *batch.candidates)

@@ -1,7 +1,7 @@
-"""Memory of all processes of a sandbox: held by a control group that an operator delegated, else watched.
+"""Limit the memory of all processes of a sandbox, by a delegated control group or by polling.
 
-A control group is exact. Without one, memory is added up several times a second and the sandbox is ended when it is
-above its limit, which is best effort: between two looks a program can take more than it may.
+A control group is exact. Without one, memory is summed up several times a second and the sandbox is killed when it
+exceeds its limit. That is best effort: between two polls a program can use more.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class ControlGroup:
-    """A control group (version 2) for one run, below one that was delegated."""
+    """Control group (version 2) of one run, below a delegated one."""
 
     def __init__(self, delegated: Path, memory_mib: int, processes: int) -> None:
         self.folder = delegated / f"tenure-{uuid.uuid4().hex[:12]}"
@@ -24,19 +24,19 @@ class ControlGroup:
             "memory.max": memory_mib * MIB,
             "memory.swap.max": 0,
             "memory.oom.group": 1,
-            # The processes of the set-up come on top.
+            # The processes of the set-up are added.
             "pids.max": processes + 8,
         }
         for name, bound in bounds.items():
             (self.folder / name).write_text(str(bound))
 
-    def take(self, pid: int) -> None:
-        """Put a process into the group."""
+    def add_process(self, pid: int) -> None:
+        """Add a process to the group."""
         (self.folder / "cgroup.procs").write_text(str(pid))
 
     @property
-    def exceeded(self) -> bool:
-        """Whether the kernel ended something for its memory."""
+    def has_exceeded_limit(self) -> bool:
+        """Whether the kernel killed a process for its memory."""
         with contextlib.suppress(OSError):
             for line in (self.folder / "memory.events").read_text().splitlines():
                 name, _, count = line.partition(" ")
@@ -46,33 +46,33 @@ class ControlGroup:
 
     @property
     def peak_mib(self) -> float | None:
-        """Most memory that was in use, where the kernel tells."""
+        """Peak memory use in MiB, or None if the kernel does not report it."""
         try:
             return int((self.folder / "memory.peak").read_text()) / MIB
         except (OSError, ValueError):
             return None
 
     def remove(self) -> None:
-        """Remove the group once all of its processes are gone."""
+        """Remove the group after all of its processes have ended."""
         with contextlib.suppress(FileNotFoundError):
             self.folder.rmdir()
 
 
-def in_use(process: int, limit_mib: int) -> float:
-    """Return the mebibytes that a process and all processes below it use together.
+def measure_memory(process: int, limit_mib: int) -> float:
+    """Return the memory of a process and its descendants in MiB.
 
-    Pages that processes share are counted for each of them, which is quick to read, as long as that stays below the
-    limit; above it, each page is counted once.
+    Shared pages are counted once per process, which is fast to read, as long as the sum is below the limit; above it,
+    the proportional set size is used.
     """
-    family = descendants(process)
-    quick = sum(_resident(pid) for pid in family) * _PAGE / MIB
+    family = list_descendants(process)
+    quick = sum(_count_resident_pages(pid) for pid in family) * _PAGE / MIB
     if quick <= limit_mib:
         return quick
-    return min(quick, sum(_share(pid) for pid in family) / 1024)
+    return min(quick, sum(_read_proportional_set_size(pid) for pid in family) / 1024)
 
 
-def descendants(process: int) -> list[int]:
-    """Return the processes below a process."""
+def list_descendants(process: int) -> list[int]:
+    """Return the descendants of a process."""
     found: list[int] = []
     waiting = [process]
     while waiting:
@@ -85,19 +85,19 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def _resident(pid: int) -> int:
-    """Return the pages of a process that are in memory."""
+def _count_resident_pages(pid: int) -> int:
+    """Return the number of resident pages of a process."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
         return 0
 
 
-def _share(pid: int) -> int:
-    """Return the kibibytes of a process, its shares of what others use too included."""
+def _read_proportional_set_size(pid: int) -> int:
+    """Return the proportional set size of a process in KiB."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
-        # Not to be looked into, or gone: what it has alone is not known, so all of it counts.
-        return _resident(pid) * _PAGE // 1024
+        # Not readable, or ended: its private memory is unknown, so all of it counts.
+        return _count_resident_pages(pid) * _PAGE // 1024
     return next((int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")), 0)

@@ -1,9 +1,9 @@
-"""The Python that sandboxed programs run on: an environment of its own, made once, shown to them read-only.
+"""Provide the Python environment of sandboxed programs, created once and mounted read-only.
 
-`TENURE_SANDBOX_PYTHON` names an interpreter with the packages that programs may use. Where it names none, a small
-environment is made in the home at the first use, from the group `sandbox` of `pyproject.toml`. Until it is there, and
-where it cannot be made because there is no network, programs run on Tenure's own interpreter and packages: these hold
-pytest and NumPy, and no secret.
+`TENURE_SANDBOX_PYTHON` names an interpreter with the packages for programs. Without it, a small environment is created
+in the home at the first use, from the dependency group `sandbox` of `pyproject.toml`. Until it exists, and if it cannot
+be created for lack of a network, programs run on Tenure's own interpreter and packages, which include pytest and NumPy
+and no secret.
 """
 
 import json
@@ -24,53 +24,53 @@ from tenure.contracts.sandbox import Language
 from tenure.sandbox.base import NoSandbox
 from tenure.settings import Settings
 
-INSIDE: Final = Path(__file__).resolve().parent / "inside"
-"""What runs inside a sandbox."""
+INSIDE_FOLDER: Final = Path(__file__).resolve().parent / "inside"
+"""Folder of the scripts that run inside a sandbox."""
 
-PROJECT: Final = Path(__file__).resolve().parents[2] / "pyproject.toml"
-"""Where the packages of the environment are pinned."""
+PROJECT_FILE: Final = Path(__file__).resolve().parents[2] / "pyproject.toml"
+"""File that pins the packages of the environment."""
 
-MAKING_SECONDS: Final = 600
-"""Time for making the environment."""
-AGAIN_SECONDS: Final = 3600.0
-"""Time after which making it is tried again, where it could not be made."""
+CREATION_TIMEOUT_SECONDS: Final = 600
+"""Time for creating the environment."""
+RETRY_SECONDS: Final = 3600.0
+"""Time after which a failed creation is retried."""
 
-ASK: Final = """
+INSPECTION_SCRIPT: Final = """
 import importlib.metadata, json, os, sys
 names = {one.name: one.version for one in importlib.metadata.distributions() if one.name}
 base = getattr(sys, "_base_executable", None) or sys.executable
 print(json.dumps([sys.prefix, sys.base_prefix, sys.executable, os.path.realpath(base), sorted(names.items())]))
 """
-"""What an interpreter is asked about itself."""
+"""Script by which an interpreter describes itself."""
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """An interpreter, and what has to be shown of the host so that it runs."""
+    """Interpreter with the folders that it needs."""
 
     python: Path
-    """The interpreter, with its packages."""
+    """Interpreter with its packages."""
     plain: Path
-    """The interpreter that it is made from, which starts sooner."""
+    """Base interpreter, which starts faster."""
     folders: tuple[Path, ...]
-    """Folders it lives in."""
+    """Folders of the interpreter."""
     packages: tuple[tuple[str, str], ...]
-    """Names and versions of what can be imported besides the standard library."""
+    """Names and versions of the importable packages besides the standard library."""
     note: str = ""
-    """What a person should know about it."""
+    """Remark for the user."""
     fonts: Path | None = None
-    """Folder with the list of fonts that Matplotlib would otherwise make anew in every sandbox, for seconds."""
-    languages: tuple[Language, ...] = field(default_factory=lambda: languages())
-    """What else can be run here."""
+    """Folder with Matplotlib's font cache, which takes seconds to create in every sandbox."""
+    languages: tuple[Language, ...] = field(default_factory=lambda: list_languages())
+    """Other languages that can be run."""
 
     @cached_property
-    def shown(self) -> tuple[Path, ...]:
-        """Folders outside of the system's own that a program has to see."""
+    def visible_folders(self) -> tuple[Path, ...]:
+        """Folders outside of the system's own that a program must see."""
         return tuple(path for path in dict.fromkeys(self.folders) if not path.is_relative_to("/usr"))
 
     @cached_property
     def environment(self) -> dict[str, str]:
-        """All variables that a program finds."""
+        """All environment variables of a program."""
         folders = (str(self.python.parent), "/usr/local/bin", "/usr/bin", "/bin")
         return {
             "PATH": os.pathsep.join(dict.fromkeys(folders)),
@@ -80,7 +80,7 @@ class Runtime:
             "TZ": "UTC",
             "PYTHONUTF8": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
-            # A thread of a library costs address space, of which a program has as much as it has memory.
+            # Threads of a library use address space, which is limited to the memory limit.
             "MALLOC_ARENA_MAX": "2",
             "OMP_NUM_THREADS": "1",
             "MPLBACKEND": "Agg",
@@ -88,22 +88,22 @@ class Runtime:
 
     @cached_property
     def home(self) -> list[tuple[str, bytes]]:
-        """Files that a program finds in its home."""
+        """Files in a program's home folder."""
         found = sorted(self.fonts.glob("fontlist-*.json")) if self.fonts is not None else []
         return [(f".cache/matplotlib/{path.name}", path.read_bytes()) for path in found]
 
     @cached_property
     def has_pytest(self) -> bool:
-        """Whether files of pytest can be run."""
+        """Whether pytest files can be run."""
         return any(name.lower() == "pytest" for name, _ in self.packages)
 
-    def driver(self, needs_packages: bool) -> list[str]:
+    def build_driver_command(self, needs_packages: bool) -> list[str]:
         """Return the command of the driver."""
-        # Without the site module, which costs more than the rest of the start.
+        # Without the site module, which takes longer than the rest of the start.
         interpreter = [str(self.python), "-I", "-B"] if needs_packages else [str(self.plain), "-I", "-S", "-B"]
         return [*interpreter, "/in/tenure/sandbox/inside/driver.py"]
 
-    def command(self, language: Language, entry: str, arguments: tuple[str, ...]) -> list[str]:
+    def build_command(self, language: Language, entry: str, arguments: tuple[str, ...]) -> list[str]:
         """Return the command that runs a program.
 
         Raises:
@@ -119,8 +119,8 @@ class Runtime:
         return [*starts[language], f"./{entry}" if language == "shell" else entry, *arguments]
 
 
-def languages() -> tuple[Language, ...]:
-    """Return what can be run on this host: Python, and the others where the system's own folders hold them."""
+def list_languages() -> tuple[Language, ...]:
+    """Return the languages of this host: Python, and others whose interpreter is in the system's folders."""
     found: list[Language] = ["python"]
     if _which("node"):
         found.append("node")
@@ -133,17 +133,21 @@ def _which(name: str) -> str | None:
 
 
 def examine(python: Path, note: str = "") -> Runtime:
-    """Ask an interpreter what has to be shown of it.
+    """Ask an interpreter for its folders and packages.
 
     Raises:
         NoSandbox: it does not answer.
     """
     try:
-        # Without the variables of this process, so that it answers as it will inside.
-        told = subprocess.run(
-            [python, "-I", "-c", ASK], capture_output=True, timeout=60, check=True, env={"PATH": "/usr/bin:/bin"}
+        # Without the variables of this process, so that the answer is the same as inside.
+        output = subprocess.run(
+            [python, "-I", "-c", INSPECTION_SCRIPT],
+            capture_output=True,
+            timeout=60,
+            check=True,
+            env={"PATH": "/usr/bin:/bin"},
         )
-        prefix, base_prefix, executable, base, packages = json.loads(told.stdout)
+        prefix, base_prefix, executable, base, packages = json.loads(output.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise NoSandbox(f"the sandbox's Python {python} does not run: {error}") from None
     home = Path(base).parent.parent
@@ -151,37 +155,37 @@ def examine(python: Path, note: str = "") -> Runtime:
     return Runtime(Path(executable), Path(base), folders, tuple((name, version) for name, version in packages), note)
 
 
-def current(settings: Settings) -> Runtime:
-    """Return the interpreter that there is now, without making one.
+def find_current(settings: Settings) -> Runtime:
+    """Return the existing interpreter, without creating one.
 
     Raises:
-        NoSandbox: the one that is set does not run.
+        NoSandbox: the configured interpreter does not run.
     """
     if settings.sandbox_python is not None:
         return examine(settings.sandbox_python.absolute())
-    made = _Made(settings)
-    if made.ready:
+    made = _OwnEnvironment(settings)
+    if made.is_ready:
         return replace(examine(made.python), fonts=made.fonts)
     return examine(Path(sys.executable), "Tenure's own packages, until the sandbox's environment is made")
 
 
 def prepare(settings: Settings) -> Runtime:
-    """Return the interpreter that programs run on, and make it first where that was never done.
+    """Return the interpreter of programs, creating it if it does not exist.
 
     Raises:
-        NoSandbox: the one that is set does not run.
+        NoSandbox: the configured interpreter does not run.
     """
-    made = _Made(settings)
-    if settings.sandbox_python is None and not made.ready:
-        made.make()
-    return current(settings)
+    made = _OwnEnvironment(settings)
+    if settings.sandbox_python is None and not made.is_ready:
+        made.create()
+    return find_current(settings)
 
 
-class _Made:
-    """The environment that Tenure makes for itself."""
+class _OwnEnvironment:
+    """Environment that Tenure creates for itself."""
 
     def __init__(self, settings: Settings) -> None:
-        group = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["dependency-groups"]["sandbox"]
+        group = tomllib.loads(PROJECT_FILE.read_text(encoding="utf-8"))["dependency-groups"]["sandbox"]
         self._packages: list[str] = list(group)
         self._folder = settings.home.absolute() / "sandbox"
         self._mark = self._folder / "made.json"
@@ -190,23 +194,25 @@ class _Made:
         self.fonts = self._folder / "fonts"
 
     @property
-    def ready(self) -> bool:
-        """Whether it was made, of the packages that are pinned now."""
+    def is_ready(self) -> bool:
+        """Whether it was created from the currently pinned packages."""
         try:
             return bool(json.loads(self._mark.read_text(encoding="utf-8")) == self._packages)
         except (OSError, ValueError):
             return False
 
-    def make(self) -> None:
-        """Make it, unless that was tried in vain a short while ago; what goes wrong is left to be tried again."""
+    def create(self) -> None:
+        """Create it, unless a recent attempt failed; a failure is retried later."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self._folder / "making.lock"):
-            if self.ready or self._tried:
+            if self.is_ready or self._failed_recently:
                 return
             shutil.rmtree(self.python.parents[1], ignore_errors=True)
             try:
                 for command in [*self._commands(), self._list_fonts]:
-                    subprocess.run(command, check=True, capture_output=True, timeout=MAKING_SECONDS, umask=0o022)
+                    subprocess.run(
+                        command, check=True, capture_output=True, timeout=CREATION_TIMEOUT_SECONDS, umask=0o022
+                    )
             except (OSError, subprocess.SubprocessError) as error:
                 said = getattr(error, "stderr", None) or str(error).encode()
                 self._failed.write_bytes(said[-2000:])
@@ -214,21 +220,21 @@ class _Made:
                 self._mark.write_text(json.dumps(self._packages), encoding="utf-8")
 
     @property
-    def _tried(self) -> bool:
-        """Whether it could not be made a short while ago."""
+    def _failed_recently(self) -> bool:
+        """Whether a recent attempt to create it failed."""
         try:
-            return time.time() - self._failed.stat().st_mtime < AGAIN_SECONDS
+            return time.time() - self._failed.stat().st_mtime < RETRY_SECONDS
         except OSError:
             return False
 
     @property
     def _list_fonts(self) -> list[str]:
-        """The command that has Matplotlib list the fonts."""
+        """Command that creates Matplotlib's font cache."""
         code = "import os, sys; os.environ['MPLCONFIGDIR'] = sys.argv[1]; import matplotlib.font_manager"
         return [str(self.python), "-c", code, str(self.fonts)]
 
     def _commands(self) -> list[list[str]]:
-        """Return the commands that make it, with uv where there is one."""
+        """Return the commands that create it, with uv if it is installed."""
         folder = str(self.python.parents[1])
         if uv := shutil.which("uv"):
             return [

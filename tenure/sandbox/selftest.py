@@ -1,6 +1,6 @@
-"""The self-test of a sandbox: a program inside tries each boundary, and a sandbox that does not hold is not used.
+"""Test a sandbox: a probe inside tries each boundary, and a sandbox with an open boundary is not used.
 
-The probe is deliberately small and harmless: every attempt is undone at once or could not do anything.
+The probe is small and harmless: every attempt is undone immediately or could have no effect.
 """
 
 import json
@@ -9,29 +9,31 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-from tenure.contracts.sandbox import GivenFile, Isolation, Outcome, Program, SandboxLimits, SelfTest
+from tenure.contracts.sandbox import InputFile, Isolation, Program, SandboxLimits, SandboxOutcome, SandboxSelfTest
 from tenure.sandbox.base import SandboxError
-from tenure.sandbox.bubblewrap import advice
+from tenure.sandbox.bubblewrap import add_advice
 from tenure.sandbox.runtime import Runtime
 
-Run = Callable[[Program, Path], Awaitable[Outcome]]
+Run = Callable[[Program, Path], Awaitable[SandboxOutcome]]
 
 LIMITS: Final = SandboxLimits(wall_seconds=30, memory_mib=256, processes=32, scratch_mib=16, artifacts=4)
 
 PROBE: Final = (Path(__file__).resolve().parent / "inside" / "probe.py").read_text(encoding="utf-8")
-"""What is run."""
+"""Source of the probe."""
 
 
-async def check(run: Run, isolation: Isolation, runtime: Runtime) -> SelfTest:
-    """Run the probe and say what it found."""
+async def check(run: Run, isolation: Isolation, runtime: Runtime) -> SandboxSelfTest:
+    """Run the probe and return its findings."""
     packages = tuple(f"{name} {version}" for name, version in runtime.packages)
-    facts = SelfTest(usable=False, message="", isolation=isolation, languages=runtime.languages, packages=packages)
+    facts = SandboxSelfTest(
+        usable=False, message="", isolation=isolation, languages=runtime.languages, packages=packages
+    )
     with tempfile.TemporaryDirectory(prefix="tenure-selftest-") as folder:
-        program = Program(files=(GivenFile(name="probe.py", text=PROBE),), entry="probe.py", limits=LIMITS)
+        program = Program(files=(InputFile(name="probe.py", text=PROBE),), entry="probe.py", limits=LIMITS)
         try:
             outcome = await run(program, Path(folder))
         except SandboxError as error:
-            return facts.model_copy(update={"message": advice(str(error))})
+            return facts.model_copy(update={"message": add_advice(str(error))})
         findings = _findings(outcome)
     if findings:
         problem = f"the isolation does not hold: {findings[0]}"
@@ -42,8 +44,8 @@ async def check(run: Run, isolation: Isolation, runtime: Runtime) -> SelfTest:
     return facts.model_copy(update={"usable": True, "message": message})
 
 
-def _findings(outcome: Outcome) -> tuple[str, ...]:
-    """Return the boundaries that did not hold, or what went wrong with the probe."""
+def _findings(outcome: SandboxOutcome) -> tuple[str, ...]:
+    """Return the boundaries that are open, or the failure of the probe."""
     if outcome.verdict != "passed":
         said = outcome.stderr.strip().splitlines()
         return (f"the probe ended with {outcome.verdict} ({said[-1] if said else outcome.reason})",)

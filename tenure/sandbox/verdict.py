@@ -1,7 +1,7 @@
-"""What a run proves, judged outside of the sandbox.
+"""Judge a run from its observations, outside of the sandbox.
 
-A report is believed when it carries the secret of its run, names every test that the tests' own source has, and
-agrees with how the process ended. Values of cases are compared here, with expectations that never went in.
+A report is accepted if it carries the secret of its run, names every test of the tests' own source, and agrees with the
+exit status of the process. Values of cases are compared here, with expectations that never entered the sandbox.
 """
 
 import ast
@@ -11,35 +11,35 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tenure.contracts.sandbox import Case, Outcome, TestResult, Verdict
-from tenure.sandbox.output import harmless
-from tenure.sandbox.supervisor import Observed, Unit, signal_name
+from tenure.contracts.sandbox import CallCase, SandboxOutcome, SandboxVerdict, TestResult
+from tenure.sandbox.output import escape_control_characters
+from tenure.sandbox.supervisor import Observed, UnitResult, get_signal_name
 
-_MOST_TRACE: Final = 6000
+_MAX_TRACE_CHARS: Final = 6000
 _BY_SIGNAL: Final = {"SIGXCPU": "cpu", "SIGXFSZ": "file"}
-"""Limits that the kernel announces by a signal."""
+"""Limits that the kernel reports by a signal."""
 _HARD: Final = ("memory", "output", "cpu", "file")
 """Limits that end a program."""
 
 
-def of_program(seen: Observed) -> Outcome:
-    """Judge a program that was run once: what it says of itself counts, which is its exit code."""
+def judge_program(seen: Observed) -> SandboxOutcome:
+    """Judge a program that was run once by its exit code."""
     if not seen.units:
-        return ended_early(seen)
+        return judge_setup_failure(seen)
     unit = seen.units[0]
-    signal = None if unit.status is None else signal_name(unit.status)
+    signal = None if unit.status is None else get_signal_name(unit.status)
     limits = _limits(seen, unit, signal)
     code = os.WEXITSTATUS(unit.status) if unit.status is not None and os.WIFEXITED(unit.status) else None
-    verdict = _stopped(limits) or ("passed" if code == 0 else "failed" if unit.status is not None else "error")
-    return _outcome(seen, unit, limits).model_copy(
-        update={"verdict": verdict, "proof": "exit_code", "exit_code": code, "signal": signal}
+    verdict = _judge_limits(limits) or ("passed" if code == 0 else "failed" if unit.status is not None else "error")
+    return _make_outcome(seen, unit, limits).model_copy(
+        update={"verdict": verdict, "basis": "exit_code", "exit_code": code, "signal": signal}
     )
 
 
-def ended_early(seen: Observed) -> Outcome:
-    """Judge a run that never got as far as its program."""
-    verdict = _stopped(tuple(seen.limits)) or "error"
-    return Outcome(
+def judge_setup_failure(seen: Observed) -> SandboxOutcome:
+    """Judge a run that did not reach its program."""
+    verdict = _judge_limits(tuple(seen.limits)) or "error"
+    return SandboxOutcome(
         verdict=verdict,
         limits_hit=tuple(seen.limits),
         seconds=seen.seconds,
@@ -47,71 +47,75 @@ def ended_early(seen: Observed) -> Outcome:
     )
 
 
-def of_cases(seen: Observed, unit: Unit, cases: tuple[Case, ...], nonce: str) -> Outcome:
-    """Judge a candidate by the values of calls."""
+def judge_cases(seen: Observed, unit: UnitResult, cases: tuple[CallCase, ...], nonce: str) -> SandboxOutcome:
+    """Judge a candidate by the return values of calls."""
     lines, forged = _lines(unit, nonce)
     given = {str(line.get("id")): line for line in lines if line.get("kind") == "case"}
     tests = tuple(_case_result(case, given.get(str(number))) for number, case in enumerate(cases))
-    return _judged(seen, unit, tests, "the report has not the secret of this run" if forged else "", "cases")
+    return _build_outcome(seen, unit, tests, "the report has not the secret of this run" if forged else "", "cases")
 
 
-def _case_result(case: Case, line: dict[str, Any] | None) -> TestResult:
-    """Compare the value of a call."""
-    name = harmless(f"{case.function}({', '.join(json.dumps(one) for one in case.args)})"[:300])
+def _case_result(case: CallCase, line: dict[str, Any] | None) -> TestResult:
+    """Compare the return value of a call."""
+    name = escape_control_characters(f"{case.function}({', '.join(json.dumps(one) for one in case.args)})"[:300])
     if line is None:
         return TestResult(name=name, passed=False, error="the call did not end")
     if "error" in line:
         return _failed(name, line, line)
-    if equal(line.get("value"), case.expected, case.tolerance):
+    if is_equal(line.get("value"), case.expected, case.tolerance):
         return _with_facts(TestResult(name=name, passed=True), line)
     found, wanted = (json.dumps(one)[:200] for one in (line.get("value"), case.expected))
-    wrong = TestResult(name=name, passed=False, error=harmless(f"gave {found} instead of {wanted}"))
+    wrong = TestResult(name=name, passed=False, error=escape_control_characters(f"gave {found} instead of {wanted}"))
     return _with_facts(wrong, line)
 
 
 def _with_facts(result: TestResult, line: dict[str, Any]) -> TestResult:
-    """Add to a result how long it took and which lines ran."""
-    facts = {"seconds": _number(line.get("seconds")), "covered": _covered(line.get("covered"))}
+    """Add the duration and the executed lines to a result."""
+    facts = {"seconds": _number(line.get("seconds")), "covered": _read_coverage(line.get("covered"))}
     return result.model_copy(update=facts)
 
 
 def _failed(name: str, line: dict[str, Any], facts: dict[str, Any]) -> TestResult:
-    """Return what a report says of a failure."""
+    """Return the failure message of a report."""
     error = str(line.get("error", "")).strip().split("\n")[0]
-    trace = harmless(str(line.get("trace", "")))[:_MOST_TRACE]
+    trace = escape_control_characters(str(line.get("trace", "")))[:_MAX_TRACE_CHARS]
     result = TestResult(
-        name=name, passed=False, error=harmless(error)[:500], trace=trace, lines=_places(line.get("lines"))
+        name=name,
+        passed=False,
+        error=escape_control_characters(error)[:500],
+        trace=trace,
+        lines=_read_locations(line.get("lines")),
     )
     return _with_facts(result, facts)
 
 
-def equal(found: Any, wanted: Any, tolerance: float) -> bool:
-    """Return whether two JSON values are the same; whole and broken numbers may be equal, a truth is no number."""
+def is_equal(found: Any, wanted: Any, tolerance: float) -> bool:
+    """Return whether two JSON values are equal; integers and floats may be equal, a boolean is not a number."""
     if isinstance(found, bool) or isinstance(wanted, bool):
         return found is wanted
     if isinstance(found, int | float) and isinstance(wanted, int | float):
-        return found == wanted or _close(found, wanted, tolerance)
+        return found == wanted or _is_close(found, wanted, tolerance)
     if isinstance(found, list) and isinstance(wanted, list | tuple):
         same = len(found) == len(wanted)
-        return same and all(equal(one, other, tolerance) for one, other in zip(found, wanted, strict=True))
+        return same and all(is_equal(one, other, tolerance) for one, other in zip(found, wanted, strict=True))
     if isinstance(found, dict) and isinstance(wanted, dict):
-        return found.keys() == wanted.keys() and all(equal(found[key], wanted[key], tolerance) for key in found)
+        return found.keys() == wanted.keys() and all(is_equal(found[key], wanted[key], tolerance) for key in found)
     return type(found) is type(wanted) and bool(found == wanted)
 
 
-def _close(found: float, wanted: float, tolerance: float) -> bool:
-    """Return whether two numbers are near to each other, or neither is a number."""
+def _is_close(found: float, wanted: float, tolerance: float) -> bool:
+    """Return whether two numbers are close to each other, or both NaN."""
     if math.isnan(found) or math.isnan(wanted):
         return math.isnan(found) and math.isnan(wanted)
     return tolerance > 0 and abs(found - wanted) <= tolerance
 
 
-def of_tests(seen: Observed, unit: Unit, required: dict[str, bool], nonce: str) -> Outcome:
-    """Judge a candidate by files of pytest; `required` tells of each test in them whether it may be skipped."""
+def judge_tests(seen: Observed, unit: UnitResult, required: dict[str, bool], nonce: str) -> SandboxOutcome:
+    """Judge a candidate by pytest files; `required` says for each test whether it may be skipped."""
     lines, forged = _lines(unit, nonce)
     report = _Report(lines)
     if broken := report.broken:
-        outcome = _judged(seen, unit, broken, "", "tests")
+        outcome = _build_outcome(seen, unit, broken, "", "tests")
         own_fault = not any(line.get("begun") for line in lines) and outcome.verdict == "failed"
         return outcome.model_copy(update={"verdict": "error", "reason": broken[0].error} if own_fault else {})
     tests = report.tests(required)
@@ -122,56 +126,58 @@ def of_tests(seen: Observed, unit: Unit, required: dict[str, bool], nonce: str) 
         why = "the data of the tests was changed"
     elif report.code is None:
         why = "the tests were ended from inside"
-    elif report.code == 0 and not _complete(report, tests, required, unit):
+    elif report.code == 0 and not _is_complete(report, tests, required, unit):
         why = "the report does not have every test"
-    return _judged(seen, unit, tests, why, "tests")
+    return _build_outcome(seen, unit, tests, why, "tests")
 
 
-def _complete(report: "_Report", tests: tuple[TestResult, ...], required: dict[str, bool], unit: Unit) -> bool:
-    """Return whether a report of success has every test, and the process ended as it says."""
+def _is_complete(report: "_Report", tests: tuple[TestResult, ...], required: dict[str, bool], unit: UnitResult) -> bool:
+    """Return whether a report of success names every test, and agrees with the exit status."""
     missing = [name for name, skippable in required.items() if not skippable and name not in report.names]
     return bool(tests) and not missing and unit.status == 0
 
 
-def _judged(seen: Observed, unit: Unit, tests: tuple[TestResult, ...], forged: str, proof: Any) -> Outcome:
-    """Put the judgement together."""
-    signal = None if unit.status is None else signal_name(unit.status)
+def _build_outcome(
+    seen: Observed, unit: UnitResult, tests: tuple[TestResult, ...], forged: str, proof: Any
+) -> SandboxOutcome:
+    """Return the outcome of the judgement."""
+    signal = None if unit.status is None else get_signal_name(unit.status)
     limits = _limits(seen, unit, signal)
-    verdict: Verdict = "passed" if tests and all(test.passed for test in tests) else "failed"
+    verdict: SandboxVerdict = "passed" if tests and all(test.passed for test in tests) else "failed"
     first = next((test.error for test in tests if not test.passed), "")
-    if stopped := _stopped(limits):
+    if stopped := _judge_limits(limits):
         verdict, reason = stopped, f"limit reached: {', '.join(limits)}"
     elif forged:
         verdict, reason = "forged", forged
     else:
         reason = first
     code = os.WEXITSTATUS(unit.status) if unit.status is not None and os.WIFEXITED(unit.status) else None
-    return _outcome(seen, unit, limits).model_copy(
+    return _make_outcome(seen, unit, limits).model_copy(
         update={
-            **{"verdict": verdict, "reason": reason, "proof": proof, "exit_code": code, "signal": signal},
+            **{"verdict": verdict, "reason": reason, "basis": proof, "exit_code": code, "signal": signal},
             "tests": tests,
         }
     )
 
 
 class _Report:
-    """What pytest reported, test by test."""
+    """Report of pytest, by test."""
 
     def __init__(self, lines: list[dict[str, Any]]) -> None:
         self._phases: dict[str, list[dict[str, Any]]] = {}
         self._done: dict[str, dict[str, Any]] = {}
         self._places: dict[str, Any] = {}
-        self._begun: list[str] = []
+        self._started: list[str] = []
         self._imported: dict[str, tuple[int, ...]] = {}
         self.code: int | None = None
         self.broken: tuple[TestResult, ...] = ()
         for line in lines:
-            self._take(str(line.get("kind")), str(line.get("id")), line)
+            self._parse_line(str(line.get("kind")), str(line.get("id")), line)
 
-    def _take(self, kind: str, name: str, line: dict[str, Any]) -> None:
-        """Take note of one line."""
+    def _parse_line(self, kind: str, name: str, line: dict[str, Any]) -> None:
+        """Parse one line."""
         if kind == "start":
-            self._begun.append(name)
+            self._started.append(name)
         elif kind == "phase":
             self._phases.setdefault(name, []).append(line)
         elif kind == "done":
@@ -179,7 +185,7 @@ class _Report:
         elif kind == "lines":
             self._places[name] = line.get("lines")
         elif kind == "imported" and not self._imported:
-            self._imported = _covered(line.get("covered"))
+            self._imported = _read_coverage(line.get("covered"))
         elif kind == "broken":
             self.broken = (*self.broken, _failed(name, line, {}))
         elif kind == "end" and isinstance(line.get("code"), int):
@@ -187,16 +193,16 @@ class _Report:
 
     @property
     def names(self) -> set[str]:
-        """The tests that came to their end, without their parameters."""
+        """Names of the completed tests, without parameters."""
         return {name.split("[")[0] for name in self._phases}
 
     def tests(self, required: dict[str, bool]) -> tuple[TestResult, ...]:
-        """Return what each test found; one that its own source lets be skipped is left out."""
-        found = [self._test(name, required.get(name.split("[")[0], False)) for name in self._begun]
+        """Return the result of each test; tests that their own source allows to skip are left out."""
+        found = [self._test(name, required.get(name.split("[")[0], False)) for name in self._started]
         return tuple(test for test in found if test is not None)
 
     def _test(self, name: str, skippable: bool) -> TestResult | None:
-        """Return what one test found."""
+        """Return the result of one test."""
         done = self._done.get(name, {})
         phases = self._phases.get(name, [])
         failed = next((line for line in phases if line.get("outcome") == "failed"), None)
@@ -211,11 +217,11 @@ class _Report:
         return _with_facts(TestResult(name=name, passed=True), done)
 
 
-def required_tests(files: dict[str, str]) -> dict[str, bool]:
-    """Return the tests that the source of test files has, and of each whether the source lets it be skipped.
+def find_required_tests(files: dict[str, str]) -> dict[str, bool]:
+    """Return the tests in the source of test files, and for each whether the source allows to skip it.
 
     Raises:
-        SyntaxError: a file is no Python.
+        SyntaxError: a file is not valid Python.
     """
     found: dict[str, bool] = {}
     for name, source in files.items():
@@ -224,23 +230,23 @@ def required_tests(files: dict[str, str]) -> dict[str, bool]:
             continue
         tree = ast.parse(source, name)
         marked = any("pytestmark" in ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign))
-        for inner, skippable in _tests_of(tree.body, marked):
+        for inner, skippable in _iterate_tests(tree.body, marked):
             found[f"{name}::{inner}"] = skippable
     return found
 
 
-def _tests_of(body: list[ast.stmt], skippable: bool) -> Iterator[tuple[str, bool]]:
-    """Give the tests of a module or of a class."""
+def _iterate_tests(body: list[ast.stmt], skippable: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the tests of a module or a class."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             yield node.name, skippable or _may_skip(node)
-        elif isinstance(node, ast.ClassDef) and _holds_tests(node):
-            for inner, inner_skippable in _tests_of(node.body, skippable or _may_skip(node)):
+        elif isinstance(node, ast.ClassDef) and _has_tests(node):
+            for inner, inner_skippable in _iterate_tests(node.body, skippable or _may_skip(node)):
                 yield f"{node.name}::{inner}", inner_skippable
 
 
-def _holds_tests(node: ast.ClassDef) -> bool:
-    """Return whether pytest looks for tests in a class."""
+def _has_tests(node: ast.ClassDef) -> bool:
+    """Return whether pytest collects tests from a class."""
     if any(isinstance(one, ast.FunctionDef) and one.name == "__init__" for one in node.body):
         return False
     if any(isinstance(one, ast.Assign) and "__test__" in ast.unparse(one) for one in node.body):
@@ -249,12 +255,12 @@ def _holds_tests(node: ast.ClassDef) -> bool:
 
 
 def _may_skip(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
-    """Return whether a test's own source speaks of leaving it out, or of its failure."""
+    """Return whether a test's own source mentions skipping or expected failure."""
     return any(word in ast.unparse(node) for word in ("skip", "xfail", "expectedFailure", "SkipTest"))
 
 
-def _lines(unit: Unit, nonce: str) -> tuple[list[dict[str, Any]], bool]:
-    """Return the lines of a report, and whether one of them has not the secret of the run."""
+def _lines(unit: UnitResult, nonce: str) -> tuple[list[dict[str, Any]], bool]:
+    """Return the lines of a report, and whether a line lacks the secret of the run."""
     lines, forged = [], False
     for block in bytes(unit.report).split(b"\n")[:-1]:
         try:
@@ -268,28 +274,28 @@ def _lines(unit: Unit, nonce: str) -> tuple[list[dict[str, Any]], bool]:
     return lines, forged
 
 
-def _limits(seen: Observed, unit: Unit, signal: str | None) -> tuple[str, ...]:
+def _limits(seen: Observed, unit: UnitResult, signal: str | None) -> tuple[str, ...]:
     """Return the limits that were reached."""
     by_signal = [_BY_SIGNAL[signal]] if signal in _BY_SIGNAL else []
     return tuple(dict.fromkeys([*unit.limits, *seen.limits, *by_signal]))
 
 
-def _stopped(limits: tuple[str, ...]) -> Verdict | None:
-    """Return the verdict on what was ended by a limit."""
+def _judge_limits(limits: tuple[str, ...]) -> SandboxVerdict | None:
+    """Return the verdict for a run that was ended by a limit."""
     if any(limit in _HARD for limit in limits):
         return "limit"
     return "timeout" if "wall" in limits else None
 
 
-def _outcome(seen: Observed, unit: Unit, limits: tuple[str, ...]) -> Outcome:
-    """Return what was seen of a unit, not judged yet."""
-    return Outcome(
+def _make_outcome(seen: Observed, unit: UnitResult, limits: tuple[str, ...]) -> SandboxOutcome:
+    """Return the observations of a unit, not judged yet."""
+    return SandboxOutcome(
         verdict="error",
         limits_hit=limits,
         stdout=unit.stdout.text,
         stderr=unit.stderr.text,
-        stdout_truncated=unit.stdout.truncated,
-        stderr_truncated=unit.stderr.truncated,
+        stdout_truncated=unit.stdout.is_truncated,
+        stderr_truncated=unit.stderr.is_truncated,
         seconds=unit.seconds or seen.seconds,
         peak_memory_mib=round(max(seen.peak_mib, unit.memory_mib), 1),
         artifacts=tuple(seen.artifacts),
@@ -301,24 +307,24 @@ def _number(value: Any) -> float:
     return round(float(value), 4) if isinstance(value, int | float) else 0.0
 
 
-def _places(value: Any) -> tuple[tuple[str, int], ...]:
-    """Return the files and lines that a report names."""
+def _read_locations(value: Any) -> tuple[tuple[str, int], ...]:
+    """Return the files and lines of a report."""
     if not isinstance(value, list):
         return ()
     pairs = [one for one in value[:60] if isinstance(one, list | tuple) and len(one) == 2]
-    return tuple((harmless(str(name))[:200], line) for name, line in pairs if isinstance(line, int))
+    return tuple((escape_control_characters(str(name))[:200], line) for name, line in pairs if isinstance(line, int))
 
 
-def _covered(value: Any) -> dict[str, tuple[int, ...]]:
-    """Return the lines of each file that a report says to have run."""
+def _read_coverage(value: Any) -> dict[str, tuple[int, ...]]:
+    """Return the executed lines of each file of a report."""
     found: dict[str, list[int]] = {}
-    for name, line in _all_places(value):
+    for name, line in _iterate_locations(value):
         found.setdefault(name, []).append(line)
     return {name: tuple(sorted(set(lines))) for name, lines in found.items()}
 
 
-def _all_places(value: Any) -> Iterator[tuple[str, int]]:
-    """Give every file and line of a coverage report."""
+def _iterate_locations(value: Any) -> Iterator[tuple[str, int]]:
+    """Yield every file and line of a coverage report."""
     for one in value if isinstance(value, list) else []:
         if isinstance(one, list) and len(one) == 2 and isinstance(one[1], int):
-            yield harmless(str(one[0]))[:200], one[1]
+            yield escape_control_characters(str(one[0]))[:200], one[1]

@@ -1,29 +1,32 @@
-"""What processes that deal with other people's files are told, nothing worth stealing, and what they may use."""
+"""Isolate child processes that parse untrusted files: an environment without secrets, and a memory limit."""
 
 import os
 import resource
 import sys
 from typing import Final
 
+from tenure.extensions import PLUGINS_VARIABLE
+
 _PASSED_ON: Final = frozenset(
     {
         *("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LANG", "LANGUAGE", "TZ"),
         *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONUTF8", "PYTHONPYCACHEPREFIX"),
+        PLUGINS_VARIABLE,
     }
 )
-"""What a Python process needs of its environment; keys of servers are none of a parser's business."""
+"""Variables that a child process inherits; it gets no keys of servers."""
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a child that sees what this process can import, and no secret of it."""
+def build_child_environment() -> dict[str, str]:
+    """Return an environment for a child process: the import path of this process, and none of its secrets."""
     kept = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
     return kept | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-def confine(memory_mb: int) -> None:
-    """Let whatever needs more memory than this fail in this process, and leave no dump when it dies of it.
+def limit_memory(memory_mb: int) -> None:
+    """Limit the memory of this process, and disable core dumps.
 
-    Linux holds the limit; macOS knows it and does not.
+    Linux enforces the limit; macOS ignores it.
     """
     resource.setrlimit(resource.RLIMIT_DATA, (memory_mb * 2**20,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

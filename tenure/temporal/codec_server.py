@@ -1,7 +1,7 @@
-"""Deciphers payloads for the web UI and the `temporal` command, on this machine only.
+"""Decrypt payloads for the Temporal web UI and the `temporal` command, on the loopback interface only.
 
-Both send what they have to `/decode` and show what comes back; the keys stay here. The worker serves it
-while there are keys; as a program it serves a web UI beside which no worker runs.
+Both send payloads to `/decode` and show the reply, so the keys stay in this process. The worker runs the server
+while encryption keys are set; started as a program it serves a web UI on a machine without a worker.
 """
 
 import asyncio
@@ -17,27 +17,27 @@ from google.protobuf import json_format
 from temporalio.api.common.v1 import Payloads
 
 from tenure.settings import Settings
-from tenure.temporal.encryption import Encryption, Undecipherable
+from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 
-LARGEST = 64 * 1024 * 1024
-"""Bytes of a request at the most: a page of a history."""
+MAX_REQUEST_BYTES = 64 * 1024 * 1024
+"""Maximum size of a request in bytes, enough for one page of a history."""
 
 
 class CodecServer(ThreadingHTTPServer):
-    """The server; used as a context manager it runs in threads of its own.
+    """HTTP server for remote codecs; as a context manager it runs in its own threads.
 
     Args:
-        codec: who deciphers.
-        port: on 127.0.0.1; 0 for any.
-        ui_port: of the web UI, whose pages alone may read the answers.
+        codec: codec that holds the keys.
+        port: port on 127.0.0.1; 0 for any free port.
+        ui_port: port of the web UI, the only origin that may read replies.
 
     Raises:
-        OSError: the port is taken.
+        OSError: the port is in use.
     """
 
     daemon_threads = True
 
-    def __init__(self, codec: Encryption, port: int, ui_port: int) -> None:
+    def __init__(self, codec: EncryptionCodec, port: int, ui_port: int) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.codec = codec
         self.origins = {f"http://{host}:{ui_port}" for host in ("127.0.0.1", "localhost")}
@@ -56,15 +56,15 @@ class _Handler(BaseHTTPRequestHandler):
     server: CodecServer
 
     def do_OPTIONS(self) -> None:
-        """Tell a browser whether a page may ask."""
+        """Answer a CORS preflight request."""
         self._answer(HTTPStatus.NO_CONTENT, b"")
 
     def do_POST(self) -> None:
-        """Encrypt or decipher."""
+        """Encode or decode the payloads of the request."""
         length = int(self.headers.get("content-length") or 0)
         if self.headers.get("origin") and self.headers["origin"] not in self.server.origins:
-            self._refuse(HTTPStatus.FORBIDDEN, "only the web UI of this home may ask")
-        elif length > LARGEST:
+            self._refuse(HTTPStatus.FORBIDDEN, "only the web UI of this home may use this server")
+        elif length > MAX_REQUEST_BYTES:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
         else:
             self._changed(self.rfile.read(length))
@@ -79,15 +79,16 @@ class _Handler(BaseHTTPRequestHandler):
             given = json_format.Parse(body, Payloads())
             made = Payloads(payloads=asyncio.run(change(list(given.payloads))))
         except json_format.ParseError:
-            self._refuse(HTTPStatus.BAD_REQUEST, "the request holds no payloads")
-        except Undecipherable as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, "the request contains no payloads")
+        except DecryptionError as error:
             self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
         else:
             self._answer(HTTPStatus.OK, json_format.MessageToJson(made).encode())
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
-        # A body that was not read would be taken for the next request. The client has to be told, or it sends its
-        # next request into a connection that is being closed.
+        # An unread body would be parsed as the next request on this connection. Announce the close, or the client sends
+        # its
+        # next request on a connection that is being closed.
         self._answer(status, why.encode(), "text/plain; charset=utf-8", last=True)
 
     def _answer(self, status: HTTPStatus, body: bytes, kind: str = "application/json", last: bool = False) -> None:
@@ -98,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         if origin in self.server.origins:
             self.send_header("access-control-allow-origin", origin)
             self.send_header("access-control-allow-methods", "POST, OPTIONS")
-            # Which headers and parameters the web UI sends changes with its version; who asks is what counts.
+            # The headers and parameters that the web UI sends differ between versions; only the origin is checked.
             self.send_header("access-control-allow-headers", self.headers.get("access-control-request-headers", "*"))
             self.send_header("vary", "origin")
         self.send_header("content-type", kind)
@@ -107,19 +108,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Write nothing: what is asked is nobody's business."""
+        """Write no log: requests contain user data."""
 
 
-def codec_server(settings: Settings) -> CodecServer | None:
-    """Return the server the settings ask for; None without keys, or where another worker serves the port."""
-    codec = Encryption.from_settings(settings)
+def make_codec_server(settings: Settings) -> CodecServer | None:
+    """Return the configured server, or None without keys or if another worker already serves the port."""
+    codec = EncryptionCodec.from_settings(settings)
     if codec is None:
         return None
     try:
         return CodecServer(codec, settings.codec_port, settings.ui_port)
     except OSError as error:
         structlog.get_logger().warning(
-            "payloads are not deciphered for the web UI by this worker", port=settings.codec_port, error=error.strerror
+            "this worker does not decrypt payloads for the web UI", port=settings.codec_port, error=error.strerror
         )
         return None
 
@@ -127,7 +128,7 @@ def codec_server(settings: Settings) -> CodecServer | None:
 def main() -> int:
     """Serve until interrupted."""
     try:
-        server = codec_server(Settings())
+        server = make_codec_server(Settings())
     except ValueError as error:
         print(f"error: the settings are not valid: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

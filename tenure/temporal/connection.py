@@ -1,8 +1,8 @@
-"""How every program of Tenure reaches Temporal: the worker, the command line and the doctor.
+"""Connect to Temporal; used by the worker, the command line and `doctor`.
 
-The standard `TEMPORAL_*` variables and profiles decide; where they name no server it is this home's
-local stack, on 127.0.0.1 and the port of the settings. The converter is set here once, since two
-programs with different converters cannot read each other.
+The standard `TEMPORAL_*` variables and profiles decide. If they name no server, the local stack of this home is
+used, on 127.0.0.1 and the port of the settings. The data converter is set here only: programs with different
+converters cannot read each other's payloads.
 """
 
 import asyncio
@@ -16,19 +16,19 @@ from temporalio.converter import DataConverter, DefaultFailureConverterWithEncod
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 
 from tenure.settings import Settings
-from tenure.temporal.encryption import Encryption
+from tenure.temporal.encryption import EncryptionCodec
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
-ANSWER_SECONDS = 10.0
-"""How long a server may take from the first packet to its first answer."""
+ANSWER_TIMEOUT_SECONDS = 10.0
+"""Time a server may take from the first packet to its first reply."""
 
 
-class CannotReach(Exception):
-    """The Temporal server does not answer, or turns us away; the message is one line.
+class ServerUnreachable(Exception):
+    """The Temporal server does not answer or refuses the connection; the message is one line.
 
     Attributes:
-        address: where it was looked for.
+        address: address that was tried.
     """
 
     def __init__(self, address: str, reason: str) -> None:
@@ -36,8 +36,8 @@ class CannotReach(Exception):
         self.address = address
 
 
-def profile() -> ClientConfigProfile:
-    """Load the connection profile that `TEMPORAL_*` variables and the configuration file describe.
+def load_profile() -> ClientConfigProfile:
+    """Load the connection profile from the `TEMPORAL_*` variables and the configuration file.
 
     Raises:
         CannotReach: the configuration cannot be read.
@@ -45,17 +45,19 @@ def profile() -> ClientConfigProfile:
     try:
         return ClientConfigProfile.load()
     except (RuntimeError, ValueError, OSError) as error:
-        raise CannotReach("its configured address", f"the TEMPORAL_* configuration is not valid ({error})") from error
+        raise ServerUnreachable(
+            "its configured address", f"the TEMPORAL_* configuration is not valid ({error})"
+        ) from error
 
 
-def local_address(settings: Settings) -> str:
+def get_local_address(settings: Settings) -> str:
     """Return the address of the local stack's server."""
     return f"127.0.0.1:{settings.temporal_port}"
 
 
-def converter(settings: Settings) -> DataConverter:
-    """Return what turns our models into payloads and back, encrypted where the settings hold keys."""
-    codec = Encryption.from_settings(settings)
+def make_data_converter(settings: Settings) -> DataConverter:
+    """Return the data converter for Pydantic models, with encryption if keys are set."""
+    codec = EncryptionCodec.from_settings(settings)
     if codec is None:
         return pydantic_data_converter
     return replace(
@@ -66,29 +68,31 @@ def converter(settings: Settings) -> DataConverter:
 
 
 async def connect(settings: Settings) -> Client:
-    """Connect to the configured server, the local one where none is configured.
+    """Connect to the configured server, or to the local one if none is configured.
 
     Raises:
-        CannotReach: it does not answer in time, or refuses the connection.
+        CannotReach: the server does not answer in time or refuses the connection.
     """
-    config = _connect_config(profile(), settings)
+    config = _connect_config(load_profile(), settings)
     try:
-        # The SDK's own time-out ends with the TCP connection; what accepts it may still never speak.
-        async with asyncio.timeout(ANSWER_SECONDS):
-            return await Client.connect(**config, data_converter=converter(settings), connect_timeout=CONNECT_TIMEOUT)
+        # The SDK's own timeout covers the TCP connection only; a process that accepts it may still never answer.
+        async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
+            return await Client.connect(
+                **config, data_converter=make_data_converter(settings), connect_timeout=CONNECT_TIMEOUT
+            )
     except (RuntimeError, ValueError, OSError) as error:
-        raise CannotReach(str(config.get("target_host")), _reason(str(error))) from error
+        raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error
 
 
 def _connect_config(found: ClientConfigProfile, settings: Settings) -> ClientConnectConfig:
-    """Turn a profile into arguments; without an address its key and certificates are not for the local server."""
+    """Return connection arguments; without an address the profile's key and certificates are not used."""
     if found.address:
         return found.to_client_connect_config()
-    return {"target_host": local_address(settings), "namespace": found.namespace or "default"}
+    return {"target_host": get_local_address(settings), "namespace": found.namespace or "default"}
 
 
 def _reason(message: str) -> str:
-    """Find the words for a person in the transport's nested error."""
+    """Return a readable reason from the transport's nested error."""
     quoted: list[str] = re.findall(r'(?:message|error): "([^"]+)"', message)
     if quoted:
         return quoted[-1][0].lower() + quoted[-1][1:]

@@ -1,7 +1,7 @@
-"""Encryption of everything that Temporal stores of a run: arguments, results, heartbeats, summaries, failures.
+"""Encrypt everything that Temporal stores of a run: arguments, results, heartbeats, summaries and failures.
 
-AES-256 in Galois/Counter Mode. The id of the key stands in the payload's metadata, so that a new key can
-encrypt from today while older ones still decipher. Run as a program it prints a new key.
+The cipher is AES-256-GCM (NIST SP 800-38D). The key's id is part of the payload's metadata, so that a new key can
+encrypt while older keys still decrypt. Run as a program it prints a new key.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
-from tenure.settings import KEY_BYTES, Settings, named_keys
+from tenure.settings import KEY_BYTES, Settings, parse_encryption_keys
 
 ENCODING = b"binary/tenure-aes-gcm"
-"""How an encrypted payload is marked."""
+"""Value of the metadata field `encoding` of encrypted payloads."""
 
 NONCE_BYTES = 12
 
@@ -28,15 +28,15 @@ _KEY_ID = "tenure-key-id"
 _LARGE = 64 * 1024
 
 
-class Undecipherable(ValueError):
-    """A payload was encrypted with a key that is not here, or was changed since."""
+class DecryptionError(ValueError):
+    """A payload was encrypted with a missing key, or was modified."""
 
 
-class Encryption(PayloadCodec):
-    """A payload codec.
+class EncryptionCodec(PayloadCodec):
+    """Payload codec that encrypts.
 
     Args:
-        keys: by id; the first one encrypts, all decipher.
+        keys: keys by id; the first one encrypts, all decrypt.
     """
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
@@ -45,51 +45,51 @@ class Encryption(PayloadCodec):
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self | None:
-        """Make the codec that the settings describe; None where nothing is encrypted."""
+        """Return the codec that the settings describe, or None if encryption is off."""
         keys = settings.encryption_keys
-        return None if keys is None else cls(named_keys(keys.get_secret_value()))
+        return None if keys is None else cls(parse_encryption_keys(keys.get_secret_value()))
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Encrypt payloads."""
-        return await _aside(payloads, self.encrypted)
+        return await _transform(payloads, self.encrypt)
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Decipher payloads; those that are not encrypted are left as they are.
+        """Decrypt payloads; unencrypted payloads are returned unchanged.
 
         Raises:
-            Undecipherable: a key is missing, or a payload was changed.
+            Undecipherable: a key is missing, or a payload was modified.
         """
-        return await _aside(payloads, self.deciphered)
+        return await _transform(payloads, self.decrypt)
 
-    def encrypted(self, payload: Payload) -> Payload:
-        """Return a payload that says nothing of what it holds but its length."""
+    def encrypt(self, payload: Payload) -> Payload:
+        """Return the encrypted payload, which reveals nothing but its length."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         name = self._current.encode()
-        sealed = self._ciphers[self._current].encrypt(nonce, payload.SerializeToString(), _bound(name))
+        sealed = self._ciphers[self._current].encrypt(nonce, payload.SerializeToString(), _associated_data(name))
         return Payload(metadata={"encoding": ENCODING, _KEY_ID: name}, data=nonce + sealed)
 
-    def deciphered(self, payload: Payload) -> Payload:
-        """Return what an encrypted payload holds, and any other payload itself."""
+    def decrypt(self, payload: Payload) -> Payload:
+        """Return the decrypted payload, or the payload itself if it is not encrypted."""
         if payload.metadata.get("encoding") != ENCODING:
             return payload
         name = payload.metadata.get(_KEY_ID, b"")
         cipher = self._ciphers.get(name.decode(errors="replace"))
         if cipher is None:
-            raise Undecipherable(f"the key {name.decode(errors='replace')!r} is not in TENURE_ENCRYPTION_KEYS")
+            raise DecryptionError(f"the key {name.decode(errors='replace')!r} is not in TENURE_ENCRYPTION_KEYS")
         try:
-            opened = cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], _bound(name))
+            opened = cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], _associated_data(name))
         except (InvalidTag, ValueError):
-            raise Undecipherable("a payload was changed since it was encrypted, or its key has another id") from None
+            raise DecryptionError("a payload was modified after encryption, or its key has another id") from None
         return Payload.FromString(opened)
 
 
-def _bound(name: bytes) -> bytes:
-    """Return what is sealed along, so that a payload cannot pass for one of another key or form."""
+def _associated_data(name: bytes) -> bytes:
+    """Return the associated data of the cipher, which ties a payload to its key and format."""
     return ENCODING + b"/" + name
 
 
-async def _aside(payloads: Sequence[Payload], change: Callable[[Payload], Payload]) -> list[Payload]:
-    """Change payloads, in a thread where they are large."""
+async def _transform(payloads: Sequence[Payload], change: Callable[[Payload], Payload]) -> list[Payload]:
+    """Transform payloads, in a thread if they are large."""
     if sum(len(payload.data) for payload in payloads) < _LARGE:
         return _changed(payloads, change)
     return await asyncio.to_thread(_changed, payloads, change)
@@ -99,10 +99,10 @@ def _changed(payloads: Iterable[Payload], change: Callable[[Payload], Payload]) 
     return [change(payload) for payload in payloads]
 
 
-def new_key() -> str:
-    """Make a key with an id of today, as `TENURE_ENCRYPTION_KEYS` takes it."""
+def generate_key() -> str:
+    """Return a new key with an id made from the date, in the format of `TENURE_ENCRYPTION_KEYS`."""
     return f"k{datetime.now(UTC):%Y%m%d}:{base64.b64encode(os.urandom(KEY_BYTES)).decode()}"
 
 
 if __name__ == "__main__":
-    print(new_key())
+    print(generate_key())

@@ -1,8 +1,8 @@
-"""What Temporal starts by itself: upkeep of the knowledge base and its memories, and the reading of watched folders.
+"""Create Temporal schedules: maintenance, memory consolidation and re-reading of watched folders.
 
-The worker that serves workflows makes the schedules of upkeep when it starts. Their ids are made from the address of
-the knowledge base: every home has its own, and workers that share an object store share the schedules. A watched
-folder's schedule is made by the client, and its id is made from the corpus that the folder is read into.
+The worker that serves workflows creates the upkeep schedules when it starts. Their ids are derived from the address
+of the knowledge base: each home has its own, and workers that share an object store share the schedules. The client
+creates the schedule of a watched folder, with an id derived from the corpus.
 """
 
 import hashlib
@@ -29,40 +29,40 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-_LATE = timedelta(hours=1)
-"""What was due while no server ran is made up for within this time, and dropped after it."""
-# By name: the client need not load what the workflows run.
+_CATCHUP_WINDOW = timedelta(hours=1)
+"""Catch-up window: actions that were due while no server ran still start within this time."""
+# By name, so that the client does not import the workflows.
 _MAINTENANCE = "MaintenanceWorkflow"
 _CONSOLIDATION = "ConsolidationWorkflow"
 _INGEST = "IngestWorkflow"
 _WATCH = "watch-"
-_SUMMARY = 200
-"""Bytes that the server takes as the summary of a workflow."""
+_MAX_SUMMARY_BYTES = 200
+"""Maximum length of a workflow summary in bytes."""
 
 
 @dataclass(frozen=True)
-class Watched:
-    """A corpus that is read anew from time to time."""
+class WatchedCorpus:
+    """Corpus that a schedule re-reads."""
 
     corpus: str
-    """Its name."""
+    """Name of the corpus."""
     every: timedelta
-    """How often."""
+    """Interval between two readings."""
     paths: tuple[str, ...]
-    """What is read."""
+    """Files and folders that are read."""
     paused: bool
-    """Whether somebody has paused it."""
+    """Whether the schedule is paused."""
     last: datetime | None
-    """When it was read the last time by the schedule; None where it has not been yet."""
+    """Time of the last scheduled reading, or None if there was none yet."""
 
 
-def maintenance_id(settings: Settings) -> str:
-    """Return the id of the schedule of maintenance for the knowledge base of these settings."""
+def make_maintenance_id(settings: Settings) -> str:
+    """Return the id of the maintenance schedule for the knowledge base of these settings."""
     return f"maintenance-{_base(settings)}"
 
 
-def consolidation_id(settings: Settings) -> str:
-    """Return the id of the schedule that consolidates the memories of the knowledge base of these settings."""
+def make_consolidation_id(settings: Settings) -> str:
+    """Return the id of the memory consolidation schedule for the knowledge base of these settings."""
     return f"consolidation-{_base(settings)}"
 
 
@@ -71,10 +71,10 @@ def _base(settings: Settings) -> str:
 
 
 async def schedule_upkeep(client: Client, settings: Settings) -> None:
-    """Make the schedules be as the settings say; a server that does not let us is no reason not to work."""
+    """Create or update the upkeep schedules; a server that refuses them does not stop the worker."""
     upkeep = (
-        (_MAINTENANCE, maintenance_id(settings), settings.maintenance_hours, "look after the knowledge base"),
-        (_CONSOLIDATION, consolidation_id(settings), settings.consolidation_hours, "consolidate memories"),
+        (_MAINTENANCE, make_maintenance_id(settings), settings.maintenance_hours, "maintain the knowledge base"),
+        (_CONSOLIDATION, make_consolidation_id(settings), settings.consolidation_hours, "consolidate memories"),
     )
     try:
         for workflow, id, hours, about in upkeep:
@@ -92,17 +92,17 @@ def _schedule(workflow: str, id: str, hours: float, about: str) -> Schedule:
     return Schedule(
         action=ScheduleActionStartWorkflow(workflow, id=id, task_queue=TENURE_QUEUE, static_summary=about),
         spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(hours=hours))]),
-        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_LATE),
+        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCHUP_WINDOW),
     )
 
 
-async def watch(client: Client, request: IngestRequest, every: timedelta) -> None:
-    """Have a corpus read anew from time to time; what was said of it before is replaced.
+async def watch_corpus(client: Client, request: IngestRequest, every: timedelta) -> None:
+    """Create or replace the schedule that re-reads a corpus.
 
     Raises:
         RPCError: the server refuses.
     """
-    paths = ", ".join(request.paths).encode()[:_SUMMARY].decode(errors="ignore")
+    paths = ", ".join(request.paths).encode()[:_MAX_SUMMARY_BYTES].decode(errors="ignore")
     wanted = Schedule(
         action=ScheduleActionStartWorkflow(
             _INGEST,
@@ -112,13 +112,13 @@ async def watch(client: Client, request: IngestRequest, every: timedelta) -> Non
             static_summary=paths,
         ),
         spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)]),
-        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_LATE),
+        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCHUP_WINDOW),
     )
     await _create_or_update(client, f"{_WATCH}{request.corpus}", wanted)
 
 
-async def watched(client: Client) -> AsyncIterator[Watched]:
-    """Yield the corpora that are read anew from time to time.
+async def list_watched_corpora(client: Client) -> AsyncIterator[WatchedCorpus]:
+    """Yield the watched corpora.
 
     Raises:
         RPCError: the server refuses.
@@ -131,7 +131,7 @@ async def watched(client: Client) -> AsyncIterator[Watched]:
                 [payload] = action.args
                 [request] = await client.data_converter.decode([payload], [IngestRequest])
                 actions = found.info.recent_actions
-                yield Watched(
+                yield WatchedCorpus(
                     corpus=request.corpus,
                     every=found.schedule.spec.intervals[0].every,
                     paths=request.paths,
@@ -140,8 +140,8 @@ async def watched(client: Client) -> AsyncIterator[Watched]:
                 )
 
 
-async def unwatch(client: Client, corpus: str) -> bool:
-    """End the watching of a corpus; tell whether it was watched.
+async def unwatch_corpus(client: Client, corpus: str) -> bool:
+    """Delete the schedule of a watched corpus and return whether it existed.
 
     Raises:
         RPCError: the server refuses.
@@ -151,7 +151,7 @@ async def unwatch(client: Client, corpus: str) -> bool:
 
 async def _create_or_update(client: Client, id: str, wanted: Schedule) -> None:
     async def updated(found: ScheduleUpdateInput) -> ScheduleUpdate:
-        # Whether it is paused is a person's decision.
+        # The user decides whether it is paused.
         return ScheduleUpdate(replace(wanted, state=found.description.schedule.state))
 
     try:
@@ -161,7 +161,7 @@ async def _create_or_update(client: Client, id: str, wanted: Schedule) -> None:
 
 
 async def _delete(client: Client, id: str) -> bool:
-    """Delete a schedule; tell whether there was one."""
+    """Delete a schedule and return whether it existed."""
     try:
         await client.get_schedule_handle(id).delete()
     except RPCError as error:

@@ -1,4 +1,4 @@
-"""What errors of the model layer mean to Temporal."""
+"""Translation of the model layer's errors for Temporal."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,13 +8,21 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.errors import MODEL_REJECTED, MODEL_UNAVAILABLE, raise_for_model, translated
+from activities.errors import MODEL_REJECTED, MODEL_UNAVAILABLE, raise_model_error, translate_errors
 from activities.roles import RoleActivities
-from tenure.contracts.run.role_calls import role_call
-from tenure.models.chat import ContextOverflow, ModelError, RequestRejected, TransportError, UnusableAnswer
-from tenure.models.embedding import EmbeddingError, UnexpectedVectors, WeightsMissing
+from tenure.models.errors import (
+    ContextOverflow,
+    EmbeddingError,
+    ModelError,
+    RequestRejected,
+    TransportError,
+    UnexpectedVectors,
+    UnusableAnswer,
+    WeightsMissing,
+)
 from tenure.models.openai.chat import OpenAIChat
 from tenure.models.openai.embeddings import OpenAIEmbeddings
+from tenure.roles.research import router
 from tenure.roles.research.router import RouterInput
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
@@ -22,10 +30,10 @@ from tests.worlds import MemoryKnowledge
 
 
 @pytest.mark.parametrize(("seconds", "delay"), [(7.5, timedelta(seconds=7.5)), (0.0, timedelta(0)), (None, None)])
-def test_a_transport_error_is_retried_when_the_server_said(seconds: float | None, delay: timedelta | None) -> None:
-    """The call is made again, after the server's own delay where it named one."""
+def test_transport_error_is_retried_after_the_requested_delay(seconds: float | None, delay: timedelta | None) -> None:
+    """The call is retried, after the server's delay if it requests one."""
     with pytest.raises(ApplicationError, match="busy") as caught:
-        raise_for_model(TransportError("busy", status=429, retry_after=seconds))
+        raise_model_error(TransportError("busy", status=429, retry_after=seconds))
 
     assert (caught.value.type, caught.value.non_retryable) == (MODEL_UNAVAILABLE, False)
     assert delay == caught.value.next_retry_delay
@@ -35,31 +43,29 @@ def test_a_transport_error_is_retried_when_the_server_said(seconds: float | None
     ("attempt", "seconds", "delay"),
     [(5, 0.02, timedelta(seconds=0.02)), (6, 0.02, None), (6, 0.0, None), (6, 30.0, timedelta(seconds=30))],
 )
-def test_a_server_that_always_says_at_once_is_not_believed(
-    attempt: int, seconds: float, delay: timedelta | None
-) -> None:
-    """After some attempts without a pause Temporal's growing one counts, and a longer one of the server still does."""
+def test_repeated_immediate_retries_are_delayed(attempt: int, seconds: float, delay: timedelta | None) -> None:
+    """After some immediate retries Temporal's growing delay applies; a longer delay of the server still does."""
     environment = ActivityEnvironment()
     environment.info = replace(environment.info, attempt=attempt)
     with pytest.raises(ApplicationError) as caught:
-        environment.run(raise_for_model, TransportError("busy", status=429, retry_after=seconds))
+        environment.run(raise_model_error, TransportError("busy", status=429, retry_after=seconds))
 
     assert delay == caught.value.next_retry_delay
 
 
 @pytest.mark.parametrize("error", [RequestRejected("no such model"), ContextOverflow("long"), UnusableAnswer("blank")])
-def test_any_other_error_fails_with_its_line(error: ModelError) -> None:
-    """What asking again cannot change is not asked again, and the person reads why."""
+def test_other_errors_are_not_retried(error: ModelError) -> None:
+    """An error that a retry cannot fix fails with a line for the person."""
     with pytest.raises(ApplicationError, match=str(error)) as caught:
-        raise_for_model(error)
+        raise_model_error(error)
 
     assert (caught.value.type, caught.value.non_retryable) == (MODEL_REJECTED, True)
 
 
-def test_no_cause_travels_into_the_history() -> None:
-    """An error of the client library may quote a key, so nothing is chained."""
+def test_causes_are_not_written_to_the_history() -> None:
+    """An error of the client library may quote an API key, so it is not chained."""
     with pytest.raises(ApplicationError) as caught:
-        raise_for_model(TransportError("busy"))
+        raise_model_error(TransportError("busy"))
 
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
@@ -77,10 +83,10 @@ def test_no_cause_travels_into_the_history() -> None:
 def test_refusals_of_an_embedding_server_are_translated(
     fault: Fault, kind: str, lasting: bool, delay: timedelta | None
 ) -> None:
-    """What an embedding server refuses fails at once or is retried, just as with a chat server."""
+    """Errors of an embedding server fail or are retried as those of a chat server."""
     with ModelServer() as server, pytest.raises(ApplicationError) as caught:
         server.fail(fault)
-        with translated():
+        with translate_errors():
             OpenAIEmbeddings("m", api_key="sk-verysecret123", base_url=server.base_url, timeout=10).embed(["a"])
 
     error = caught.value
@@ -89,9 +95,9 @@ def test_refusals_of_an_embedding_server_are_translated(
 
 
 @pytest.mark.parametrize("error", [WeightsMissing("weights"), UnexpectedVectors("m", (2, 3), (1, 3))])
-def test_vectors_that_cannot_be_had_fail_the_call(error: EmbeddingError) -> None:
-    """A missing package or a server that changed its model needs a person."""
-    with pytest.raises(ApplicationError) as caught, translated():
+def test_permanent_embedding_errors_fail_the_call(error: EmbeddingError) -> None:
+    """A missing package or a server with another model needs a person."""
+    with pytest.raises(ApplicationError) as caught, translate_errors():
         raise error
 
     assert (caught.value.type, caught.value.message, caught.value.non_retryable) == (MODEL_REJECTED, str(error), True)
@@ -101,20 +107,22 @@ KEY = "sk-verysecret123"
 
 
 async def asked(fault: Fault) -> ApplicationError:
-    """Ask a role through its activity of a server that answers with a fault; return what Temporal is told."""
+    """Execute a role's activity against a server that returns a fault, and return the error that Temporal receives."""
     with ModelServer() as server:
         server.fail(fault)
         chat = OpenAIChat(routes("m"), api_key=KEY, base_url=server.base_url, timeout=10)
         roles = RoleActivities(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
         with pytest.raises(ApplicationError) as caught:
-            await ActivityEnvironment().run(roles.router, role_call(RouterInput(question="Why?")))
+            await ActivityEnvironment().run(
+                roles.build(router.ROLE), router.ROLE.request_type(input=RouterInput(question="Why?"))
+            )
         await chat.aclose()
     assert len(server.requests) == 1
     return caught.value
 
 
 def in_a_minute() -> str:
-    """Return a time as an HTTP header says it."""
+    """Return a time in the form of an HTTP header."""
     return format_datetime(datetime.now(UTC) + timedelta(minutes=1), usegmt=True)
 
 
@@ -135,8 +143,8 @@ def in_a_minute() -> str:
         (Fault(429, {"x-ratelimit-reset-tokens": "6s", "x-ratelimit-reset-requests": "120ms"}), 6.0),
     ],
 )
-async def test_what_may_pass_is_retried_when_the_server_says(fault: Fault, delay: float | None) -> None:
-    """Lost connections, 408, 409, 429 and every 5xx are Temporal's to retry, after the time any header names."""
+async def test_transient_faults_are_retried(fault: Fault, delay: float | None) -> None:
+    """Lost connections, 408, 409, 429 and every 5xx are retried, after the delay of any header."""
     error = await asked(fault)
 
     assert (error.type, error.non_retryable) == (MODEL_UNAVAILABLE, False)
@@ -144,8 +152,8 @@ async def test_what_may_pass_is_retried_when_the_server_says(fault: Fault, delay
     assert "\n" not in error.message
 
 
-async def test_a_date_says_when_to_come_back() -> None:
-    """A `retry-after` in the form of a date becomes the time from now."""
+async def test_retry_after_accepts_a_date() -> None:
+    """A `retry-after` header with a date becomes a delay from now."""
     error = await asked(Fault(429, {"retry-after": in_a_minute()}))
 
     assert error.next_retry_delay is not None
@@ -158,12 +166,12 @@ async def test_a_date_says_when_to_come_back() -> None:
         (400, "refused the request to m with 400"),
         (401, "OPENAI_API_KEY is not accepted"),
         (403, "the key may not use m"),
-        (404, "no model m there; check TENURE_FAST_MODEL"),
+        (404, "model m not found; check TENURE_FAST_MODEL"),
         (422, "refused the request to m with 422"),
     ],
 )
-async def test_what_lasts_fails_at_once_with_advice(status: int, advice: str) -> None:
-    """Other client errors are not asked again; the one line says what to fix and repeats no key."""
+async def test_permanent_faults_fail_with_advice(status: int, advice: str) -> None:
+    """Other client errors are not retried; the line gives advice and contains no API key."""
     error = await asked(Fault(status, body={"error": {"message": f"no good: {KEY}\nfor you", "code": None}}))
 
     assert (error.type, error.non_retryable, error.next_retry_delay) == (MODEL_REJECTED, True, None)

@@ -1,4 +1,4 @@
-"""Heartbeats of work that cannot report its progress itself."""
+"""Heartbeats of work that cannot report progress itself."""
 
 import asyncio
 import threading
@@ -10,19 +10,19 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities import heartbeat
-from activities.heartbeat import Beat, heartbeating
+from activities.heartbeat import HeartbeatThread, send_heartbeats
 
 
 def environment(timeout: timedelta | None, beats: list[tuple[Any, ...]]) -> ActivityEnvironment:
-    """Return an environment that writes heartbeats down."""
+    """Return an environment that records heartbeats."""
     made = ActivityEnvironment()
     made.info = replace(made.info, heartbeat_timeout=timeout)
     made.on_heartbeat = lambda *details: beats.append(details)
     return made
 
 
-async def test_a_block_beats_again_and_again() -> None:
-    """While the block runs heartbeats go out, without details; after it none is left running."""
+async def test_heartbeats_are_sent_repeatedly() -> None:
+    """Heartbeats without details are sent during the block, and no task is left after it."""
     beats: list[tuple[Any, ...]] = []
     third = asyncio.Event()
     made = environment(timedelta(milliseconds=3), beats)
@@ -35,7 +35,7 @@ async def test_a_block_beats_again_and_again() -> None:
     made.on_heartbeat = note
 
     async def work() -> str:
-        async with heartbeating():
+        async with send_heartbeats():
             await third.wait()
         return "done"
 
@@ -45,12 +45,12 @@ async def test_a_block_beats_again_and_again() -> None:
     assert asyncio.all_tasks() <= tasks
 
 
-async def test_without_a_timeout_there_is_nothing_to_beat_for() -> None:
-    """An activity that was given no heartbeat timeout sends none."""
+async def test_no_heartbeats_without_a_timeout() -> None:
+    """An activity without a heartbeat timeout sends none."""
     beats: list[tuple[Any, ...]] = []
 
     async def work() -> None:
-        async with heartbeating():
+        async with send_heartbeats():
             await asyncio.sleep(0)
 
     await environment(None, beats).run(work)
@@ -58,20 +58,20 @@ async def test_without_a_timeout_there_is_nothing_to_beat_for() -> None:
     assert beats == []
 
 
-async def test_an_error_of_the_block_comes_through() -> None:
-    """Stopping the heartbeats does not hide what went wrong."""
+async def test_error_of_the_block_is_raised() -> None:
+    """The end of the heartbeats does not hide an error."""
 
     async def work() -> None:
-        async with heartbeating():
+        async with send_heartbeats():
             raise KeyError("gone")
 
     with pytest.raises(KeyError, match="gone"):
         await environment(timedelta(seconds=30), []).run(work)
 
 
-def test_a_synchronous_block_beats_from_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the block is busy the details last told are sent again; after it the thread is gone."""
-    monkeypatch.setattr(heartbeat, "BEAT", 0.001)
+def test_synchronous_block_sends_from_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latest details are sent repeatedly during the block, and the thread ends with it."""
+    monkeypatch.setattr(heartbeat, "SYNC_HEARTBEAT_SECONDS", 0.001)
     beats: list[tuple[Any, ...]] = []
     told_again = threading.Event()
     made = environment(None, beats)
@@ -84,8 +84,8 @@ def test_a_synchronous_block_beats_from_a_thread_of_its_own(monkeypatch: pytest.
     made.on_heartbeat = note
 
     def work() -> None:
-        with Beat("first") as beat:
-            beat.tell("second")
+        with HeartbeatThread("first") as beat:
+            beat.update("second")
             assert told_again.wait(30)
 
     made.run(work)
@@ -94,14 +94,14 @@ def test_a_synchronous_block_beats_from_a_thread_of_its_own(monkeypatch: pytest.
     assert "heartbeat" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_often_told_details_are_not_all_sent() -> None:
-    """News that comes faster than anyone reads it is thinned out."""
+def test_frequent_updates_are_thinned_out() -> None:
+    """Updates that arrive too fast are not all sent."""
     beats: list[tuple[Any, ...]] = []
 
     def work() -> None:
-        beat = Beat()
+        beat = HeartbeatThread()
         for number in range(1000):
-            beat.tell(number)
+            beat.update(number)
 
     environment(None, beats).run(work)
 

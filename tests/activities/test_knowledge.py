@@ -33,7 +33,7 @@ from tenure.knowledge.store.errors import (
     StoreUnreachable,
     UnknownCorpus,
 )
-from tenure.models.chat import TransportError
+from tenure.models.errors import TransportError
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
@@ -53,7 +53,7 @@ LASTING = [UnknownCorpus("kitchen", ()), InvalidSearch("empty query")]
 
 
 class Refusing(MemoryKnowledge):
-    """A knowledge base in which everything goes wrong in the same way."""
+    """A knowledge base that always raises the same error."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__({})
@@ -67,17 +67,17 @@ class Refusing(MemoryKnowledge):
     ) -> IngestReport:
         raise self.error
 
-    def corpora(self) -> tuple[CorpusStats, ...]:
+    def load_stats(self) -> tuple[CorpusStats, ...]:
         raise self.error
 
 
 class Shelf(MemoryKnowledge):
-    """A knowledge base that holds two corpora and can drop one."""
+    """A knowledge base that contains two corpora and can drop one."""
 
-    def corpora(self) -> tuple[CorpusStats, ...]:
+    def load_stats(self) -> tuple[CorpusStats, ...]:
         return STATS
 
-    def stats(self) -> StoreStats:
+    def load_store_stats(self) -> StoreStats:
         return STORE
 
     def drop(self, corpus: str) -> bool:
@@ -88,35 +88,35 @@ def on(knowledge: MemoryKnowledge) -> KnowledgeActivities:
     return KnowledgeActivities(knowledge)  # type: ignore[arg-type]
 
 
-def test_a_search_finds_passages() -> None:
-    """The request goes to the knowledge base as it is, the reply comes back as it is."""
+def test_search_returns_passages() -> None:
+    """The activity passes the request and the reply through unchanged."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
 
-    found: SearchReply = ActivityEnvironment().run(on(knowledge).search, SEARCH)
+    found: SearchReply = ActivityEnvironment().run(on(knowledge).search_passages, SEARCH)
 
     assert knowledge.searches == [SEARCH]
     assert [passage.source for passage in found.passages] == ["bread", "bread"]
 
 
-def test_ingestion_tells_its_progress() -> None:
-    """What the knowledge base reports goes out as the heartbeat's details."""
+def test_ingestion_reports_its_progress() -> None:
+    """The progress of the knowledge base becomes the heartbeat's details."""
     beats: list[tuple[Any, ...]] = []
     environment = ActivityEnvironment()
     environment.on_heartbeat = lambda *details: beats.append(details)
 
-    report: IngestReport = environment.run(on(MemoryKnowledge(dict(KITCHEN))).ingest, INGEST)
+    report: IngestReport = environment.run(on(MemoryKnowledge(dict(KITCHEN))).ingest_corpus, INGEST)
 
     assert report == IngestReport(corpus="kitchen", files=2, unchanged=2)
     assert beats == [(IngestProgress(stage="done", files_total=2),)]
 
 
-def test_embedding_tells_its_progress() -> None:
-    """What is made of the vectors goes out as the heartbeat's details."""
+def test_embedding_reports_its_progress() -> None:
+    """The progress of the embedding becomes the heartbeat's details."""
     beats: list[tuple[Any, ...]] = []
     environment = ActivityEnvironment()
     environment.on_heartbeat = lambda *details: beats.append(details)
 
-    report: EmbedReport = environment.run(on(MemoryKnowledge({})).embed, EmbedRequest(corpus="kitchen"))
+    report: EmbedReport = environment.run(on(MemoryKnowledge({})).embed_corpus, EmbedRequest(corpus="kitchen"))
 
     assert report == EmbedReport(corpus="kitchen", chunks=2, embedded=2)
     assert beats == [(IngestProgress(stage="embedding", embedded=2, to_embed=2),)]
@@ -124,10 +124,11 @@ def test_embedding_tells_its_progress() -> None:
 
 @pytest.mark.parametrize("error", [*PASSING, *LASTING])
 @pytest.mark.parametrize(
-    ("method", "request_"), [("search", SEARCH), ("ingest", INGEST), ("corpora", CorpusRequest(action="list"))]
+    ("method", "request_"),
+    [("search_passages", SEARCH), ("ingest_corpus", INGEST), ("manage_corpora", CorpusRequest(action="list"))],
 )
-def test_a_refusal_says_whether_it_may_pass(error: KnowledgeError, method: str, request_: object) -> None:
-    """Conflicts and torn tables are tried again; a request that is wrong is not."""
+def test_transient_refusals_are_retryable(error: KnowledgeError, method: str, request_: object) -> None:
+    """Conflicts and torn tables are retried; a wrong request is not."""
     with pytest.raises(ApplicationError) as caught:
         ActivityEnvironment().run(getattr(on(Refusing(error)), method), request_)
 
@@ -135,26 +136,26 @@ def test_a_refusal_says_whether_it_may_pass(error: KnowledgeError, method: str, 
     assert caught.value.non_retryable is (error in LASTING)
 
 
-def test_a_search_whose_rerank_endpoint_is_down_is_made_again() -> None:
-    """Servers behind a search are waited out like those behind a role, with the delay they ask for."""
+def test_unavailable_rerank_endpoint_is_retried() -> None:
+    """An unavailable server behind a search is retried after the delay that it requests."""
     error = TransportError("ranker:80 answered 503: busy", status=503, retry_after=3)
     with pytest.raises(ApplicationError, match="ranker:80") as caught:
-        ActivityEnvironment().run(on(Refusing(error)).search, SEARCH)
+        ActivityEnvironment().run(on(Refusing(error)).search_passages, SEARCH)
 
     assert (caught.value.type, caught.value.non_retryable) == (MODEL_UNAVAILABLE, False)
     assert caught.value.next_retry_delay == timedelta(seconds=3)
 
 
-def test_an_ingestion_that_was_told_to_stop_did_not_fail() -> None:
-    """On a stopping worker the ingestion ends as cancelled, which lets another worker go on with it."""
+def test_stopped_ingestion_is_cancelled() -> None:
+    """On a stopping worker the ingestion ends as cancelled, so that another worker continues it."""
     with pytest.raises(CancelledError, match="stopped after 3 of 9 files"):
-        ActivityEnvironment().run(on(Refusing(IngestCancelled("kitchen", 3, 9))).ingest, INGEST)
+        ActivityEnvironment().run(on(Refusing(IngestCancelled("kitchen", 3, 9))).ingest_corpus, INGEST)
 
 
-def test_a_missing_path_is_not_looked_for_again() -> None:
-    """A path that is not there fails at once, with its name."""
+def test_missing_path_is_not_retried() -> None:
+    """A missing path fails immediately with its name."""
     with pytest.raises(ApplicationError, match="/nowhere") as caught:
-        ActivityEnvironment().run(on(Refusing(FileNotFoundError("no such path: /nowhere"))).ingest, INGEST)
+        ActivityEnvironment().run(on(Refusing(FileNotFoundError("no such path: /nowhere"))).ingest_corpus, INGEST)
 
     assert (caught.value.type, caught.value.non_retryable) == (PATH_MISSING, True)
 
@@ -173,5 +174,5 @@ def test_a_missing_path_is_not_looked_for_again() -> None:
     ],
 )
 def test_corpora_are_listed_and_dropped(asked: CorpusRequest, reply: CorpusReply) -> None:
-    """Statistics can be had of one corpus or all; dropping says whether there was one."""
-    assert reply == ActivityEnvironment().run(on(Shelf({})).corpora, asked)
+    """Statistics are available for one corpus or all; dropping returns whether the corpus existed."""
+    assert reply == ActivityEnvironment().run(on(Shelf({})).manage_corpora, asked)

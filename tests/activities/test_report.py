@@ -1,9 +1,9 @@
-"""The report activity: a draft becomes the result document."""
+"""The report activity: from a draft to the result document."""
 
 from temporalio.testing import ActivityEnvironment
 
 from activities.report import ReportActivities
-from tenure.algorithms.claims.citations import cite
+from tenure.algorithms.claims.citations import cite_claim
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.passages import Block, Draft
 from tenure.contracts.research.report import ReportDraft, SectionDraft
@@ -14,11 +14,11 @@ BREAD = "Bread is made from flour, water, salt and yeast."
 CHEESE = "Cheese is made from milk that rennet has curdled."
 
 
-def test_sources_are_numbered_and_quotes_held() -> None:
-    """Only cited sources are fetched, each once; a quote that is not in its source is taken out."""
+def test_sources_are_numbered_and_quotes_checked() -> None:
+    """Each cited source is loaded once; a quote that its source does not contain is removed."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
     passages = knowledge._passages()
-    bread, cheese = cite(BREAD, [1], passages), cite(CHEESE, [4], passages)
+    bread, cheese = cite_claim(BREAD, [1], passages), cite_claim(CHEESE, [4], passages)
     forged = cheese.model_copy(update={"citations": (cheese.citations[0].model_copy(update={"quote": "Gold."}),)})
     draft = ReportDraft(
         id=RunId("research/food"),
@@ -28,7 +28,7 @@ def test_sources_are_numbered_and_quotes_held() -> None:
         sections=(SectionDraft(topic="Food", draft=Draft(blocks=(Block(claims=(bread, cheese, forged)),))),),
     )
 
-    result: Result = ActivityEnvironment().run(ReportActivities(knowledge).assemble, draft)  # type: ignore[arg-type]
+    result: Result = ActivityEnvironment().run(ReportActivities(knowledge).assemble_report, draft)  # type: ignore[arg-type]
 
     assert [(source.n, source.id) for source in result.sources] == [(1, SourceId("bread")), (2, SourceId("cheese"))]
     assert [len(claim.citations) for claim in result.sections[0].claims] == [1, 1, 0]

@@ -1,4 +1,4 @@
-"""Role activities: one per role, with evidence by reference and citations by construction."""
+"""Role activities: evidence by reference and verbatim citations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,17 @@ from activities.roles import RoleActivities
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
-from tenure.contracts.run.role_calls import RoleReply, Turn, role_call
+from tenure.contracts.messages import Message
+from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
 from tenure.knowledge.store.errors import CorruptTable, KnowledgeError, UnknownChunk
-from tenure.models.chat import Ask, Completion, ContextOverflow, InFlight, RequestRejected
-from tenure.roles.base import Message
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.errors import ContextOverflow, RequestRejected
+from tenure.roles.registry import load_roles
+from tenure.roles.research import planner, synthesizer
 from tenure.roles.research.planner import PlannerInput
 from tenure.roles.research.router import RouterInput, RouterOutput
 from tenure.roles.research.synthesizer import SynthesizerInput
+from tenure.roles.writing import section_writer
 from tenure.roles.writing.section_writer import SectionWriterInput
 from tests.roles.cases import CASES
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story, text
@@ -30,6 +34,10 @@ FOUND = KNOWLEDGE.search(SearchRequest(query="How is bread made?", corpora=("kit
 WRITE = SectionWriterInput(question="How is bread made?", topic="Bread", topic_question="How is bread made?")
 
 
+def write_request() -> RoleRequest[SectionWriterInput]:
+    return section_writer.ROLE.request_type(input=WRITE, evidence=FOUND)
+
+
 async def ask(
     name: str,
     input: Any,
@@ -37,25 +45,26 @@ async def ask(
     evidence: tuple[Any, ...] = FOUND,
     knowledge: MemoryKnowledge = KNOWLEDGE,
 ) -> Any:
-    """Ask a role through its activity, as a worker would."""
+    """Execute a role's activity as a worker would."""
     environment = ActivityEnvironment()
     environment.info = replace(environment.info, heartbeat_timeout=timedelta(seconds=30))
-    method = getattr(RoleActivities(chat, knowledge), name)  # type: ignore[arg-type]
-    return await environment.run(method, role_call(input, evidence))
+    role = load_roles()[name]
+    activity = RoleActivities(chat, knowledge).build(role)  # type: ignore[arg-type]
+    return await environment.run(activity, role.request_type(input=input, evidence=evidence))
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_every_role_answers_by_its_twin(name: str) -> None:
-    """Without a model each role answers offline, at no cost, in a reply that survives JSON."""
+async def test_each_role_answers_by_its_fallback(name: str) -> None:
+    """Without a model each role answers at no cost, in a reply that survives JSON."""
     reply = await ask(name, CASES[name].input)
 
-    assert (reply.model, reply.tokens_in, reply.degraded) == ("offline", 0, None)
+    assert (reply.model, reply.tokens_in, reply.fallback_reason) == ("offline", 0, None)
     assert reply == type(reply).model_validate_json(reply.model_dump_json())
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "contradiction_finder"])
-async def test_every_role_answers_by_the_model(name: str) -> None:
-    """With a model each role is asked once, with the passages it was given by reference."""
+async def test_each_role_answers_by_the_model(name: str) -> None:
+    """With a model each role makes one request, with the passages of its references."""
     chat = ScriptedChat(story(section_reviewer=says({"critique": "", "action": "NONE", "query": ""})))
 
     reply = await ask(name, CASES[name].input, chat)
@@ -72,14 +81,14 @@ async def test_every_role_answers_by_the_model(name: str) -> None:
         "decider",
         "synthesis_reflector",
         "self_evaluator",
-        "react",  # what it has observed stands in its transcript
+        "react",  # its observations are in its transcript
     }
     assert ("<passage n=" in chat.asked[0][1]) is (name not in needless)
 
 
 @pytest.mark.parametrize(("hours", "asked"), [("nine", 1), ("", 0)])
-async def test_contradictions_are_looked_for_where_sources_meet(hours: str, asked: int) -> None:
-    """A model is shown pairs of statements; where no two sources speak of the same it is not asked at all."""
+async def test_contradictions_need_statements_on_one_subject(hours: str, asked: int) -> None:
+    """The model receives pairs of statements; without a pair it is not asked."""
     text = "The baker lets the dough of rye bread rise for {} hours in the warm kitchen."
     other = text.format(hours) if hours else "Cheese is made from milk that rennet has curdled."
     knowledge = MemoryKnowledge(
@@ -88,17 +97,19 @@ async def test_contradictions_are_looked_for_where_sources_meet(hours: str, aske
             for name, said in {"a": text.format("two"), "b": other}.items()
         }
     )
-    evidence = knowledge.search(SearchRequest(query="How long does dough rise?", corpora=("kitchen",))).passages
+    evidence = knowledge.retrieval.search(
+        SearchRequest(query="How long does dough rise?", corpora=("kitchen",))
+    ).passages
     found = {"contradictions": [{"pair": 1, "severity": "high", "about": "the hours"}]}
     chat = ScriptedChat(story(contradiction_finder=says(found)))
 
     reply = await ask("contradiction_finder", CASES["contradiction_finder"].input, chat, evidence, knowledge)
 
-    assert (chat.count("contradiction_finder"), len(reply.output.found), reply.degraded) == (asked, asked, None)
+    assert (chat.count("contradiction_finder"), len(reply.output.found), reply.fallback_reason) == (asked, asked, None)
 
 
-async def test_what_a_writer_names_becomes_a_verbatim_citation() -> None:
-    """A model names numbers; the quotes are cut from the stored text, and numbers it invents cite nothing."""
+async def test_passage_numbers_become_verbatim_citations() -> None:
+    """Quotes are cut from the stored text, and invented numbers cite nothing."""
     chat = ScriptedChat(story(section_writer=says(text(("Bread is made from flour.", 1), ("Bread is gold.", 99)))))
 
     reply: RoleReply[Draft] = await ask("section_writer", WRITE, chat)
@@ -109,18 +120,18 @@ async def test_what_a_writer_names_becomes_a_verbatim_citation() -> None:
     assert (invented.status, invented.citations) == ("invalid_source", ())
 
 
-async def test_a_model_that_cannot_be_read_is_replaced_by_the_twin() -> None:
-    """After all re-asks the twin answers, and the reply says why and what was paid."""
+async def test_unreadable_model_is_replaced_by_the_fallback() -> None:
+    """After all corrections the fallback answers, and the reply has the reason and the cost."""
     chat = ScriptedChat(story(router=says("I would rather talk about bread.")))
 
     reply: RoleReply[RouterOutput] = await ask("router", RouterInput(question="What is bread?"), chat, ())
 
     assert (reply.output.mode, reply.model, reply.tokens_in) == ("RESEARCH", "offline", 100 * chat.count("router"))
-    assert reply.degraded
+    assert reply.fallback_reason
 
 
-async def test_an_error_of_the_model_is_translated() -> None:
-    """What a person has to change fails the activity with one line."""
+async def test_model_error_is_translated() -> None:
+    """An error that needs a person fails the activity with one line."""
 
     async def refuse(prompt: str) -> dict[str, Any]:
         raise RequestRejected("no such model")
@@ -132,51 +143,51 @@ async def test_an_error_of_the_model_is_translated() -> None:
 
 
 class Emptied(MemoryKnowledge):
-    """A knowledge base that lost its chunks while the run went on."""
+    """A knowledge base that has lost its chunks during the run."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__({})
         self.error = error
 
-    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+    def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         raise self.error
 
 
-async def test_a_torn_table_is_tried_again() -> None:
-    """An error of the knowledge base that may pass is Temporal's to retry."""
+async def test_torn_table_is_retryable() -> None:
+    """A transient error of the knowledge base is retried by Temporal."""
     error: KnowledgeError = CorruptTable("chunks", "here", "torn")
     roles = RoleActivities(None, Emptied(error))  # type: ignore[arg-type]
 
     with pytest.raises(ApplicationError) as caught:
-        await ActivityEnvironment().run(roles.section_writer, role_call(WRITE, FOUND))
+        await ActivityEnvironment().run(roles.build(section_writer.ROLE), write_request())
 
     assert (caught.value.type, caught.value.message) == (KNOWLEDGE_REFUSED, str(error))
     assert not caught.value.non_retryable
 
 
 class Replaced(MemoryKnowledge):
-    """A knowledge base in which a re-ingestion has replaced one chunk."""
+    """A knowledge base in which an ingestion has replaced one chunk."""
 
     def __init__(self, gone: str) -> None:
         super().__init__(KITCHEN)
         self.gone = gone
 
-    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+    def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         if any(ref.chunk == self.gone for ref in refs):
             raise UnknownChunk([self.gone])
-        return super().passages(refs)
+        return super().load_passages(refs)
 
 
-async def test_passages_that_are_gone_are_left_out() -> None:
-    """A file re-read beside the run costs the replaced passages, and citations of the others stay right."""
+async def test_missing_passages_are_omitted() -> None:
+    """A file that is read again during the run loses the replaced passages, and the other citations stay correct."""
     whole = await ActivityEnvironment().run(
-        RoleActivities(None, MemoryKnowledge(KITCHEN)).section_writer,  # type: ignore[arg-type]
-        role_call(WRITE, FOUND),
+        RoleActivities(None, MemoryKnowledge(KITCHEN)).build(section_writer.ROLE),  # type: ignore[arg-type]
+        write_request(),
     )
     gone = whole.output.claims[0].citations[0].chunk
     left = await ActivityEnvironment().run(
-        RoleActivities(None, Replaced(gone)).section_writer,  # type: ignore[arg-type]
-        role_call(WRITE, FOUND),
+        RoleActivities(None, Replaced(gone)).build(section_writer.ROLE),  # type: ignore[arg-type]
+        write_request(),
     )
 
     assert gone not in {citation.chunk for claim in left.output.claims for citation in claim.citations}
@@ -189,33 +200,35 @@ PLANNER = PlannerInput.model_validate(CASES["planner"].input.model_dump())
 
 @dataclass
 class Listening(ScriptedChat):
-    """A scripted model that keeps whole prompts, and cannot read one with more messages than it has room for."""
+    """A scripted model that records prompts and rejects those with too many messages."""
 
     room: int = 99
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
 
-    async def complete(self, ask: Ask, call: InFlight) -> Completion:
-        self.prompts.append(ask.messages)
-        if len(ask.messages) > self.room:
+    async def complete(self, request: ChatRequest, call: ModelCall) -> Completion:
+        self.prompts.append(request.messages)
+        if len(request.messages) > self.room:
             raise ContextOverflow("too long")
-        return await super().complete(ask, call)
+        return await super().complete(request, call)
 
 
 async def talk(
     chat: ScriptedChat | None, knowledge: MemoryKnowledge, number: int, *, first: int = 0, **others: Any
 ) -> RoleReply[Any]:
-    """Take a turn of the planner's conversation."""
+    """Execute one turn of the planner's conversation."""
     roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
-    call = role_call(PLANNER, FOUND, turn=Turn(run=RUN, number=number, first=first), **others)
-    return await ActivityEnvironment().run(roles.planner, call)
+    call = planner.ROLE.request_type(
+        input=PLANNER, evidence=FOUND, turn=ConversationTurn(run=RUN, number=number, first=first), **others
+    )
+    return await ActivityEnvironment().run(roles.build(planner.ROLE), call)
 
 
 def answered(reply: RoleReply[Any]) -> Message:
     return Message(role="assistant", content=reply.output.model_dump_json())
 
 
-async def test_a_prompt_begins_with_the_words_of_the_turn_before() -> None:
-    """What was asked and answered is said again to the letter, so that a server has it in its cache."""
+async def test_prompt_starts_with_the_previous_turns() -> None:
+    """Earlier messages are repeated exactly, so that the server finds them in its cache."""
     chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
     replies = [await talk(chat, knowledge, number) for number in range(3)]
 
@@ -226,8 +239,8 @@ async def test_a_prompt_begins_with_the_words_of_the_turn_before() -> None:
     assert PLANNER.question in first[1].content and PLANNER.question not in second[3].content
 
 
-async def test_a_conversation_that_begins_anew_says_everything() -> None:
-    """The first turn of a new conversation is asked without what was said before it."""
+async def test_restarted_conversation_has_no_history() -> None:
+    """The first turn of a new conversation has no earlier messages."""
     chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
     for number in range(2):
         await talk(chat, knowledge, number)
@@ -238,8 +251,8 @@ async def test_a_conversation_that_begins_anew_says_everything() -> None:
     assert chat.prompts[3][:3] == (*chat.prompts[2], answered(reply))
 
 
-async def test_a_history_the_model_cannot_read_goes_first() -> None:
-    """The turn is asked again without it, keeps its passages, and is a new beginning for the turns after it."""
+async def test_history_is_dropped_before_passages() -> None:
+    """If the prompt is too long, the turn is repeated without history and keeps its passages."""
     chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
     await talk(chat, knowledge, 0)
     chat.room = 3
@@ -253,21 +266,21 @@ async def test_a_history_the_model_cannot_read_goes_first() -> None:
     assert after[:3] == (*again, answered(reply)) and len(after) == 4
 
 
-async def test_a_turn_that_no_model_answered_is_a_gap() -> None:
-    """A twin keeps nothing, and the conversation begins anew after it."""
+async def test_fallback_turn_is_a_gap() -> None:
+    """A fallback stores no messages, and the conversation restarts after it."""
     chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
     await talk(chat, knowledge, 0)
-    twin = await talk(chat, knowledge, 1, spent=True)
+    twin = await talk(chat, knowledge, 1, budget_exhausted=True)
     await talk(None, knowledge, 1)
     await talk(chat, knowledge, 2)
 
-    assert (twin.model, twin.degraded) == ("offline", "the budget was used up")
+    assert (twin.model, twin.fallback_reason) == ("offline", "the budget was used up")
     assert set(knowledge.turns) == {(RUN, "planner", 0), (RUN, "planner", 2)}
     assert [len(prompt) for prompt in chat.prompts] == [2, 2]
 
 
-async def test_a_conversation_begins_anew_where_passages_are_gone() -> None:
-    """Numbers of passages have moved then, and what was said before names others by them."""
+async def test_conversation_restarts_if_passages_are_missing() -> None:
+    """Missing passages change the numbers by which earlier messages refer to the others."""
     chat = Listening(story())
     whole, gone = MemoryKnowledge(dict(KITCHEN)), Replaced(FOUND[0].chunk)
     await talk(chat, whole, 0)
@@ -278,17 +291,17 @@ async def test_a_conversation_begins_anew_where_passages_are_gone() -> None:
     assert gone.turns[RUN, "planner", 1][0]
 
 
-async def test_the_synthesizer_is_shown_new_passages_under_numbers_that_go_on() -> None:
-    """Its conversation has the others, and citations of all of them are verbatim."""
+async def test_synthesizer_numbers_new_passages_consecutively() -> None:
+    """The conversation has the earlier passages, and citations of all of them are verbatim."""
     chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
     roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
     replies = [
         await ActivityEnvironment().run(
-            roles.synthesizer,
-            role_call(
-                SynthesizerInput(question="How is bread made?", known=known),
-                FOUND[:shown],
-                turn=Turn(run=RUN, number=number),
+            roles.build(synthesizer.ROLE),
+            synthesizer.ROLE.request_type(
+                input=SynthesizerInput(question="How is bread made?", shown_passages=known),
+                evidence=FOUND[:shown],
+                turn=ConversationTurn(run=RUN, number=number),
             ),
         )
         for number, (known, shown) in enumerate([(0, 2), (2, 3)])

@@ -1,24 +1,23 @@
-"""Tool activities: what is told of passages, and what servers of tools are asked."""
+"""Tool activities: excerpts of passages and calls of MCP servers."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio.testing import ActivityEnvironment
 
-from activities.mcp import LONGEST_WORDS, McpActivities
+from activities.mcp import MAX_DESCRIPTION_LENGTH, McpActivities
 from activities.tools import ToolActivities
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.tools import (
     CiteRequest,
-    McpArguments,
+    ExcerptsRequest,
     McpCallRequest,
     McpToolsRequest,
-    NumberedPassage,
-    ShowRequest,
+    PassageWithNumber,
 )
 from tenure.knowledge.store.errors import UnknownChunk
-from tenure.sources.mcp.servers import Answer, McpServers, ServerFailed, Tool
+from tenure.sources.mcp.servers import McpServerError, McpServers, McpToolDescription, ToolResult
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 
@@ -29,19 +28,19 @@ def ref(chunk: str) -> PassageRef:
 class Forgetful(MemoryKnowledge):
     """A knowledge base that has lost a chunk."""
 
-    def passages(self, refs: Any) -> Any:
+    def load_passages(self, refs: Any) -> Any:
         if gone := [one.chunk for one in refs if one.chunk == "gone"]:
             raise UnknownChunk(gone)
-        return super().passages(refs)
+        return super().load_passages(refs)
 
 
-async def test_passages_that_are_gone_are_left_out() -> None:
-    """What an ingestion has replaced is not told, and the others keep their numbers."""
+async def test_missing_passages_have_no_excerpt() -> None:
+    """Replaced passages are omitted, and the others keep their numbers."""
     tools = ToolActivities(Forgetful(dict(KITCHEN)))  # type: ignore[arg-type]
-    shown = tuple(NumberedPassage(number=n, passage=ref(name)) for n, name in [(4, "gone"), (7, "bread:0")])
+    shown = tuple(PassageWithNumber(number=n, passage=ref(name)) for n, name in [(4, "gone"), (7, "bread:0")])
     environment = ActivityEnvironment()
 
-    told = environment.run(tools.show_passages, ShowRequest(passages=shown, about="bread"))
+    told = environment.run(tools.show_passages, ExcerptsRequest(passages=shown, topic="bread"))
     cited = environment.run(tools.cite_claim, CiteRequest(claim="Bread rises.", passages=(ref("gone"),)))
 
     assert told.text == "[7] Bread: Bread is made from flour, water, salt and yeast."
@@ -50,41 +49,41 @@ async def test_passages_that_are_gone_are_left_out() -> None:
 
 @dataclass
 class Servers(McpServers):
-    """Servers of which one does not answer."""
+    """MCP servers, one of which does not answer."""
 
-    answer: Answer = field(default_factory=Answer)
+    answer: ToolResult = field(default_factory=ToolResult)
     called: list[tuple[str, bool]] = field(default_factory=list)
 
-    async def tools(self, server: str) -> tuple[Tool, ...]:
+    async def list_tools(self, server: str) -> tuple[McpToolDescription, ...]:
         if server == "down":
-            raise ServerFailed("down: it did not answer")
+            raise McpServerError("down: it did not answer")
         return (
-            Tool("short", "word " * 500, {"type": "object"}),
-            Tool("long", "", {"description": "x" * 5000}),
+            McpToolDescription("short", "word " * 500, {"type": "object"}),
+            McpToolDescription("long", "", {"description": "x" * 5000}),
         )
 
-    async def call(self, server: str, tool: str, arguments: Any, *, check: bool = False) -> Answer:
-        self.called.append((tool, check))
+    async def call_tool(self, server: str, tool: str, arguments: Any, *, validate: bool = False) -> ToolResult:
+        self.called.append((tool, validate))
         return self.answer
 
 
-async def test_a_server_that_is_down_hides_no_other() -> None:
-    """Descriptions are cut, schemas that are too long are left out, and who does not answer is told."""
+async def test_unavailable_server_does_not_hide_others() -> None:
+    """Descriptions are cut, long schemas are omitted, and the server that does not answer is named."""
     servers = McpActivities(Servers(), MemoryKnowledge({}))  # type: ignore[arg-type]
     found = await ActivityEnvironment().run(servers.list_mcp_tools, McpToolsRequest(servers=("down", "up")))
 
     assert found.problems == ("down: it did not answer",)
     assert [(one.server, one.name, len(one.description), one.parameters) for one in found.tools] == [
-        ("up", "short", LONGEST_WORDS, {"type": "object"}),
+        ("up", "short", MAX_DESCRIPTION_LENGTH, {"type": "object"}),
         ("up", "long", 0, {}),
     ]
 
 
-async def test_an_answer_without_words_is_a_problem() -> None:
-    """A tool is called with checked arguments; an answer of pictures alone cannot be cited."""
-    servers = Servers(answer=Answer(texts=(" ",)))
+async def test_answer_without_text_is_a_problem() -> None:
+    """A tool is called with validated arguments; an answer of images alone cannot be cited."""
+    servers = Servers(answer=ToolResult(texts=(" ",)))
     own = McpActivities(servers, MemoryKnowledge({}))  # type: ignore[arg-type]
-    request = McpCallRequest(call=McpArguments(server="up", tool="short"), question="Why?", corpus="kitchen")
+    request = McpCallRequest(server="up", tool="short", question="Why?", corpus="kitchen")
 
     reply = await ActivityEnvironment().run(own.call_mcp_tool, request)
 

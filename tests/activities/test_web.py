@@ -1,4 +1,4 @@
-"""The web as activities: what is told, and what is tried again."""
+"""Web activities: results and retries."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -14,7 +14,7 @@ from tenure.contracts.base import RunId
 from tenure.contracts.evidence.web import (
     FetchReply,
     FetchRequest,
-    ProviderAnswer,
+    ProviderOutcome,
     WebHit,
     WebSearchReply,
     WebSearchRequest,
@@ -23,22 +23,22 @@ from tenure.knowledge.pages.cache import PageCache
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import CommitConflict
 from tenure.knowledge.store.store import Store
-from tenure.sources.fetch.fetcher import Fetcher, Manners
-from tenure.sources.fetch.guard import Guard
+from tenure.sources.fetch.address_guard import AddressGuard
+from tenure.sources.fetch.fetcher import CrawlPolicy, Fetcher
 from tests.web import LIGHTHOUSES, Web
 
 RUN = RunId("r")
 REQUEST = WebSearchRequest(query="rye")
-BUSY = ProviderAnswer(provider="a", status="failed", note="a is busy", passing=True)
-CLOSED = ProviderAnswer(provider="b", status="failed", note="b wants a key")
-EMPTY = ProviderAnswer(provider="c", status="answered")
+BUSY = ProviderOutcome(provider="a", status="failed", note="a is busy", transient=True)
+CLOSED = ProviderOutcome(provider="b", status="failed", note="b wants a key")
+EMPTY = ProviderOutcome(provider="c", status="answered")
 
 
 class Engines:
-    """Search engines that answer what a test says."""
+    """Search providers with scripted replies."""
 
-    def __init__(self, *answers: ProviderAnswer) -> None:
-        self.reply = WebSearchReply(hits=(WebHit(address="https://a.org/"),), answers=answers)
+    def __init__(self, *answers: ProviderOutcome) -> None:
+        self.reply = WebSearchReply(hits=(WebHit(url="https://a.org/"),), outcomes=answers)
 
     async def search(self, request: WebSearchRequest) -> WebSearchReply:
         return self.reply
@@ -51,15 +51,15 @@ async def searched(engines: Engines, attempt: int = 1) -> WebSearchReply:
 
 
 @pytest.mark.parametrize("answers", [(EMPTY,), (BUSY, EMPTY), (CLOSED,), ()])
-async def test_what_asking_again_would_not_change_is_an_answer(answers: tuple[ProviderAnswer, ...]) -> None:
-    """Somebody answered, or nobody ever will: either goes to the run as it is."""
+async def test_permanent_outcomes_are_returned(answers: tuple[ProviderOutcome, ...]) -> None:
+    """An answer, or a failure that a retry cannot change, is returned to the run."""
     engines = Engines(*answers)
 
     assert await searched(engines) == engines.reply
 
 
-async def test_when_nobody_answers_now_they_are_asked_again() -> None:
-    """An outage of a moment is Temporal's to wait for, and the failure says who was busy."""
+async def test_transient_outage_is_retried() -> None:
+    """A transient outage is retried by Temporal, and the failure names the busy providers."""
     with pytest.raises(ApplicationError, match="a is busy") as caught:
         await searched(Engines(BUSY, CLOSED))
 
@@ -67,74 +67,74 @@ async def test_when_nobody_answers_now_they_are_asked_again() -> None:
     assert not caught.value.non_retryable
 
 
-async def test_an_outage_that_lasts_is_an_answer() -> None:
-    """After the last attempt the run is told that nobody answered, so that its report can say so."""
+async def test_lasting_outage_is_returned() -> None:
+    """After the last attempt the run receives the failures, so that its report can name them."""
     reply = await searched(Engines(BUSY), SEARCH_ATTEMPTS)
 
-    assert reply.failed
+    assert reply.has_failed
 
 
 @pytest.fixture
 async def visitor() -> AsyncIterator[tuple[Web, Fetcher]]:
     with Web() as web:
-        made = Fetcher(Guard([web.allow]), manners=Manners(gap=0, per_host=8))
+        made = Fetcher(AddressGuard([web.allow]), policy=CrawlPolicy(min_interval=0, max_per_host=8))
         yield web, made
         await made.aclose()
 
 
 async def fetched(fetcher: Fetcher, folder: Path, *addresses: str) -> FetchReply:
-    """Run the activity as a worker of its own would."""
+    """Execute the activity as another worker would."""
     pages = PageFetching(PageCache(Store(str(folder))), fetcher, timedelta(hours=1))
     activities = WebActivities(None, pages)  # type: ignore[arg-type]
-    return await ActivityEnvironment().run(activities.fetch_pages, FetchRequest(run=RUN, addresses=addresses))
+    return await ActivityEnvironment().run(activities.fetch_pages, FetchRequest(run=RUN, urls=addresses))
 
 
-async def test_a_repeated_attempt_fetches_nothing_again(visitor: tuple[Web, Fetcher], tmp_path: Path) -> None:
-    """What an attempt has brought into the cache is there for the next one, on whatever worker."""
+async def test_retry_uses_the_page_cache(visitor: tuple[Web, Fetcher], tmp_path: Path) -> None:
+    """Pages that an attempt has cached are not fetched again by the next one, on any worker."""
     web, fetcher = visitor
-    addresses = [web.address(one.path) for one in LIGHTHOUSES[:4]]
+    addresses = [web.build_url(one.path) for one in LIGHTHOUSES[:4]]
     first = await fetched(fetcher, tmp_path, *addresses)
     asked = len(web.requests)
     second = await fetched(fetcher, tmp_path, *addresses)
 
     assert [page.status for page in first.pages] == ["fetched"] * 4
     assert [page.status for page in second.pages] == ["cached"] * 4
-    assert [page.page for page in second.pages] == addresses
+    assert [page.canonical_url for page in second.pages] == addresses
     assert len(web.requests) == asked
 
 
-async def test_a_cache_that_cannot_be_written_is_not_passed_over(
+async def test_cache_write_error_is_retried(
     visitor: tuple[Web, Fetcher], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the cache nobody could read the pages: Temporal tries again."""
+    """Pages that are not in the cache could not be read: Temporal retries."""
 
     def refuse(self: PageCache, pages: object) -> None:
         raise CommitConflict("pages", 40)
 
     monkeypatch.setattr(PageCache, "keep", refuse)
     web, fetcher = visitor
-    with pytest.raises(ApplicationError, match="gave up writing") as caught:
-        await fetched(fetcher, tmp_path, *(web.address(one.path) for one in LIGHTHOUSES[:40]))
+    with pytest.raises(ApplicationError, match="conflicts with other writers") as caught:
+        await fetched(fetcher, tmp_path, *(web.build_url(one.path) for one in LIGHTHOUSES[:40]))
 
     assert not caught.value.non_retryable
 
 
-async def test_pages_are_shown_again_although_they_are_at_hand(visitor: tuple[Web, Fetcher], tmp_path: Path) -> None:
-    """What a browser shows takes the place of what the server sent, however fresh that is."""
+async def test_rendering_ignores_cached_pages(visitor: tuple[Web, Fetcher], tmp_path: Path) -> None:
+    """A rendered page replaces the cached one, however recent that is."""
     web, fetcher = visitor
-    address = web.address(LIGHTHOUSES[0].path)
+    address = web.build_url(LIGHTHOUSES[0].path)
     await fetched(fetcher, tmp_path, address)
-    pages = PageFetching(PageCache(Store(str(tmp_path))), fetcher, timedelta(hours=1), anew=True)
-    request = FetchRequest(run=RUN, addresses=(address,))
+    pages = PageFetching(PageCache(Store(str(tmp_path))), fetcher, timedelta(hours=1), refetch=True)
+    request = FetchRequest(run=RUN, urls=(address,))
     reply = await ActivityEnvironment().run(BrowserActivities(pages).show_pages, request)
 
     assert web.count(LIGHTHOUSES[0].path) == 2
-    assert [page.page for page in reply.pages] == [address]
+    assert [page.canonical_url for page in reply.pages] == [address]
 
 
-async def test_without_a_browser_the_reply_says_what_to_set() -> None:
+async def test_missing_browser_is_reported_with_its_setting() -> None:
     """Nothing is fetched, and the note names the setting."""
-    request = FetchRequest(run=RUN, addresses=("https://a.example/",))
+    request = FetchRequest(run=RUN, urls=("https://a.example/",))
     [page] = (await ActivityEnvironment().run(BrowserActivities(None).show_pages, request)).pages
 
     assert page.status == "refused"

@@ -86,7 +86,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
                 without.delenv(name)
         without.setenv("PYTHONPATH", str(ROOT))
         line = no_stack(tmp_path_factory.mktemp("commands") / "home")
-        local.up(line.settings, worker_command=[sys.executable, str(Path(__file__).parent / "stand_in_worker.py")])
+        local.start_stack(
+            line.settings, worker_command=[sys.executable, str(Path(__file__).parent / "stand_in_worker.py")]
+        )
     assert line("up").returncode == 0  # returns when the worker asks for work
     yield line
-    local.down(line.settings)
+    local.stop_stack(line.settings)

@@ -27,7 +27,14 @@ from tenure.contracts.evidence.corpora import (
     StoreStats,
     TableStats,
 )
-from tenure.contracts.knowledge.graph import BESIDE, Related, RelatedReply, RelatedRequest, RelateReport, RelateRequest
+from tenure.contracts.knowledge.graph import (
+    CO_OCCURRENCE,
+    EntityRelation,
+    RelatedReply,
+    RelatedRequest,
+    RelateReport,
+    RelateRequest,
+)
 from tenure.contracts.knowledge.memory import (
     ForgetReply,
     MemoriesReply,
@@ -35,17 +42,17 @@ from tenure.contracts.knowledge.memory import (
     Memory,
     MemoryReply,
     MemoryRequest,
-    Recollected,
-    Recollection,
+    MemorySearchReply,
+    ScoredMemory,
 )
-from tenure.contracts.research.fork import CycleEnd, ForkedRun, Origin
+from tenure.contracts.research.fork import CycleCheckpoint, ForkOrigin, ForkRunRequest
 from tenure.contracts.research.report import ResearchRequest, RunState
 from tenure.contracts.research.spiral import SpiralState
-from tenure.contracts.result.ask import Answer, AskRequest, Exchange, Thread
+from tenure.contracts.result.ask import AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.result.result import Result, ResultClaim, ResultSection, ResultStatus
-from tenure.contracts.run.control import Acknowledged, Steering
+from tenure.contracts.run.control import RunCommand, RunCommandReply
 from tenure.contracts.run.role_calls import CallProgress
-from tenure.contracts.run.run import Feedback, Handled, Progress, RunRequest, Status, TopicProgress, Usage
+from tenure.contracts.run.run import Feedback, FeedbackRecord, RunProgress, RunRequest, RunStatus, TopicProgress, Usage
 from tenure.settings import Settings
 from tenure.temporal import connection
 
@@ -88,10 +95,12 @@ async def scribble() -> None:
     await asyncio.Event().wait()
 
 
-@activity.defn(name="ingest")
+@activity.defn(name="ingest_corpus")
 async def ingest(request: IngestRequest) -> IngestReport:
     """Claim to have read every path, saying so in a heartbeat."""
-    activity.heartbeat(IngestProgress(stage="reading", files_done=1, files_total=2, chunks=3, last=request.paths[0]))
+    activity.heartbeat(
+        IngestProgress(stage="reading", files_done=1, files_total=2, chunks=3, last_file=request.paths[0])
+    )
     await asyncio.sleep(1.0)
     return IngestReport(corpus=request.corpus, files=len(request.paths), added=len(request.paths), chunks=3)
 
@@ -125,7 +134,7 @@ class StandInResearch:
     async def run(self, request: ResearchRequest) -> None:
         run = workflow.get_external_workflow_handle(request.run)
         for cycle in (1, 2):
-            await run.signal("cycle_ended", CycleEnd(state=SpiralState(cycle=cycle)))
+            await run.signal("record_cycle", CycleCheckpoint(state=SpiralState(cycle=cycle)))
 
 
 async def _research(request: RunRequest) -> None:
@@ -141,9 +150,9 @@ async def _research(request: RunRequest) -> None:
     await workflow.execute_child_workflow(StandInResearch.run, research, id=f"{run}/research")
 
 
-def _taken_over(origin: Origin) -> str:
-    said = ", ".join(word.text for word in origin.end.feedback)
-    return f"from {origin.run}, cycle {origin.end.state.cycle}, told {said or 'nothing'}"
+def _taken_over(origin: ForkOrigin) -> str:
+    said = ", ".join(word.text for word in origin.checkpoint.feedback)
+    return f"from {origin.run}, cycle {origin.checkpoint.state.cycle}, told {said or 'nothing'}"
 
 
 @workflow.defn(name="AgentWorkflow")
@@ -155,16 +164,16 @@ class StandInAgent:
     """
 
     @workflow.init
-    def __init__(self, request: RunRequest | ForkedRun) -> None:
+    def __init__(self, request: RunRequest | ForkRunRequest) -> None:
         self.request = request
-        self.status: Status = "running"
+        self.status: RunStatus = "running"
         self.held = "wait" in request.question
-        self.feedback_received: tuple[Handled, ...] = ()
-        self.told: tuple[Steering, ...] = ()
+        self.feedback_received: tuple[FeedbackRecord, ...] = ()
+        self.told: tuple[RunCommand, ...] = ()
 
     @workflow.run
-    async def run(self, request: RunRequest | ForkedRun) -> Result:
-        origin = request.origin if isinstance(request, ForkedRun) else None
+    async def run(self, request: RunRequest | ForkRunRequest) -> Result:
+        origin = request.origin if isinstance(request, ForkRunRequest) else None
         if "cycles" in request.question and origin is None:
             await _research(request)
         if "read" in request.question:
@@ -204,27 +213,27 @@ class StandInAgent:
         )
 
     @workflow.update
-    def steer(self, steering: Steering) -> Acknowledged:
-        if steering.verb == "feedback":
+    def steer(self, steering: RunCommand) -> RunCommandReply:
+        if steering.name == "feedback":
             self.feedback(Feedback(text=steering.text, topic=steering.topic))
-        elif steering.verb in ("budget", "outline", "approve", "answer"):
+        elif steering.name in ("budget", "outline", "approve", "answer"):
             self.told = (*self.told, steering)
         else:
-            {"pause": self.pause, "resume": self.resume, "finish": self.finish, "cancel": self.cancel}[steering.verb]()
-        return Acknowledged(verb=steering.verb, affects=f"The stand-in heard {steering.verb}.")
+            {"pause": self.pause, "resume": self.resume, "finish": self.finish, "cancel": self.cancel}[steering.name]()
+        return RunCommandReply(name=steering.name, effect=f"The stand-in heard {steering.name}.")
 
     @steer.validator
-    def _check(self, steering: Steering) -> None:
+    def _check(self, steering: RunCommand) -> None:
         if steering.text == "nonsense":
             raise ApplicationError("the stand-in takes no nonsense")
 
     @workflow.signal
-    def cycle_ended(self, end: CycleEnd) -> None: ...
+    def record_cycle(self, end: CycleCheckpoint) -> None: ...
 
     @workflow.signal
     def feedback(self, feedback: Feedback) -> None:
         at = workflow.now().isoformat()
-        self.feedback_received += (Handled(text=feedback.text, topic=feedback.topic, at=at),)
+        self.feedback_received += (FeedbackRecord(text=feedback.text, topic=feedback.topic, at=at),)
 
     @workflow.signal
     def pause(self) -> None:
@@ -243,8 +252,8 @@ class StandInAgent:
         self.status, self.held = "cancelled", False
 
     @workflow.query
-    def progress(self) -> Progress:
-        return Progress(
+    def progress(self) -> RunProgress:
+        return RunProgress(
             id=RunId(workflow.info().workflow_id),
             question=self.request.question,
             phase="write" if self.held else "done",
@@ -287,13 +296,19 @@ class StandInGraph:
     @workflow.run
     async def run(self, request: RelatedRequest) -> RelatedReply:
         if request.entity != "Ghent":
-            return RelatedReply(entity=request.entity, alike=("Ghent", "Bruges"))
-        relation = Related(subject="Ghent", predicate=BESIDE, object="Bruges", count=3, passages=2)
-        return RelatedReply(entity="Ghent", kind="place", passages=2, relations=(relation,), read=2, of=2)
+            return RelatedReply(entity=request.entity, similar_entities=("Ghent", "Bruges"))
+        relation = EntityRelation(subject="Ghent", predicate=CO_OCCURRENCE, object="Bruges", count=3, passages=2)
+        return RelatedReply(
+            entity="Ghent", kind="place", passages=2, relations=(relation,), read_passages=2, total_passages=2
+        )
 
 
 MEMORY = Memory(
-    id="m1", kind="semantic", text="Ghent lies on the [Scheldt].", made=datetime(2030, 1, 1, tzinfo=UTC), awaiting=True
+    id="m1",
+    kind="semantic",
+    text="Ghent lies on the [Scheldt].",
+    created_at=datetime(2030, 1, 1, tzinfo=UTC),
+    unconfirmed=True,
 )
 
 
@@ -303,19 +318,22 @@ class StandInMemory:
 
     @workflow.run
     async def run(self, request: MemoryRequest) -> MemoryReply:
-        known = {"m1": MEMORY, "m2": MEMORY.model_copy(update={"id": "m2", "awaiting": False, "disputed": "m3"})}
+        known = {
+            "m1": MEMORY,
+            "m2": MEMORY.model_copy(update={"id": "m2", "unconfirmed": False, "contradicted_by": "m3"}),
+        }
         if request.forget is not None:
             gone = len(known.keys() & set(request.forget.ids)) if request.forget.ids else 2
-            return MemoryReply(forgot=ForgetReply(forgotten=gone))
+            return MemoryReply(forgotten=ForgetReply(forgotten=gone))
         if request.search is not None:
             there = request.search.owner == "ann" and "Ghent" in request.search.query
-            one = Recollected(memory=MEMORY, score=0.5, relevance=0.9, freshness=1.0, weight=0.7, practice=0.8)
-            return MemoryReply(found=Recollection(memories=(one,) if there else ()))
+            one = ScoredMemory(memory=MEMORY, score=0.5, relevance=0.9, freshness=1.0, weight=0.7, use_weight=0.8)
+            return MemoryReply(found=MemorySearchReply(memories=(one,) if there else ()))
         page = request.page or MemoriesRequest()
         mine = {id: one for id, one in known.items() if page.owner == "ann"}
         # A page holds one memory, however many are wanted.
         shown = tuple(one for id, one in mine.items() if id > page.after)[:1]
-        return MemoryReply(page=MemoriesReply(memories=shown, of=len(mine)))
+        return MemoryReply(page=MemoriesReply(memories=shown, total=len(mine)))
 
 
 @workflow.defn(name="AskWorkflow")
@@ -323,14 +341,14 @@ class StandInAsk:
     """Answers with what it was given; `nothing` finds nothing, `fail` fails."""
 
     @workflow.run
-    async def run(self, request: AskRequest) -> Answer:
+    async def run(self, request: AskRequest) -> AskReply:
         if "fail" in request.question:
             raise ApplicationError("the stand-in was told to fail", non_retryable=True)
-        exchange = Exchange(question=request.question, asked=request.question)
-        return Answer(
+        exchange = Exchange(question=request.question, standalone_question=request.question)
+        return AskReply(
             run=request.run,
             question=request.question,
-            asked=f"{request.question} ({', '.join(request.corpora)})",
+            standalone_question=f"{request.question} ({', '.join(request.corpora)})",
             status="no_evidence" if "nothing" in request.question else "answered",
             claims=(ResultClaim(text=f"This is answer {len(request.thread.exchanges) + 1}.", status="supported"),),
             thread=Thread(exchanges=(*request.thread.exchanges, exchange)),
@@ -344,7 +362,7 @@ class StandInRelate:
     @workflow.run
     async def run(self, request: RelateRequest) -> RelateReport:
         usage = Usage(model_calls=request.limits.max_calls or 0)
-        return RelateReport(corpus=request.corpus, of=7, passages=7, relations=9, ending="calls", usage=usage)
+        return RelateReport(corpus=request.corpus, total=7, passages=7, relations=9, stop_reason="calls", usage=usage)
 
 
 async def main() -> None:

@@ -13,9 +13,9 @@ import pytest
 from tenure.contracts.result.result import Result
 from tenure.temporal.stack import local
 from tests.cli.conftest import CommandLine, no_stack
-from tests.conftest import slow_form
 from tests.model_server import Fault, ModelServer
-from tests.sources.search.engine import Engine, Said
+from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer
+from tests.tiers import exhaustive
 
 
 def error_line(text: str) -> str:
@@ -49,7 +49,7 @@ def test_json_is_one_document(running: CommandLine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("question", "code"), [("nothing there", 3), ("fail please", 1)])
 def test_exit_code_says_how_it_went(running: CommandLine, question: str, code: int) -> None:
-    """No evidence is 3 and a failure 1, each said in words."""
+    """No evidence is 3 and a failure 1, each responses in words."""
     done = running("start", question)
 
     assert done.returncode == code
@@ -206,7 +206,7 @@ def test_the_graph_of_a_corpus_is_asked_and_read(running: CommandLine) -> None:
     assert "7 of 7 passages read" in read.stdout
     assert "3 answers of the model" in read.stdout
     assert "the budget of calls is used up" in read.stdout
-    assert (document["ending"], document["relations"]) == ("calls", 9)
+    assert (document["stop_reason"], document["relations"]) == ("calls", 9)
 
 
 def test_status_and_up_find_the_running_stack(running: CommandLine) -> None:
@@ -313,7 +313,7 @@ def test_doctor_checks_everything(running: CommandLine) -> None:
     assert {levels[name] for name in ("temporal binary", "home", "ports", "Temporal server", "worker")} == {"ok"}
 
 
-@slow_form
+@exhaustive
 def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     """An unreachable server and a chat server that is away are failures with advice, and the code is 4."""
     extra = {"TEMPORAL_ADDRESS": "127.0.0.1:1", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
@@ -326,11 +326,11 @@ def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     assert "check OPENAI_BASE_URL" in found["chat model"]["message"]
 
 
-@slow_form
+@exhaustive
 def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> None:
     """Each has a line with what to change; a run from documents needs none of them, so that the code stays 0."""
-    with Engine(Said({"results": [{"url": "https://a.org/"}]})) as engine:
-        extra = {"TENURE_SEARCH_PROVIDERS": "searxng,brave", "TENURE_SEARXNG_URL": engine.url}
+    with FakeSearchServer(FakeResponse({"results": [{"url": "https://a.org/"}]})) as server:
+        extra = {"TENURE_SEARCH_PROVIDERS": "searxng,brave", "TENURE_SEARXNG_URL": server.url}
         done = no_stack(tmp_path / "home")("doctor", "--json", extra=extra)
 
     good, missing = (check for check in json.loads(done.stdout) if check["name"] == "web search")
@@ -338,7 +338,7 @@ def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> Non
     assert (missing["level"], missing["message"]) == ("warn", "brave: not set up: set TENURE_BRAVE_KEY")
 
 
-@slow_form
+@exhaustive
 def test_doctor_tries_every_model(tmp_path: Path) -> None:
     """Each chat model, the embedding and the rerank model are asked; what they showed is a line and fields."""
     with ModelServer(models={"large": 32_000, "small": None}, dimensions=48, json_schema=False) as model:
@@ -374,13 +374,13 @@ def test_doctor_tries_every_model(tmp_path: Path) -> None:
 def lame(running: CommandLine, tmp_path: Path) -> Iterator[CommandLine]:
     """A home whose stack has a server and whose worker was killed."""
     line = no_stack(tmp_path / "home")
-    status = local.up(line.settings, worker_command=["sleep", "600"])
+    status = local.start_stack(line.settings, worker_command=["sleep", "600"])
     assert status.worker_pid is not None
     worker = psutil.Process(status.worker_pid)
     worker.kill()
     worker.wait(5)
     yield line
-    local.down(line.settings)
+    local.stop_stack(line.settings)
 
 
 def test_dead_worker_is_said_by_the_doctor_and_by_state(lame: CommandLine) -> None:
@@ -400,6 +400,6 @@ def test_reader_that_leaves_is_no_error(running: CommandLine) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        said = process.stderr.read()
+        responses = process.stderr.read()
 
-    assert (process.returncode, said) == (0, "")
+    assert (process.returncode, responses) == (0, "")

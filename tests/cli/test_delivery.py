@@ -19,7 +19,7 @@ FAILED = Result(
     title="Half a report",
     abstract="",
     usage=Usage(),
-    decisions=("Ended because a step failed for good: OPENAI_API_KEY is not accepted",),
+    decisions=("Ended because a step failed permanently: OPENAI_API_KEY is not accepted",),
     status="failed",
 )
 

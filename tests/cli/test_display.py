@@ -5,13 +5,22 @@ import itertools
 
 from rich.console import Console
 
-from tenure.cli.display import LiveDisplay, PlainDisplay, Snapshot, Trouble, Writing, changes, display_for, render
+from tenure.cli.display import (
+    LiveDisplay,
+    PendingFailure,
+    PlainDisplay,
+    RunSnapshot,
+    StreamedAnswer,
+    choose_display,
+    iterate_changes,
+    render_snapshot,
+)
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestProgress
-from tenure.contracts.run.control import Question
-from tenure.contracts.run.run import Handled, Progress, TopicProgress, Usage
+from tenure.contracts.run.control import InputRequest
+from tenure.contracts.run.run import FeedbackRecord, RunProgress, TopicProgress, Usage
 
-WRITING = Progress(
+WRITING = RunProgress(
     id=RunId("r"),
     question="Why?",
     phase="write",
@@ -25,15 +34,15 @@ WRITING = Progress(
 )
 
 
-def drawn(snapshot: Snapshot, width: int = 100) -> str:
+def drawn(snapshot: RunSnapshot, width: int = 100) -> str:
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
-    console.print(render(snapshot))
+    console.print(render_snapshot(snapshot))
     return console.export_text()
 
 
 def test_live_table_shows_topics_and_figures() -> None:
     """The table has a row for each topic with its state, claims, sources and coverage."""
-    text = drawn(Snapshot(WRITING, seconds=75))
+    text = drawn(RunSnapshot(WRITING, seconds=75))
 
     row = next(line for line in text.splitlines() if "Causes" in line)
     assert "writing sections (revision 1)" in text
@@ -46,17 +55,17 @@ def test_live_table_shows_topics_and_figures() -> None:
 
 def test_markup_in_a_topic_is_text() -> None:
     """A heading from a document cannot style the terminal."""
-    assert "[bold]Effects" in drawn(Snapshot(WRITING))
+    assert "[bold]Effects" in drawn(RunSnapshot(WRITING))
 
 
 def test_run_without_a_model_is_called_offline() -> None:
     """Where no token was used the table says so instead of a zero."""
-    assert "offline · 0 calls" in drawn(Snapshot(WRITING.model_copy(update={"usage": Usage()})))
+    assert "offline · 0 calls" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": Usage()})))
 
 
 def test_a_program_is_not_called_a_report() -> None:
     """The same phase has other words where a program is written."""
-    text = drawn(Snapshot(WRITING.model_copy(update={"phase": "refine", "mode": "CODE", "tests": 3})))
+    text = drawn(RunSnapshot(WRITING.model_copy(update={"phase": "refine", "mode": "CODE", "tests": 3})))
 
     assert "writing the next version, 0 of 3 tests passed (generation 1)" in text
 
@@ -64,7 +73,7 @@ def test_a_program_is_not_called_a_report() -> None:
 def test_ingestion_has_a_bar() -> None:
     """Reading documents shows how many of them are done, also before the run answers."""
     text = drawn(
-        Snapshot(None, IngestProgress(stage="reading", files_done=3, files_total=12, chunks=40, last="/a/b.md"))
+        RunSnapshot(None, IngestProgress(stage="reading", files_done=3, files_total=12, chunks=40, last_file="/a/b.md"))
     )
 
     assert "reading the documents" in text
@@ -73,8 +82,12 @@ def test_ingestion_has_a_bar() -> None:
 
 def test_embedding_has_a_bar_of_its_own() -> None:
     """While vectors are made, they are what is counted, in ten lines at the most."""
-    steps = [Snapshot(None, IngestProgress(stage="embedding", embedded=n, to_embed=1000)) for n in range(0, 1001, 10)]
-    lines = [line for before, now in itertools.pairwise([Snapshot(), *steps]) for line in changes(before, now)]
+    steps = [
+        RunSnapshot(None, IngestProgress(stage="embedding", embedded=n, to_embed=1000)) for n in range(0, 1001, 10)
+    ]
+    lines = [
+        line for before, now in itertools.pairwise([RunSnapshot(), *steps]) for line in iterate_changes(before, now)
+    ]
 
     assert "embedding: 250 of 1,000 chunks" in drawn(steps[25])
     assert lines[0] == "embedding: 0 of 1,000 chunks"
@@ -83,12 +96,14 @@ def test_embedding_has_a_bar_of_its_own() -> None:
 
 def test_looking_for_documents_counts_nothing_yet() -> None:
     """Before the documents are counted no figures are shown, and an empty folder is called empty once."""
-    none = [Snapshot(None, IngestProgress(stage=stage)) for stage in ("scanning", "reading", "indexing", "done")]
-    full = IngestProgress(stage="done", files_done=1, files_total=1, chunks=1, last="/a/b.md")
+    none = [RunSnapshot(None, IngestProgress(stage=stage)) for stage in ("scanning", "reading", "indexing", "done")]
+    full = IngestProgress(stage="done", files_done=1, files_total=1, chunks=1, last_file="/a/b.md")
 
-    lines = [line for before, now in itertools.pairwise([Snapshot(), *none]) for line in changes(before, now)]
+    lines = [
+        line for before, now in itertools.pairwise([RunSnapshot(), *none]) for line in iterate_changes(before, now)
+    ]
     assert lines == ["looking for documents", "found no documents"]
-    assert list(changes(none[0], Snapshot(None, full))) == ["read 1 file, 1 chunk"]
+    assert list(iterate_changes(none[0], RunSnapshot(None, full))) == ["read 1 file, 1 chunk"]
 
 
 def test_one_thing_is_singular_and_a_later_round_is_named() -> None:
@@ -97,28 +112,28 @@ def test_one_thing_is_singular_and_a_later_round_is_named() -> None:
     review = TopicProgress(topic="B", phase="reviewing", round=1)
     now = WRITING.model_copy(update={"topics": (done, review), "last": ""})
 
-    assert list(changes(Snapshot(WRITING), Snapshot(now))) == [
+    assert list(iterate_changes(RunSnapshot(WRITING), RunSnapshot(now))) == [
         "A: done (1 claim, 1 source, coverage 50%)",
         "B: reviewing, round 2",
     ]
-    assert "1 call · 2 searches" in drawn(Snapshot(WRITING.model_copy(update={"usage": Usage(calls=1, searches=2)})))
+    assert "1 call · 2 searches" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": Usage(calls=1, searches=2)})))
 
 
 def test_trouble_is_shown_in_the_table() -> None:
     """What keeps the run from getting on stands in the panel, with the time of the next attempt."""
-    busy = Trouble("retrying section_writer: busy", attempt=3, wait=4.2)
+    busy = PendingFailure("retrying section_writer: busy", attempt=3, wait=4.2)
 
-    text = drawn(Snapshot(WRITING, troubles=(busy,)))
+    text = drawn(RunSnapshot(WRITING, pending_failures=(busy,)))
     assert "retrying section_writer: busy (attempt 3, next try in 4 s)" in text
-    assert "not getting on" in drawn(Snapshot(None, troubles=(busy,)))
+    assert "not getting on" in drawn(RunSnapshot(None, pending_failures=(busy,)))
 
 
 def test_trouble_makes_few_lines() -> None:
     """A hundred attempts make a line per doubling, another reason one more, and the end of it one."""
-    tries = [Snapshot(troubles=(Trouble("retrying a: busy", attempt),)) for attempt in range(2, 101)]
-    other = Snapshot(troubles=(Trouble("retrying a: refused", 101),))
-    steps = [Snapshot(), *tries, other, Snapshot(), Snapshot()]
-    lines = [line for before, now in itertools.pairwise(steps) for line in changes(before, now)]
+    tries = [RunSnapshot(pending_failures=(PendingFailure("retrying a: busy", attempt),)) for attempt in range(2, 101)]
+    other = RunSnapshot(pending_failures=(PendingFailure("retrying a: refused", 101),))
+    steps = [RunSnapshot(), *tries, other, RunSnapshot(), RunSnapshot()]
+    lines = [line for before, now in itertools.pairwise(steps) for line in iterate_changes(before, now)]
 
     assert [line.split("attempt ")[-1] for line in lines[:-2]] == ["2)", "4)", "8)", "16)", "32)", "64)"]
     assert lines[-2:] == ["retrying a: refused (attempt 101)", "getting on again"]
@@ -126,17 +141,22 @@ def test_trouble_makes_few_lines() -> None:
 
 def test_waiting_is_said() -> None:
     """Before anybody answers, the table says what is waited for; a worker that is on its way is named once."""
-    starting = Snapshot(starting=True)
+    starting = RunSnapshot(starting=True)
 
-    assert "waiting for a worker" in drawn(Snapshot())
+    assert "waiting for a worker" in drawn(RunSnapshot())
     assert "the worker is starting" in drawn(starting)
-    assert list(changes(Snapshot(), starting)) == ["the worker is starting"]
-    assert list(changes(starting, starting)) == []
+    assert list(iterate_changes(RunSnapshot(), starting)) == ["the worker is starting"]
+    assert list(iterate_changes(starting, starting)) == []
 
 
 def test_an_answer_that_comes_in_is_shown() -> None:
     """Every answer under way has a line in the table with its tokens, below the topics."""
-    text = drawn(Snapshot(WRITING, writings=(Writing("writing “[bold]Effects”", 1312), Writing("writing “B”", 1))))
+    text = drawn(
+        RunSnapshot(
+            WRITING,
+            streamed_answers=(StreamedAnswer("writing “[bold]Effects”", 1312), StreamedAnswer("writing “B”", 1)),
+        )
+    )
 
     assert "writing “[bold]Effects”: 1,312 tokens" in text
     assert "writing “B”: 1 token" in text
@@ -145,31 +165,34 @@ def test_an_answer_that_comes_in_is_shown() -> None:
 
 def test_an_answer_that_comes_in_makes_few_lines() -> None:
     """A thousand tokens make a line for their beginning and one for every doubling."""
-    steps = [Snapshot(), *(Snapshot(writings=(Writing("writing “B”", tokens),)) for tokens in range(1, 1100))]
-    lines = [line for before, now in itertools.pairwise(steps) for line in changes(before, now)]
+    steps = [
+        RunSnapshot(),
+        *(RunSnapshot(streamed_answers=(StreamedAnswer("writing “B”", tokens),)) for tokens in range(1, 1100)),
+    ]
+    lines = [line for before, now in itertools.pairwise(steps) for line in iterate_changes(before, now)]
 
     assert [line.split(": ")[1] for line in lines] == ["1 token", "256 tokens", "512 tokens", "1,024 tokens"]
 
 
 def test_narrow_terminal_is_enough() -> None:
     """No line is longer than the terminal."""
-    assert max(len(line) for line in drawn(Snapshot(WRITING), width=60).splitlines()) <= 60
+    assert max(len(line) for line in drawn(RunSnapshot(WRITING), width=60).splitlines()) <= 60
 
 
 def test_plain_lines_come_once_per_change() -> None:
     """The same snapshot twice says nothing the second time; a change says one line."""
-    before = Snapshot(WRITING)
-    after = Snapshot(
+    before = RunSnapshot(WRITING)
+    after = RunSnapshot(
         WRITING.model_copy(
             update={
                 "topics": (WRITING.topics[0], WRITING.topics[1].model_copy(update={"phase": "done", "claims": 2})),
-                "feedback": (Handled(text="be brief", at="2026-01-01T00:00:00Z"),),
+                "feedback": (FeedbackRecord(text="be brief", at="2026-01-01T00:00:00Z"),),
             }
         )
     )
 
-    assert list(changes(before, before)) == []
-    assert list(changes(before, after)) == [
+    assert list(iterate_changes(before, before)) == []
+    assert list(iterate_changes(before, after)) == [
         "[bold]Effects: done (2 claims, 0 sources, coverage 0%)",
         "feedback received: be brief",
     ]
@@ -177,8 +200,8 @@ def test_plain_lines_come_once_per_change() -> None:
 
 def test_long_ingestion_makes_ten_lines() -> None:
     """A thousand files do not make a thousand lines in a log."""
-    steps = [Snapshot(None, IngestProgress(stage="reading", files_done=n, files_total=1000)) for n in range(1000)]
-    lines = [line for before, now in itertools.pairwise(steps) for line in changes(before, now)]
+    steps = [RunSnapshot(None, IngestProgress(stage="reading", files_done=n, files_total=1000)) for n in range(1000)]
+    lines = [line for before, now in itertools.pairwise(steps) for line in iterate_changes(before, now)]
 
     assert len(lines) == 9
 
@@ -188,18 +211,18 @@ def test_paused_and_ended_runs_are_named() -> None:
     paused = WRITING.model_copy(update={"status": "paused"})
     early = WRITING.model_copy(update={"status": "finished_early", "revision": 0})
 
-    assert "paused while writing sections (revision 1)" in list(changes(Snapshot(), Snapshot(paused)))
-    assert "finished early" in list(changes(Snapshot(), Snapshot(early)))
+    assert "paused while writing sections (revision 1)" in list(iterate_changes(RunSnapshot(), RunSnapshot(paused)))
+    assert "finished early" in list(iterate_changes(RunSnapshot(), RunSnapshot(early)))
 
 
 def test_display_follows_the_stream() -> None:
     """A terminal gets the live table, anything else plain lines with the time."""
     file = io.StringIO()
-    with display_for(Console(file=file, width=100)) as display:
-        display.show(Snapshot(WRITING, seconds=5))
+    with choose_display(Console(file=file, width=100)) as display:
+        display.show(RunSnapshot(WRITING, seconds=5))
 
     assert isinstance(display, PlainDisplay)
-    assert isinstance(display_for(Console(file=io.StringIO(), force_terminal=True)), LiveDisplay)
+    assert isinstance(choose_display(Console(file=io.StringIO(), force_terminal=True)), LiveDisplay)
     assert file.getvalue().splitlines()[0] == "[0:05] writing sections (revision 1)"
 
 
@@ -207,13 +230,13 @@ def test_live_display_prints_words_above_the_table() -> None:
     """What is said stays on the screen, and the table goes at the end."""
     file = io.StringIO()
     with LiveDisplay(Console(file=file, width=100, force_terminal=True)) as display:
-        display.show(Snapshot(WRITING))
+        display.show(RunSnapshot(WRITING))
         display.say("no worker polls")
 
     assert "no worker polls" in file.getvalue()
 
 
-RESEARCHING = Progress(
+RESEARCHING = RunProgress(
     id=RunId("r"),
     question="Why?",
     phase="research",
@@ -229,18 +252,21 @@ def test_research_shows_its_cycle_and_how_far_the_topics_are_covered() -> None:
     found = RESEARCHING.model_copy(update={"topics": covered, "last": "cycle 1 brought 4 new passages"})
     second = found.model_copy(update={"cycle": 2, "last": "planning what to look for"})
 
-    assert list(changes(Snapshot(), Snapshot(RESEARCHING))) == [
+    assert list(iterate_changes(RunSnapshot(), RunSnapshot(RESEARCHING))) == [
         "researching, cycle 1",
         "covered: Causes 0% · Effects 0%",
         "planning what to look for",
     ]
-    assert list(changes(Snapshot(RESEARCHING), Snapshot(found))) == [
+    assert list(iterate_changes(RunSnapshot(RESEARCHING), RunSnapshot(found))) == [
         "covered: Causes 50% · Effects 50%",
         "cycle 1 brought 4 new passages",
     ]
-    assert list(changes(Snapshot(found), Snapshot(second))) == ["researching, cycle 2", "planning what to look for"]
-    assert "researching, cycle 1" in drawn(Snapshot(found))
-    assert "50%" in drawn(Snapshot(found))
+    assert list(iterate_changes(RunSnapshot(found), RunSnapshot(second))) == [
+        "researching, cycle 2",
+        "planning what to look for",
+    ]
+    assert "researching, cycle 1" in drawn(RunSnapshot(found))
+    assert "50%" in drawn(RunSnapshot(found))
 
 
 def test_a_topic_that_waits_for_its_turn_is_no_news() -> None:
@@ -248,26 +274,32 @@ def test_a_topic_that_waits_for_its_turn_is_no_news() -> None:
     waiting = (TopicProgress(topic="Causes"), TopicProgress(topic="Effects"))
     writing = RESEARCHING.model_copy(update={"phase": "write", "revision": 1, "topics": waiting, "last": ""})
 
-    assert list(changes(Snapshot(RESEARCHING), Snapshot(writing))) == ["writing sections (revision 1)"]
+    assert list(iterate_changes(RunSnapshot(RESEARCHING), RunSnapshot(writing))) == ["writing sections (revision 1)"]
 
 
 def test_what_a_run_waits_for_is_shown_once() -> None:
     """The question stands in the table and in one line of a log, with the command that answers it."""
-    question = Question(
+    question = InputRequest(
         reporter="r/research",
         number=1,
         kind="plan",
         text="Is this right?",
-        assumed="it is",
-        until="2026-01-01T00:00:00",
+        assumption="it is",
+        deadline="2026-01-01T00:00:00",
     )
-    waiting = WRITING.model_copy(update={"status": "waiting", "waiting": question})
-    asked = Snapshot(waiting.model_copy(update={"waiting": question.model_copy(update={"kind": "clarification"})}))
+    waiting = WRITING.model_copy(update={"status": "waiting", "input_request": question})
+    asked = RunSnapshot(
+        waiting.model_copy(update={"input_request": question.model_copy(update={"kind": "clarification"})})
+    )
     line = "Is this right? (`approve` it; assumed at 2026-01-01 00:00 UTC unless somebody does: it is)"
 
-    outlined = waiting.model_copy(update={"topics": (TopicProgress(topic="Causes"), TopicProgress(topic="Effects"))})
+    outline_number = waiting.model_copy(
+        update={"topics": (TopicProgress(topic="Causes"), TopicProgress(topic="Effects"))}
+    )
 
-    assert line in list(changes(Snapshot(), Snapshot(waiting)))
-    assert line not in list(changes(Snapshot(waiting), Snapshot(waiting)))
-    assert ["outline: Causes · Effects", line] == list(changes(Snapshot(waiting), Snapshot(outlined)))[-2:]
+    assert line in list(iterate_changes(RunSnapshot(), RunSnapshot(waiting)))
+    assert line not in list(iterate_changes(RunSnapshot(waiting), RunSnapshot(waiting)))
+    assert ["outline: Causes · Effects", line] == list(
+        iterate_changes(RunSnapshot(waiting), RunSnapshot(outline_number))
+    )[-2:]
     assert "Is this right? (`answer` it" in drawn(asked, 200)

@@ -3,7 +3,7 @@
 import pytest
 
 from tenure.cli.errors import UsageError
-from tenure.cli.filter_conditions import filters_of
+from tenure.cli.filter_conditions import parse_filters
 from tenure.contracts.evidence.filters import Filter
 
 
@@ -21,7 +21,7 @@ from tenure.contracts.evidence.filters import Filter
 )
 def test_a_condition_becomes_a_filter(written: str, filter_: Filter) -> None:
     """Each form of a condition is read, with spaces wherever a person puts them."""
-    assert filters_of([written]) == (filter_,)
+    assert parse_filters([written]) == (filter_,)
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ def test_a_condition_becomes_a_filter(written: str, filter_: Filter) -> None:
 def test_what_cannot_be_read_is_a_usage_error(written: str, told: str) -> None:
     """A mistake is told in one line before anything starts."""
     with pytest.raises(UsageError, match=told):
-        filters_of([written])
+        parse_filters([written])
 
 
 def test_many_conditions_are_refused() -> None:
     """A condition is looked at by every search, so their number is bounded; the same one twice is one."""
-    assert len(filters_of(["kind=prose"] * 20)) == 1
+    assert len(parse_filters(["kind=prose"] * 20)) == 1
     with pytest.raises(UsageError, match="at most 20"):
-        filters_of(["kind=prose"] * 21)
+        parse_filters(["kind=prose"] * 21)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from temporalio.api.common.v1 import Priority as SentPriority
 from temporalio.common import Priority
 
 from tenure.cli.commands.batches import run_batch
-from tenure.cli.commands.schedule import planned
+from tenure.cli.commands.schedule import build_schedule
 from tenure.cli.errors import UsageError
-from tenure.cli.ownership import turn, turn_after
+from tenure.cli.ownership import override_ownership, parse_ownership
 from tenure.cli.parser import build_parser
-from tenure.cli.session.server_target import Place
+from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge
@@ -25,8 +25,8 @@ ASKED = ["start", "Why?", "--owner", "ann", "--priority", "2"]
 
 def test_owner_and_priority_are_the_servers() -> None:
     """An owner is a fairness key; what is not said is left to the server."""
-    assert turn(build_parser().parse_args(ASKED)) == Priority(priority_key=2, fairness_key="ann")
-    assert turn(build_parser().parse_args(["start", "Why?"])) == Priority()
+    assert parse_ownership(build_parser().parse_args(ASKED)) == Priority(priority_key=2, fairness_key="ann")
+    assert parse_ownership(build_parser().parse_args(["start", "Why?"])) == Priority()
 
 
 def test_a_later_run_has_the_turn_of_the_one_before() -> None:
@@ -34,21 +34,21 @@ def test_a_later_run_has_the_turn_of_the_one_before() -> None:
     before = Priority(priority_key=2, fairness_key="ann")
     told = build_parser().parse_args(["fork", "r", "--cycle", "1", "--owner", "bob"])
 
-    assert turn_after(told, before) == Priority(priority_key=2, fairness_key="bob")
-    assert turn_after(build_parser().parse_args(["fork", "r", "--cycle", "1"]), before) == before
-    assert turn_after(told, Priority()) == Priority(fairness_key="bob")
+    assert override_ownership(told, before) == Priority(priority_key=2, fairness_key="bob")
+    assert override_ownership(build_parser().parse_args(["fork", "r", "--cycle", "1"]), before) == before
+    assert override_ownership(told, Priority()) == Priority(fairness_key="bob")
 
 
 def test_a_name_that_the_server_does_not_take_is_refused() -> None:
     """Sixty-four bytes are the most, and letters may have several."""
     with pytest.raises(UsageError, match="64 bytes"):
-        turn(build_parser().parse_args(["start", "Why?", "--owner", "ä" * 33]))
+        parse_ownership(build_parser().parse_args(["start", "Why?", "--owner", "ä" * 33]))
 
 
 def test_a_standing_question_has_an_owner() -> None:
     """Its runs are started with owner and priority."""
     arguments = build_parser().parse_args(["schedule", "Why?", "--cron", "@daily", *ASKED[2:]])
-    wanted = planned(arguments, RunRequest(question="Why?", standing=True), "s-1")
+    wanted = build_schedule(arguments, RunRequest(question="Why?", scheduled=True), "s-1")
 
     assert getattr(wanted.action, "priority", None) == Priority(priority_key=2, fairness_key="ann")
 
@@ -58,12 +58,14 @@ async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> N
     shared = RunRequest(
         question="?",
         corpora=("kitchen",),
-        limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+        limits=RunLimits(
+            min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0
+        ),
     )
     request = BatchRequest(shared=shared, items=(BatchItem(key="1", question="How is bread made?"),))
     arguments = Namespace(json=True, detach=False, owner="ann", priority=2)
     name = f"test-batch-{uuid4().hex[:8]}"
-    place = Place(Settings(_env_file=None), "", "default", False, "")
+    place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     found: list[SentPriority] = []
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         await run_batch(arguments, place, stage.client, request, name)

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from tenure.cli.parser import STATUSES, build_parser
-from tenure.contracts.run.run import Status
+from tenure.contracts.run.run import RunStatus
 
 COMMANDS = {
     "start": ["Why?"],
@@ -39,7 +39,7 @@ COMMANDS = {
 
 def test_runs_are_listed_by_every_status_there_is() -> None:
     """What a run may say of itself can be asked for, and an end that only the server knows of."""
-    assert {*get_args(Status), "terminated"} == set(STATUSES)
+    assert {*get_args(RunStatus), "terminated"} == set(STATUSES)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -64,7 +64,7 @@ def test_every_command_has_a_handler(command: str) -> None:
         ["start", "Why?", "--citations", "footnote"],
         ["start", "Why?", "--max-sections", "0"],
         ["start", "Why?", "--max-sections", "13"],
-        ["start", "Why?", "--max-revisions", "many"],
+        ["start", "Why?", "--report-revisions", "many"],
         ["start", "Why?", "--web", "--since", "yesterday"],
         ["start", "Why?", "--max-cycles", "0"],
         ["start", "Why?", "--language", "ignore all\nrules"],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tenure.cli.errors import UsageError
-from tenure.cli.program_files import TRAVELS, given_files, given_tests
+from tenure.cli.program_files import MAX_INLINE_FILE_BYTES, read_files, read_tests
 
 CASE = '[{"function": "f", "args": [1], "expected": 2}]'
 
@@ -16,7 +16,7 @@ def test_a_file_keeps_its_name_and_a_folder_its_inner_names(tmp_path: Path) -> N
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
-    found = given_files([str(tmp_path / "pkg"), str(tmp_path / "data.csv")])
+    found = read_files([str(tmp_path / "pkg"), str(tmp_path / "data.csv")])
 
     assert [(file.name, file.text) for file in found] == [
         ("a.py", "pkg/a.py"),
@@ -33,7 +33,7 @@ def test_a_package_keeps_its_name(tmp_path: Path) -> None:
     (package / "cart.py").write_text("x = 1")
     (package / "old" / "cart.py").write_text("x = 0")
 
-    assert [file.name for file in given_files([str(package)])] == [
+    assert [file.name for file in read_files([str(package)])] == [
         "shop/__init__.py",
         "shop/cart.py",
         "shop/old/cart.py",
@@ -42,12 +42,12 @@ def test_a_package_keeps_its_name(tmp_path: Path) -> None:
 
 def test_what_is_large_or_no_text_goes_by_its_path(tmp_path: Path) -> None:
     """Such a file is copied when it is needed; so are texts that together would be too long for a request."""
-    (tmp_path / "big.csv").write_text("x" * (TRAVELS + 1))
+    (tmp_path / "big.csv").write_text("x" * (MAX_INLINE_FILE_BYTES + 1))
     (tmp_path / "zero.bin").write_bytes(b"a\0b")
     (tmp_path / "latin.txt").write_bytes("ä".encode("latin-1"))
     for n in range(3):
-        (tmp_path / f"z{n}.txt").write_text("y" * TRAVELS)
-    found = given_files([str(tmp_path)])
+        (tmp_path / f"z{n}.txt").write_text("y" * MAX_INLINE_FILE_BYTES)
+    found = read_files([str(tmp_path)])
 
     assert [file.name for file in found if file.text is None] == ["big.csv", "latin.txt", "z2.txt", "zero.bin"]
     assert all(file.path == str(tmp_path / file.name) for file in found if file.text is None)
@@ -59,11 +59,11 @@ def test_tests_are_files_of_pytest_or_cases(tmp_path: Path) -> None:
     (tmp_path / "cases.json").write_text(CASE)
     (tmp_path / "notes.json").write_text("{}")
 
-    assert [file.name for file in given_tests([str(tmp_path / "test_f.py"), str(tmp_path / "notes.json")])] == [
+    assert [file.name for file in read_tests([str(tmp_path / "test_f.py"), str(tmp_path / "notes.json")])] == [
         "test_f.py",
         "notes.json",
     ]
-    (cases,) = given_tests([str(tmp_path / "cases.json")])
+    (cases,) = read_tests([str(tmp_path / "cases.json")])
     assert cases.text == CASE and cases.read_only
 
 
@@ -73,7 +73,7 @@ def test_tests_are_files_of_pytest_or_cases(tmp_path: Path) -> None:
         ("cases.json", "{}", "is no list of cases"),
         ("cases.json", "[]", "holds no tests"),
         ("test_f.txt", "def test_f(): ...", "holds no tests"),
-        ("test_f.py", "x" * (TRAVELS + 1), "cannot be a file of tests"),
+        ("test_f.py", "x" * (MAX_INLINE_FILE_BYTES + 1), "cannot be a file of tests"),
         ("test_f.py", "\0", "cannot be a file of tests"),
     ],
 )
@@ -81,7 +81,7 @@ def test_what_holds_no_tests_is_a_usage_error(tmp_path: Path, name: str, text: s
     """The mistake is named before anything starts."""
     (tmp_path / name).write_text(text)
     with pytest.raises(UsageError, match=why):
-        given_tests([str(tmp_path / name)])
+        read_tests([str(tmp_path / name)])
 
 
 def test_two_files_of_one_name_are_a_usage_error(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_two_files_of_one_name_are_a_usage_error(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "m.py").write_text("")
     with pytest.raises(UsageError, match=r"two files are called m\.py"):
-        given_files([str(tmp_path / "a" / "m.py"), str(tmp_path / "b" / "m.py")])
+        read_files([str(tmp_path / "a" / "m.py"), str(tmp_path / "b" / "m.py")])
 
 
 def test_a_file_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
@@ -98,4 +98,4 @@ def test_a_file_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "loop").mkdir()
     (tmp_path / "loop" / "a.py").symlink_to(tmp_path / "nowhere")
 
-    assert given_files([str(tmp_path / "loop")]) == ()
+    assert read_files([str(tmp_path / "loop")]) == ()

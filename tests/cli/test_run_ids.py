@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.cli.errors import UsageError
-from tenure.cli.run_ids import check_corpus, check_run, corpus_of, run_id, slug
+from tenure.cli.run_ids import check_corpus, check_run, make_corpus_name, make_run_id, slugify
 
 
 @pytest.mark.parametrize(
@@ -22,31 +22,31 @@ from tenure.cli.run_ids import check_corpus, check_run, corpus_of, run_id, slug
 )
 def test_slug_reads_like_the_text(text: str, expected: str) -> None:
     """A slug is ASCII words, cut between words; a text without any still has a name."""
-    assert slug(text) == expected
+    assert slugify(text) == expected
 
 
 def test_run_ids_differ_for_the_same_question() -> None:
     """The same question may be asked twice."""
-    first, second = run_id("Why?", "auto"), run_id("Why?", "auto")
+    first, second = make_run_id("Why?", "auto"), make_run_id("Why?", "auto")
 
     assert first != second
     assert first.startswith("research-why-")
-    assert run_id("Why?", "code").startswith("code-why-")
+    assert make_run_id("Why?", "code").startswith("code-why-")
 
 
 def test_corpus_name_depends_on_the_set_of_paths() -> None:
     """The order of the paths does not matter, the paths do."""
     one, two = Path("/data/reports"), Path("/data/letters")
 
-    assert corpus_of([one, two]) == corpus_of([two, one])
-    assert corpus_of([one]) != corpus_of([Path("/other/reports")])
-    assert corpus_of([one]).startswith("reports-")
+    assert make_corpus_name([one, two]) == make_corpus_name([two, one])
+    assert make_corpus_name([one]) != make_corpus_name([Path("/other/reports")])
+    assert make_corpus_name([one]).startswith("reports-")
 
 
 @given(st.lists(st.text(min_size=1).map(lambda text: Path("/") / text.replace("\0", "")), min_size=1))
 def test_made_up_corpus_names_are_valid(paths: list[Path]) -> None:
     """Whatever the folders are called, the name of their corpus is one."""
-    name = corpus_of(paths)
+    name = make_corpus_name(paths)
 
     assert check_corpus(name) == name
 

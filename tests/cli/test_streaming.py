@@ -4,16 +4,17 @@ import asyncio
 
 from temporalio.client import Client
 
-from tenure.cli.display import Writing
-from tenure.cli.session.run_tree import family
-from tenure.cli.streaming import writings
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.cli.display import StreamedAnswer
+from tenure.cli.session.run_tree import describe_run_tree
+from tenure.cli.streaming import read_streamed_answers
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
 from tests.cli.conftest import CommandLine
 from tests.cli.session.test_diagnostics import said_until, terminate
-from tests.conftest import Serving, slow_form
+from tests.conftest import Serving
 from tests.model_server import ModelServer
 from tests.models.routes import routes
+from tests.tiers import exhaustive
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 
@@ -28,11 +29,11 @@ def test_what_is_being_written_is_seen(running: CommandLine) -> None:
     assert any(words in line for line in again)
 
 
-@slow_form
+@exhaustive
 async def test_a_streamed_answer_is_seen_coming_in(serving: Serving) -> None:
     """The tokens of a section that a real worker receives in pieces are known to the server, with their topic."""
     request = RunRequest(
-        question="How is bread made?", corpora=("kitchen",), limits=Limits(min_relevance=0.0, max_sections=1)
+        question="How is bread made?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.0, max_sections=1)
     )
     with ModelServer() as model:
         model.on("outliner", {"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
@@ -49,10 +50,10 @@ async def test_a_streamed_answer_is_seen_coming_in(serving: Serving) -> None:
     assert result.status == "done"
 
 
-async def seen(client: Client, run: str) -> tuple[Writing, ...]:
+async def seen(client: Client, run: str) -> tuple[StreamedAnswer, ...]:
     """Wait until a part of a run is being written."""
     while True:
-        members = [member async for member in family(client, run)]
-        if found := await writings(client, members):
+        members = [member async for member in describe_run_tree(client, run)]
+        if found := await read_streamed_answers(client, members):
             return found
         await asyncio.sleep(0.05)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.cli.commands.start import build_request, details
+from tenure.cli.commands.start import build_request, render_details
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tenure.contracts.evidence.web import WebScope
@@ -43,13 +43,13 @@ def test_how_the_web_is_read_travels_with_the_run() -> None:
     )
 
     assert made.limits.web == WebScope(
-        pages=7,
+        max_pages=7,
         providers=("brave",),
         domains=("example.org",),
         excluded_domains=("ads.example.org",),
         time_range="month",
     )
-    assert "**Web** brave" in details(made, "run-1")
+    assert "**Web** brave" in render_details(made, "run-1")
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from temporalio.worker import Worker
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Feedback, Limits, RunRequest
-from tenure.contracts.sandbox import GivenFile
+from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.contracts.sandbox import InputFile
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.sandboxes import ScriptedSandbox
 from tests.worlds import (
@@ -40,7 +40,7 @@ from tests.worlds import (
     story,
     text,
 )
-from worker import WORKFLOWS, activity_methods, runner, sandbox_methods
+from worker import WORKFLOWS, build_activities, build_sandbox_activities, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
@@ -55,11 +55,11 @@ REQUEST = RunRequest(
     question="How are bread and cheese made?",
     ingest=(IngestRequest(corpus="kitchen", paths=("/kitchen",)),),
     corpora=("kitchen",),
-    limits=Limits(min_relevance=0.05),
+    limits=RunLimits(min_relevance=0.05),
 )
 
 
-TESTS = (GivenFile(name="test_it.py", text="from solution import f\n\n\ndef test_f():\n    assert f()\n"),)
+TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_f():\n    assert f()\n"),)
 LESSON = {"failed": "The test.", "cause": "It is wrong.", "change": "Make it right."}
 
 
@@ -143,8 +143,8 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
     more = Held({"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]})
     plain, coding = Held({}), Held(program("right"))
     code = REQUEST.model_copy(update={"mode": "code", "tests": TESTS})
-    alone = code.model_copy(update={"limits": Limits(min_relevance=0.05, sandbox_wait=0.3)})
-    given = code.model_copy(update={"files": (GivenFile(name="solution.py", text="def f():\n    return 1\n"),)})
+    alone = code.model_copy(update={"limits": RunLimits(min_relevance=0.05, sandbox_wait_seconds=0.3)})
+    given = code.model_copy(update={"files": (InputFile(name="solution.py", text="def f():\n    return 1\n"),)})
     written = in_turn(program("wrong"), program("wrong"), program("right"))
     nothing = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
     return {
@@ -167,10 +167,10 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
 async def record(client: Client, name: str) -> None:
     """Run one way and write the histories of the run and of its children."""
     chat, request, act, held = paths()[name]
-    methods = activity_methods(chat, Reticent(KITCHEN, whole=REQUEST.question))  # type: ignore[arg-type]
+    methods = build_activities(chat, Reticent(KITCHEN, whole=REQUEST.question))  # type: ignore[arg-type]
     if name.startswith("code"):
         needed = "return 2" if name == "code_repaired" else "right"
-        methods[SANDBOX_QUEUE] = sandbox_methods(ScriptedSandbox(needed=(needed,)), Path("artifacts"))
+        methods[SANDBOX_QUEUE] = build_sandbox_activities(ScriptedSandbox(needed=(needed,)), Path("artifacts"))
     run = f"recorded-{name}"
     async with AsyncExitStack() as stack:
         threads = stack.enter_context(ThreadPoolExecutor(8))
@@ -181,7 +181,7 @@ async def record(client: Client, name: str) -> None:
                 workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
                 activities=methods[queue],
                 activity_executor=threads,
-                workflow_runner=runner(),
+                workflow_runner=create_workflow_runner(),
             )
             await stack.enter_async_context(worker)
         handle = await client.start_workflow(AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE)

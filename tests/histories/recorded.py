@@ -6,8 +6,8 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from tenure.cli.session.history import recorded
-from tenure.contracts.research.trace import History
+from tenure.cli.session.history import collect_events
+from tenure.contracts.research.trace import RecordedHistory
 from tests.histories.record import HERE, SLASH
 
 PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")
@@ -19,8 +19,8 @@ def events(workflow_id: str) -> Sequence[HistoryEvent]:
     return WorkflowHistory.from_json(workflow_id, path.read_text(encoding="utf-8")).events
 
 
-async def told(way: str) -> list[History]:
+async def told(way: str) -> list[RecordedHistory]:
     """Return the histories of a recorded way, those that were recorded."""
     ids = [f"recorded-{way}{part}" for part in PARTS]
     there = [name for name in ids if (HERE / f"{name.replace('/', SLASH)}.json").exists()]
-    return [await recorded(name, events(name), pydantic_data_converter) for name in there]
+    return [await collect_events(name, events(name), pydantic_data_converter) for name in there]

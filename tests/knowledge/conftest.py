@@ -1,4 +1,4 @@
-"""Documents and knowledge bases for the tests of this folder."""
+"""Provide documents and knowledge bases for the tests of this folder."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -32,25 +32,25 @@ def write_documents(folder: Path) -> Path:
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """A folder with three documents."""
+    """Folder with three documents."""
     return write_documents(tmp_path / "docs")
 
 
 @pytest.fixture
 def model() -> WordVectors:
-    """An embedding model that counts what it embeds."""
+    """Embedding model that counts the texts it embeds."""
     return WordVectors()
 
 
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
-    """Where the knowledge base is."""
+    """Location of the knowledge base."""
     return str(tmp_path / "knowledge")
 
 
 @pytest.fixture
 def knowledge(uri: str, model: WordVectors) -> KnowledgeBase:
-    """An empty knowledge base."""
+    """Empty knowledge base."""
     return KnowledgeBase(uri, model)
 
 
@@ -59,14 +59,16 @@ def ingest(knowledge: KnowledgeBase) -> Ingest:
     """Ingest paths into a corpus."""
 
     def run(*paths: Path, corpus: str = "c") -> IngestReport:
-        return knowledge.ingest(IngestRequest(corpus=corpus, paths=tuple(map(str, paths))), lambda progress: None)
+        return knowledge.corpora.ingest(
+            IngestRequest(corpus=corpus, paths=tuple(map(str, paths))), lambda progress: None
+        )
 
     return run
 
 
 @pytest.fixture
 def found_in(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> FoundIn:
-    """Ingest short documents, and return the passage of each that a query finds, by the document's name."""
+    """Ingest short documents, and return the passages that a query finds by document name."""
 
     def search(texts: Mapping[str, str], query: str) -> dict[str, PassageRef]:
         folder = tmp_path / "texts"
@@ -74,8 +76,8 @@ def found_in(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> FoundI
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         ingest(folder)
-        refs = knowledge.search(SearchRequest(query=query, corpora=("c",), k=50)).passages
-        uris = [passage.uri for passage in knowledge.passages(refs)]
+        refs = knowledge.retrieval.search(SearchRequest(query=query, corpora=("c",), k=50)).passages
+        uris = [passage.uri for passage in knowledge.corpora.load_passages(refs)]
         return {Path(uri).stem: ref for uri, ref in zip(uris, refs, strict=True)}
 
     return search

@@ -1,6 +1,6 @@
-"""An S3-compatible object store on loopback: `python -m tests.knowledge.object_store BUCKET` prints its port.
+"""Serve an S3-compatible object store on loopback; `python -m tests.knowledge.object_store BUCKET` prints its port.
 
-It answers one request after the other, so that "write this unless it is there" is as atomic as LanceDB needs.
+It handles one request at a time, so that conditional writes are as atomic as LanceDB needs.
 """
 
 import sys
@@ -11,10 +11,10 @@ from werkzeug.test import Client
 
 
 class Silent(WSGIRequestHandler):
-    """Writes no line for each request."""
+    """Request handler that logs nothing."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Write nothing."""
+        """Log nothing."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Maintenance of real tables: what it does, what it leaves alone, and that nobody's reading suffers."""
+"""Test maintenance of real tables, and that it does not disturb readers."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -9,8 +9,8 @@ import pytest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.ingestion.ingest import never
-from tenure.knowledge.maintenance import maintain
+from tenure.knowledge.cancellation import is_never_cancelled
+from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.store.errors import MaintenanceCancelled
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, SOURCES
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
@@ -20,95 +20,95 @@ AT_ONCE = timedelta(milliseconds=1)
 
 
 def ignore(progress: MaintenanceProgress) -> None:
-    """Hear nothing."""
+    """Ignore the progress."""
 
 
 def write(store: Store, times: int) -> None:
     """Commit single rows."""
     for n in range(times):
         rows = [{"key": str(n), "model": "m", "vector": [float(n)]}]
-        store.merge(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
+        store.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
 
 
-def test_small_files_are_joined_and_no_row_is_lost(uri: str) -> None:
-    """Many commits of a row each end in one file with all rows."""
+def test_small_files_are_compacted_without_losing_rows(uri: str) -> None:
+    """Commits of single rows end in one file with all rows."""
     store = Store(uri)
     write(store, 6)
-    report = maintain(store, "compact", ignore, never)
+    report = Maintenance(store).run_step("compact", ignore, is_never_cancelled)
 
-    assert (report.step, report.tables, report.changed, report.left) == ("compact", 1, 5, ())
-    assert (store.figures(CACHE).files, store.count(CACHE)) == (1, 6)
+    assert (report.step, report.tables, report.changed, report.failed_tables) == ("compact", 1, 5, ())
+    assert (store.describe_table(CACHE).files, store.count_rows(CACHE)) == (1, 6)
 
 
-def test_an_open_reader_of_an_old_version_still_reads_after_maintenance(
+def test_reader_of_an_old_version_survives_maintenance(
     knowledge: KnowledgeBase, ingest: Ingest, uri: str, docs: Path
 ) -> None:
-    """Whoever opened a table before it was changed, compacted and cleaned reads the rows it opened."""
+    """A reader that opened a table before the maintenance reads the rows it opened."""
     ingest(docs)
-    reader = Store(uri).table(SOURCES)
+    reader = Store(uri).open_table(SOURCES)
     reader.checkout(reader.version)
     before = sorted(reader.search().select(["uri", "text"]).to_arrow()["text"].to_pylist())
     for number in range(3):
         (docs / "bees.md").write_text(f"# Bees\n\nOther words {number}.\n", encoding="utf-8")
         ingest(docs)
     for step in ("compact", "index", "clean"):
-        knowledge.maintain(step, ignore)
+        knowledge.maintenance.run_step(step, ignore)
 
     assert sorted(reader.search().select(["uri", "text"]).to_arrow()["text"].to_pylist()) == before
-    assert knowledge.search(SearchRequest(query="other words", corpora=("c",))).passages
+    assert knowledge.retrieval.search(SearchRequest(query="other words", corpora=("c",))).passages
 
 
-def test_the_age_of_versions_that_go_is_above_the_longest_activity() -> None:
-    """An ingestion may take a day; what it opened at its beginning is there at its end."""
+def test_versions_are_kept_longer_than_the_longest_activity() -> None:
+    """An ingestion may run for a day, and the version it opened must still exist at its end."""
     assert timedelta(hours=24) < KEEP_VERSIONS
 
 
-def test_old_versions_go_unless_one_of_them_bears_a_tag(uri: str) -> None:
-    """A tagged version stays readable, with all that are younger; without it only the newest version stays."""
+def test_old_versions_are_removed_unless_tagged(uri: str) -> None:
+    """A tagged version and all later ones stay; without a tag only the newest version stays."""
     store = Store(uri)
     write(store, 3)
-    table = store.table(CACHE)
+    table = store.open_table(CACHE)
     table.tags.create("run-1", table.version)
     tagged = table.version
     write(store, 5)
-    with_tag = maintain(store, "clean", ignore, never, AT_ONCE)
-    kept = Store(uri).table(CACHE)
+    with_tag = Maintenance(store, min_age=AT_ONCE).run_step("clean", ignore, is_never_cancelled)
+    kept = Store(uri).open_table(CACHE)
     kept.checkout("run-1")
 
-    assert (with_tag.left, with_tag.changed, kept.version, kept.count_rows()) == ((), 0, tagged, 3)
+    assert (with_tag.failed_tables, with_tag.changed, kept.version, kept.count_rows()) == ((), 0, tagged, 3)
     table.tags.delete("run-1")
-    without = maintain(store, "clean", ignore, never, AT_ONCE)
+    without = Maintenance(store, min_age=AT_ONCE).run_step("clean", ignore, is_never_cancelled)
     assert without.changed >= 6
-    assert (store.figures(CACHE).versions, store.count(CACHE)) == (1, 5)
+    assert (store.describe_table(CACHE).versions, store.count_rows(CACHE)) == (1, 5)
 
 
-def test_nothing_young_is_removed(uri: str) -> None:
-    """With the age that maintenance really takes, versions of this moment all stay."""
+def test_young_versions_are_kept(uri: str) -> None:
+    """With the default age no version of this moment is removed."""
     store = Store(uri)
     write(store, 4)
-    before = store.figures(CACHE).versions
+    before = store.describe_table(CACHE).versions
 
-    assert maintain(store, "clean", ignore, never).changed == 0
-    assert store.figures(CACHE).versions >= before
+    assert Maintenance(store).run_step("clean", ignore, is_never_cancelled).changed == 0
+    assert store.describe_table(CACHE).versions >= before
 
 
-def test_a_torn_table_keeps_no_other_waiting(ingest: Ingest, uri: str, docs: Path) -> None:
-    """Tables that can be read are maintained, and the report names the one that cannot."""
+def test_damaged_table_does_not_stop_maintenance(ingest: Ingest, uri: str, docs: Path) -> None:
+    """Readable tables are maintained, and the report names the damaged one."""
     ingest(docs)
     for manifest in Path(uri, f"{SOURCES}.lance").rglob("*.manifest"):
         manifest.write_bytes(b"torn")
-    report = maintain(Store(uri), "compact", ignore, never)
+    report = Maintenance(Store(uri)).run_step("compact", ignore, is_never_cancelled)
 
     assert report.tables == 7
-    assert [SOURCES in line for line in report.left] == [True]
+    assert [SOURCES in line for line in report.failed_tables] == [True]
 
 
-def test_a_maintenance_tells_where_it_is_and_stops_when_told(uri: str, ingest: Ingest, docs: Path) -> None:
-    """Each table is announced before it is touched; the next one is not begun after a cancellation."""
+def test_maintenance_reports_progress_and_can_be_cancelled(uri: str, ingest: Ingest, docs: Path) -> None:
+    """Each table is reported before it is maintained; no table is started after a cancellation."""
     ingest(docs)
     seen: list[MaintenanceProgress] = []
     store = Store(uri)
-    maintain(store, "index", seen.append, never)
+    Maintenance(store).run_step("index", seen.append, is_never_cancelled)
 
     assert [(progress.table, progress.done) for progress in seen] == [
         ("chunks_256", 0),
@@ -122,4 +122,4 @@ def test_a_maintenance_tells_where_it_is_and_stops_when_told(uri: str, ingest: I
         ("", 8),
     ]
     with pytest.raises(MaintenanceCancelled, match="after 1 of 8 tables"):
-        maintain(store, "index", seen.append, lambda: seen[-1].done == 1 and seen[-1].table != "")
+        Maintenance(store).run_step("index", seen.append, lambda: seen[-1].done == 1 and seen[-1].table != "")

@@ -1,4 +1,4 @@
-"""A knowledge base in an S3-compatible object store, over real HTTP."""
+"""Test a knowledge base in an S3-compatible object store over HTTP."""
 
 import subprocess
 import sys
@@ -13,9 +13,9 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
-from tenure.knowledge.store.store import Store, storage_options
-from tests.conftest import slow_form
+from tenure.knowledge.store.store import Store, build_storage_options
 from tests.knowledge.word_vectors import WordVectors
+from tests.tiers import exhaustive
 
 _WRITER = """
 import sys
@@ -26,13 +26,13 @@ from tenure.knowledge.store.store import Store
 store, name = Store(sys.argv[1]), sys.argv[2]
 for n in range(3):
     rows = [{"key": key, "model": name, "vector": [1.0]} for key in (f"{name} {n}", f"common {n}")]
-    store.merge(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
+    store.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
 """
 
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run an object store with one bucket, named by the variables that every S3 client reads."""
+    """Run an object store with one bucket, configured by the variables that every S3 client reads."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.knowledge.object_store", "bucket"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -47,36 +47,38 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         server.kill()
 
 
-@slow_form
+@exhaustive
 @pytest.mark.timeout(180)  # every table is many requests, and the store answers one at a time
-def test_documents_are_read_and_found_in_an_object_store(bucket: str, docs: Path) -> None:
-    """Ingestion, search, change, statistics, maintenance and removal need no folder."""
+def test_object_store_supports_all_operations(bucket: str, docs: Path) -> None:
+    """Ingestion, search, change, statistics, maintenance and deletion need no folder."""
     knowledge = KnowledgeBase(bucket, WordVectors())
     request = IngestRequest(corpus="c", paths=(str(docs),))
-    first = knowledge.ingest(request, lambda progress: None)
+    first = knowledge.corpora.ingest(request, lambda progress: None)
     (docs / "bees.md").write_text("# Wasps\n\nWasps build nests of paper.\n", encoding="utf-8")
-    second = knowledge.ingest(request, lambda progress: None)
+    second = knowledge.corpora.ingest(request, lambda progress: None)
     for step in ("compact", "index", "clean"):
-        assert knowledge.maintain(step, lambda progress: None).left == ()
+        assert knowledge.maintenance.run_step(step, lambda progress: None).failed_tables == ()
     again = KnowledgeBase(bucket, WordVectors())
-    (found,) = again.passages(again.search(SearchRequest(query="nests of paper", corpora=("c",), k=1)).passages)
+    (found,) = again.corpora.load_passages(
+        again.retrieval.search(SearchRequest(query="nests of paper", corpora=("c",), k=1)).passages
+    )
 
     assert (first.added, second.changed, second.unchanged) == (3, 1, 2)
     assert "Wasps" in found.text
-    assert {table.table: table.rows for table in again.stats().tables}["sources"] == 3
-    assert again.drop("c")
-    assert again.corpora() == ()
+    assert {table.table: table.rows for table in again.load_store_stats().tables}["sources"] == 3
+    assert again.corpora.drop("c")
+    assert again.corpora.load_stats() == ()
 
 
 @pytest.mark.timeout(180)
 def test_writers_on_several_machines_lose_nothing(bucket: str) -> None:
-    """Processes that share nothing but the object store merge into one table without losing or doubling a row."""
-    Store(bucket).table(CACHE)
+    """Processes that share only the object store merge into one table without losing or duplicating a row."""
+    Store(bucket).open_table(CACHE)
     names = ("one", "two", "three")
     running = [subprocess.Popen([sys.executable, "-c", _WRITER, bucket, name]) for name in names]
 
     assert [process.wait() for process in running] == [0, 0, 0]
-    rows = Store(bucket).rows(CACHE, ["key"])["key"].to_pylist()
+    rows = Store(bucket).read_rows(CACHE, ["key"])["key"].to_pylist()
     assert sorted(f"{name} {n}" for name in (*names, "common") for n in range(3)) == sorted(rows)
 
 
@@ -96,16 +98,16 @@ def test_writers_on_several_machines_lose_nothing(bucket: str) -> None:
         ),
     ],
 )
-def test_the_usual_variables_name_the_object_store(environment: dict[str, str], options: dict[str, str]) -> None:
-    """Region and address are taken from the variables other S3 clients read; plain HTTP only where it is named."""
-    assert storage_options("s3://bucket/knowledge", environment) == options
-    assert storage_options("folder", environment) == {}
+def test_usual_variables_configure_the_object_store(environment: dict[str, str], options: dict[str, str]) -> None:
+    """Region and endpoint come from the variables of other S3 clients; plain HTTP only if the endpoint uses it."""
+    assert build_storage_options("s3://bucket/knowledge", environment) == options
+    assert build_storage_options("folder", environment) == {}
 
 
-def test_an_object_store_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, bucket: str) -> None:
-    """A missing bucket is one clear line with the address."""
+def test_unreachable_object_store_raises_a_clear_error(monkeypatch: pytest.MonkeyPatch, bucket: str) -> None:
+    """The error for a missing bucket is one line with the URI."""
     with pytest.raises(StoreUnreachable, match="s3://nowhere/knowledge") as caught:
-        Store("s3://nowhere/knowledge").merge(
+        Store("s3://nowhere/knowledge").upsert(
             CACHE, pa.Table.from_pylist([{"key": "k", "model": "m", "vector": [1.0]}], schema=CACHE_SCHEMA), "key"
         )
     assert "\n" not in str(caught.value)

@@ -1,6 +1,6 @@
-"""A small embedding model for tests: a text's words, hashed into a fixed number of places.
+"""Provide a small embedding model for tests: words hashed into a fixed number of dimensions.
 
-Texts that share words are alike. It is quick, deterministic, and keeps the whole contract of an embedding
+Texts that share words are similar. The model is fast, deterministic, and implements the whole interface of an embedding
 model, so that tests of the knowledge base need no weights.
 """
 
@@ -16,12 +16,12 @@ from tenure.algorithms.text.passage import Vectors
 
 
 class WordVectors:
-    """Hashed bags of words; two of different names make different vectors."""
+    """Hashed bags of words; models of different names give different vectors."""
 
     max_tokens = 254
 
     def __init__(self, name: str = "words", dimensions: int = 256) -> None:
-        """Choose the vector space."""
+        """Set name and dimensions."""
         self.name, self.dimensions = name, dimensions
         self.embedded = 0
 
@@ -30,7 +30,7 @@ class WordVectors:
         return len(text.split())
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit row per text."""
+        """Return unit vectors, shape (n, dimensions)."""
         self.embedded += len(texts)
         rows = np.full((len(texts), self.dimensions), 0.01, dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
@@ -44,20 +44,20 @@ class DyingVectors(WordVectors):
     """The same, in a process that is killed after some 700 texts."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return vectors, or die."""
+        """Return vectors, or kill the process."""
         if self.embedded > 700:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().embed(texts)
 
 
 class TokenWords(WordVectors):
-    """Word vectors that show a vector for each word."""
+    """Word vectors that expose a vector for each word."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[str] = []
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return a unit row for each word of each text."""
+        """Return one array per text, shape (words, dimensions)."""
         self.asked += texts
         return [self.embed(text.split()) for text in texts]

@@ -12,9 +12,18 @@ runs in threads of the test's process and serves other processes just as well:
             gate.arrived.wait(30)     # a call is in flight, and stays so until the block ends
 """
 
-from tests.model_server.faults import ODD, PASSING, Fault, Weather
-from tests.model_server.ledger import Billed
+from tests.model_server.faults import TRANSIENT_FAULTS, UNUSUAL_ANSWERS, Fault, RandomFaults
+from tests.model_server.ledger import BilledRequest
 from tests.model_server.request import Request
 from tests.model_server.server import Gate, ModelServer
 
-__all__ = ["ODD", "PASSING", "Billed", "Fault", "Gate", "ModelServer", "Request", "Weather"]
+__all__ = [
+    "TRANSIENT_FAULTS",
+    "UNUSUAL_ANSWERS",
+    "BilledRequest",
+    "Fault",
+    "Gate",
+    "ModelServer",
+    "RandomFaults",
+    "Request",
+]

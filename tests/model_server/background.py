@@ -1,117 +1,117 @@
-"""The Responses API of the model server: responses that are made and paid whether anybody fetches them or not."""
+"""The Responses API of the model server: responses that are generated and billed whether or not they are fetched."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.model_server.ledger import Billed
-from tests.model_server.request import Request, tokens
+from tests.model_server.ledger import BilledRequest
+from tests.model_server.request import Request, count_tokens
 from tests.schema_instance import Json
 
 IN_THE_MAKING = ("queued", "in_progress")
 
 
 @dataclass
-class Made:
+class BackgroundResponse:
     """One response."""
 
     json: Json
-    """What it looks like when it is done."""
-    ready: Callable[[], bool] = lambda: True
-    """Whether it may be done by now."""
-    bill: Callable[[], Billed | None] = lambda: None
-    """Told once, when it is done; a response that failed has no bill."""
+    """Its JSON when it is finished."""
+    is_ready: Callable[[], bool] = lambda: True
+    """Whether it may be finished by now."""
+    on_finish: Callable[[], BilledRequest | None] = lambda: None
+    """Callback, called once when it is finished; a failed response has no bill."""
     status: str = "queued"
-    looks: int = 0
-    """How often it was asked for."""
-    entry: Billed | None = None
-    """What it cost, once it is done."""
+    fetch_count: int = 0
+    """Number of times it was fetched."""
+    entry: BilledRequest | None = None
+    """Its bill once it is finished."""
 
-    def settle(self) -> None:
-        """Be done, where it may be."""
-        if self.status in IN_THE_MAKING and self.ready():
+    def finish_if_ready(self) -> None:
+        """Finish the response if it is ready."""
+        if self.status in IN_THE_MAKING and self.is_ready():
             self.status = self.json["status"]
-            self.entry = self.bill()
+            self.entry = self.on_finish()
 
-    def shown(self) -> Json:
-        """Return it as it is now."""
+    def render(self) -> Json:
+        """Return its current JSON."""
         if self.status in (*IN_THE_MAKING, "cancelled"):
             return self.json | {"status": self.status, "output": [], "usage": None, "error": None}
         return self.json
 
 
-class Responses:
+class ResponseStore:
     """All responses of a server."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Made] = {}
+        self._made: dict[str, BackgroundResponse] = {}
         self._lock = threading.Lock()
         self.cancelled: list[str] = []
-        """Ids that were cancelled."""
+        """Ids of cancelled responses."""
 
     def __len__(self) -> int:
         return len(self._made)
 
-    def add(self, made: Made) -> Json:
-        """Take a response in and return what its creator is told."""
+    def add(self, response: BackgroundResponse) -> Json:
+        """Store a response and return its first state."""
         with self._lock:
-            self._made[made.json["id"]] = made
-            return made.shown()
+            self._made[response.json["id"]] = response
+            return response.render()
 
-    def look(self, name: str) -> tuple[Json, Billed | None] | None:
-        """Return a response and its bill; None for one that is not there.
+    def fetch(self, name: str) -> tuple[Json, BilledRequest | None] | None:
+        """Return a response and its bill, or None if it does not exist.
 
-        In the background it is always in progress at the first look, however fast it is made.
+        In the background it is always in progress at the first fetch, however fast it is generated.
         """
         with self._lock:
             made = self._made.get(name)
             if made is None:
                 return None
-            made.looks += 1
-            if made.looks > 1:
-                made.settle()
+            made.fetch_count += 1
+            if made.fetch_count > 1:
+                made.finish_if_ready()
             elif made.status == "queued":
                 made.status = "in_progress"
             if made.status in IN_THE_MAKING:
-                return made.shown(), None
+                return made.render(), None
             if made.entry:
                 made.entry.delivered = True
-            return made.shown(), made.entry
+            return made.render(), made.entry
 
     def cancel(self, name: str) -> Json | None:
-        """Stop a response in the making; one that is done stays as it is."""
+        """Cancel a response in progress; a finished one is unchanged."""
         with self._lock:
             made = self._made.get(name)
             if made is not None and made.status in IN_THE_MAKING:
                 made.status = "cancelled"
                 self.cancelled.append(name)
-            return made.shown() if made else None
+            return made.render() if made else None
 
-    def settle(self) -> None:
-        """Let everything be done that may be, so that it is billed."""
+    def finish_ready(self) -> None:
+        """Finish all responses that are ready, so that they are billed."""
         with self._lock:
             for made in self._made.values():
-                made.settle()
+                made.finish_if_ready()
 
     @property
     def ids(self) -> list[str]:
-        """Those of all of them, in the order in which they were begun."""
+        """Ids of all responses, in the order of their start."""
         return list(self._made)
 
     @property
-    def unseen(self) -> int:
-        """How many nobody has looked at yet."""
-        return sum(made.looks == 0 for made in list(self._made.values()))
+    def unfetched(self) -> int:
+        """Number of responses that were never fetched."""
+        return sum(made.fetch_count == 0 for made in list(self._made.values()))
 
     def forget(self) -> None:
-        """Lose all of them, as a server does after a while."""
-        self.settle()
+        """Delete all responses, as a server does after a while."""
+        self.finish_ready()
         with self._lock:
             self._made.clear()
 
 
-def response(completion: Json, request: Request, name: str) -> Json:
-    """Return a response, done, that says what a chat completion says."""
+def build_response(completion: Json, request: Request, name: str) -> Json:
+    """Return a finished response with the content of a chat completion."""
     silence: Json = {"message": {}, "finish_reason": "stop"}
     choice: Json = completion["choices"][0] if completion["choices"] else silence
     reasons = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -128,16 +128,16 @@ def response(completion: Json, request: Request, name: str) -> Json:
         "error": error,
         "background": request.in_background,
         "store": request.json.get("store", True),
-        "output": _items(choice["message"], name, "incomplete" if incomplete else "completed"),
+        "output": build_items(choice["message"], name, "incomplete" if incomplete else "completed"),
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],
-        "usage": None if error else _usage(completion["usage"], choice["message"]),
+        "usage": None if error else convert_usage(completion["usage"], choice["message"]),
     }
 
 
-def _items(message: Json, name: str, status: str) -> list[Json]:
-    """Return what a message holds as the items of a response: thoughts, calls of tools, then what is said."""
+def build_items(message: Json, name: str, status: str) -> list[Json]:
+    """Return a message as items of a response: reasoning, function calls, then the content."""
     thought, parts = message.get("reasoning_content"), _parts(message)
     summary = [{"type": "summary_text", "text": thought}]
     thoughts = [{"id": f"rs_{name}", "type": "reasoning", "summary": summary}] if thought else []
@@ -158,8 +158,8 @@ def _parts(message: Json) -> list[Json]:
     return parts
 
 
-def _usage(usage: Json, message: Json) -> Json:
-    """Return a bill as the Responses API writes it; thoughts are a part of the output."""
+def convert_usage(usage: Json, message: Json) -> Json:
+    """Return the usage in the form of the Responses API; reasoning is part of the output."""
     thought = message.get("reasoning_content")
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
     return {
@@ -167,7 +167,7 @@ def _usage(usage: Json, message: Json) -> Json:
         "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
         "output_tokens": usage["completion_tokens"],
         "output_tokens_details": {
-            "reasoning_tokens": min(usage["completion_tokens"], tokens(thought)) if thought else 0
+            "reasoning_tokens": min(usage["completion_tokens"], count_tokens(thought)) if thought else 0
         },
         "total_tokens": usage["total_tokens"],
     }

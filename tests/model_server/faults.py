@@ -1,4 +1,4 @@
-"""What can go wrong with a model's server, one named thing after the other, and weather made of them."""
+"""Faults of a model server, each with a name, and random faults drawn from them."""
 
 import json
 import random
@@ -12,10 +12,10 @@ from tests.schema_instance import Json
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong, once.
+    """One fault of one request.
 
-    With a status of 200 and no body the regular answer is made, billed and then passed through
-    `change` and `mangle`; else `body` is sent, an error object where none is given.
+    With status 200 and no body the regular answer is generated, billed and then passed through `change` and `mangle`;
+    otherwise `body` is sent, or an error object if there is none.
     """
 
     status: int = 200
@@ -31,10 +31,10 @@ class Fault:
     """Resets the connection before a byte is sent."""
     cut: bool = False
     """Resets the connection in the middle of the answer."""
-    hang: bool = False
-    """Says nothing until the client leaves."""
+    hangs: bool = False
+    """Sends nothing until the client leaves."""
     delay: float = 0.0
-    """Seconds before anything is sent; in the background, before the response is done."""
+    """Seconds before anything is sent; in the background, before the response is finished."""
 
     @classmethod
     def refusal(cls) -> Self:
@@ -58,47 +58,47 @@ class Fault:
 
     @classmethod
     def reasoning_only(cls) -> Self:
-        """Think, and say nothing."""
+        """Return reasoning without an answer."""
         return cls.message(content=None, reasoning_content="Let me see. It might be one or the other.")
 
     @classmethod
     def as_tool_call(cls) -> Self:
-        """Put the answer into the arguments of a tool call nobody offered."""
-        return cls(change=_into_tool_call)
+        """Move the answer to the arguments of a tool call that was not offered."""
+        return cls(change=_move_to_tool_call)
 
     @classmethod
-    def said(cls, text: Callable[[str], str]) -> Self:
-        """Change what the message says."""
-        return cls(change=lambda reply: _resay(reply, text))
+    def with_text(cls, text: Callable[[str], str]) -> Self:
+        """Change the text of the message."""
+        return cls(change=lambda reply: _change_text(reply, text))
 
     @classmethod
     def wrong_schema(cls) -> Self:
-        """Say valid JSON of another shape."""
-        return cls.said(lambda _: json.dumps({"weather": "rain", "degrees": [4, 7]}))
+        """Return valid JSON of another shape."""
+        return cls.with_text(lambda _: json.dumps({"weather": "rain", "degrees": [4, 7]}))
 
     @classmethod
     def wrong_types(cls) -> Self:
-        """Say the right fields with values of the wrong types."""
-        return cls.said(lambda said: json.dumps({name: {"not": "this"} for name in json.loads(said)}))
+        """Return the right fields with values of the wrong types."""
+        return cls.with_text(lambda said: json.dumps({name: {"not": "this"} for name in json.loads(said)}))
 
     @classmethod
     def truncated(cls) -> Self:
-        """Say half of the JSON."""
-        return cls.said(lambda said: said[: len(said) // 2])
+        """Return half of the JSON."""
+        return cls.with_text(lambda said: said[: len(said) // 2])
 
     @classmethod
     def in_prose(cls) -> Self:
         """Wrap the JSON in prose and a fence."""
-        return cls.said(lambda said: f"Certainly! Here it is:\n```json\n{said}\n```\nAnything else?")
+        return cls.with_text(lambda said: f"Certainly! Here it is:\n```json\n{said}\n```\nAnything else?")
 
     @classmethod
     def trailing_comma(cls) -> Self:
         """Leave a comma before the last brace."""
-        return cls.said(lambda said: f"{said[:-1]},}}")
+        return cls.with_text(lambda said: f"{said[:-1]},}}")
 
     @classmethod
     def broken_body(cls) -> Self:
-        """Send half of the response as if it were all."""
+        """Send half of the response as if it were complete."""
         return cls(mangle=lambda body: body[: len(body) // 2])
 
     @classmethod
@@ -108,7 +108,7 @@ class Fault:
 
     @classmethod
     def failed(cls, code: str = "server_error") -> Self:
-        """Give up while the answer is made, which costs nothing: an error with status 200."""
+        """Fail during the generation, which costs nothing: an error with status 200."""
         error = {"code": code, "message": "The model could not finish the answer."}
         return cls(change=lambda reply: reply.update(choices=[], error=error))
 
@@ -119,23 +119,23 @@ class Fault:
 
     @property
     def is_error(self) -> bool:
-        """Whether no answer is made at all."""
+        """Whether no answer is generated at all."""
         return self.status != 200 or self.body is not None
 
 
-def _resay(reply: Json, text: Callable[[str], str]) -> None:
+def _change_text(reply: Json, text: Callable[[str], str]) -> None:
     message = reply["choices"][0]["message"]
     message["content"] = text(message["content"])
 
 
-def _into_tool_call(reply: Json) -> None:
+def _move_to_tool_call(reply: Json) -> None:
     message = reply["choices"][0]["message"]
     call = {"name": "answer", "arguments": message["content"]}
     message.update(content=None, tool_calls=[{"id": "call_1", "type": "function", "function": call}])
     reply["choices"][0]["finish_reason"] = "tool_calls"
 
 
-PASSING: tuple[Fault, ...] = (
+TRANSIENT_FAULTS: tuple[Fault, ...] = (
     Fault.too_many(retry_after="0"),
     Fault.too_many(retry_after_ms="20"),
     Fault.too_many(retry_after=formatdate(0, usegmt=True)),
@@ -151,11 +151,11 @@ PASSING: tuple[Fault, ...] = (
     Fault.broken_body(),
     Fault.failed(),
     Fault(delay=0.1),
-    Fault(hang=True),
+    Fault(hangs=True),
 )
-"""What is over when the same call is made again."""
+"""Faults after which the same call succeeds."""
 
-ODD: tuple[Fault, ...] = (
+UNUSUAL_ANSWERS: tuple[Fault, ...] = (
     Fault.refusal(),
     Fault.no_choices(),
     Fault.finish("length"),
@@ -168,21 +168,21 @@ ODD: tuple[Fault, ...] = (
     Fault.in_prose(),
     Fault.trailing_comma(),
 )
-"""Answers that are paid and not what was asked for, or not in the form."""
+"""Answers that are billed but have another content or form than requested."""
 
 
 @dataclass(frozen=True)
-class Weather:
-    """Faults drawn for a share of the requests; the same for a seed, whatever the order of arrival."""
+class RandomFaults:
+    """Faults drawn for a share of the requests; the same for a seed, in any order of arrival."""
 
     seed: int
     share: float
     """Share of the requests that fail, 0 to 1."""
-    kinds: Sequence[Fault] = (*PASSING, *ODD)
-    run: Callable[[Json], str] = lambda request: ""
-    """Which run a request belongs to, where one server sees several."""
+    kinds: Sequence[Fault] = (*TRANSIENT_FAULTS, *UNUSUAL_ANSWERS)
+    run_of: Callable[[Json], str] = lambda request: ""
+    """Run of a request, if one server serves several."""
 
-    def fault(self, request: Json, role: str, number: int) -> Fault | None:
+    def draw_fault(self, request: Json, role: str, number: int) -> Fault | None:
         """Draw for the `number`-th request of a role in a run."""
-        draw: Any = random.Random(f"{self.seed}/{self.run(request)}/{role}/{number}")
+        draw: Any = random.Random(f"{self.seed}/{self.run_of(request)}/{role}/{number}")
         return draw.choice(self.kinds) if draw.random() < self.share else None

@@ -1,4 +1,4 @@
-"""What a request says, in either protocol: the role it asks, its prompt, and how long an answer may be."""
+"""Read role, prompt and limits from a request of either protocol."""
 
 import json
 import re
@@ -17,10 +17,10 @@ class Request:
 
     path: str
     headers: Mapping[str, str]
-    """By lower-case name."""
+    """Headers by lower-case name."""
     json: Json
     schema_name: str = ""
-    """The role asked, however the request carries its schema; empty where it carries none."""
+    """The role, however the request contains its schema; empty if it contains none."""
     method: str = "POST"
 
     @property
@@ -30,16 +30,16 @@ class Request:
 
     @property
     def in_background(self) -> bool:
-        """Whether a response is asked for that is made while nobody waits."""
+        """Whether a background response is requested."""
         return self.route.endswith("/responses") and bool(self.json.get("background"))
 
 
-def format_of(request: Json) -> Json:
-    """Return the format that a request asks for; empty for none."""
+def read_format(request: Json) -> Json:
+    """Return the requested format; empty for none."""
     return request.get("response_format") or (request.get("text") or {}).get("format") or {}
 
 
-def messages(request: Json) -> list[Any]:
+def read_messages(request: Json) -> list[Any]:
     """Return the prompt's messages."""
     given = request.get("messages") or request.get("input") or []
     told = request.get("instructions")
@@ -47,21 +47,21 @@ def messages(request: Json) -> list[Any]:
     return [{"role": "system", "content": told}, *said] if told else said
 
 
-def functions(request: Json) -> dict[str, Json]:
-    """Return the functions that a request offers, by name, with the schemas of their arguments."""
+def read_functions(request: Json) -> dict[str, Json]:
+    """Return the offered functions by name, with the schemas of their arguments."""
     offered = [tool.get("function", tool) for tool in request.get("tools") or []]
     return {one["name"]: one["parameters"] for one in offered}
 
 
-def schema_of(request: Json) -> tuple[str, Json]:
-    """Return the name and the JSON schema that a request carries, in its functions, its format or its prompt."""
-    if "finish" in functions(request):
-        return "react", functions(request)["finish"]
-    asked = format_of(request)
+def read_schema(request: Json) -> tuple[str, Json]:
+    """Return the name and the JSON schema in the functions, the format or the prompt of a request."""
+    if "finish" in read_functions(request):
+        return "react", read_functions(request)["finish"]
+    asked = read_format(request)
     declared = asked.get("json_schema") or (asked if "schema" in asked else None)
     if declared:
         return declared["name"], declared["schema"]
-    for message in [] if "encoding_format" in request else messages(request):
+    for message in [] if "encoding_format" in request else read_messages(request):
         content = str(message.get("content", "")) if isinstance(message, dict) else ""
         written = _SCHEMA_IN_PROMPT.search(content)
         if written and message["role"] in ("system", "developer"):
@@ -70,22 +70,23 @@ def schema_of(request: Json) -> tuple[str, Json]:
     return "", {}
 
 
-def capped(text: str, request: Json) -> tuple[str, str]:
-    """Return the part of an answer that its request leaves room for, and how it ends."""
+def truncate_answer(text: str, request: Json) -> tuple[str, str]:
+    """Return the answer within the limit of its request, and its finish reason."""
     caps = [request.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens")]
     cap = next((cap for cap in caps if cap), None)
-    if cap is None or tokens(text) <= cap:
+    if cap is None or count_tokens(text) <= cap:
         return text, "stop"
     return text[: (cap - 1) * 4], "length"
 
 
-def tokens(text: str) -> int:
-    """Count the tokens of a text, as this server does."""
+def count_tokens(text: str) -> int:
+    """Count the tokens of a text as this server does."""
     return len(text) // 4 + 1
 
 
-def message_tokens(request: Json) -> list[int]:
-    """Count the tokens of each message of a prompt; texts to embed are none."""
+def count_message_tokens(request: Json) -> list[int]:
+    """Count the tokens of each message of a prompt; texts to embed are not messages."""
     return [
-        tokens(str(message.get("content", ""))) if isinstance(message, dict) else 0 for message in messages(request)
+        count_tokens(str(message.get("content", ""))) if isinstance(message, dict) else 0
+        for message in read_messages(request)
     ]

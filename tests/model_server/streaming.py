@@ -1,4 +1,4 @@
-"""A completion cut into the chunks of a stream, as servers of the protocol send them."""
+"""Split a completion into the chunks of a stream."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ _PIECE = 24
 """Characters of a delta."""
 
 
-def chunks(completion: Json, *, with_usage: bool) -> list[Json]:
-    """Return the events of a streamed answer: role, deltas, ending, and the bill where it is asked for."""
+def build_chunks(completion: Json, *, with_usage: bool) -> list[Json]:
+    """Return the events of a streamed answer: role, deltas, finish reason, and the usage on request."""
     if "error" in completion:
         return [{"error": completion["error"]}]
     head = {name: completion[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
@@ -23,8 +23,8 @@ def chunks(completion: Json, *, with_usage: bool) -> list[Json]:
     return [*events, head | {"choices": [], "usage": completion["usage"]}] if with_usage else events
 
 
-def lines(events: Sequence[Json]) -> list[str]:
-    """Return the events as they are written, with the mark of the end."""
+def format_events(events: Sequence[Json]) -> list[str]:
+    """Return the events as lines, with the end marker."""
     return [f"data: {said}\n\n" for said in (*map(json.dumps, events), "[DONE]")]
 
 

@@ -1,4 +1,4 @@
-"""The wire side of the model server: sockets, bodies, streams, resets, and clients that leave."""
+"""The network side of the model server: sockets, bodies, streams, resets, and clients that disconnect."""
 
 import json
 import select
@@ -13,17 +13,17 @@ from typing import Protocol
 
 from tests.schema_instance import Json
 
-_LOOK = 0.02
-"""Seconds between two looks whether a waiting client is still there."""
+_POLL_SECONDS = 0.02
+"""Interval at which a waiting client's connection is checked."""
 
 
-class ClientLeft(ConnectionError):
+class ClientDisconnected(ConnectionError):
     """The client closed its connection before it was answered."""
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What goes back over the wire; a string body is sent as it is."""
+class WireReply:
+    """Reply of the server; a string body is sent unchanged."""
 
     status: int
     body: str | Json = ""
@@ -32,14 +32,14 @@ class Reply:
     """Pieces of a stream, instead of a body."""
     cut: bool = False
     """Whether the connection is reset half-way."""
-    before_piece: Callable[["Caller", int], None] = lambda caller, number: None
-    """Told before each piece; may hold it back."""
-    lost: Callable[[], None] = lambda: None
-    """Told when the client left before it had everything."""
+    before_each_piece: Callable[["ClientConnection", int], None] = lambda caller, number: None
+    """Callback before each piece; may wait."""
+    on_disconnect: Callable[[], None] = lambda: None
+    """Callback for a client that disconnected before it had everything."""
 
     @property
-    def framed(self) -> list[bytes]:
-        """What is sent one by one, up to where it is cut."""
+    def pieces(self) -> list[bytes]:
+        """Pieces to send, up to the cut."""
         if self.stream is None:
             return [self._whole[: len(self._whole) // 2] if self.cut else self._whole]
         chunks = [b"%x\r\n%b\r\n" % (len(piece.encode()), piece.encode()) for piece in self.stream]
@@ -49,8 +49,8 @@ class Reply:
         return [*chunks[:-1], chunks[-1] + b"0\r\n\r\n"]
 
     @property
-    def framing(self) -> dict[str, str]:
-        """Headers by which the client knows the end, so that what breaks off cannot pass for what ended."""
+    def framing_headers(self) -> dict[str, str]:
+        """Headers that mark the end, so that the client detects a truncated reply."""
         if self.stream is not None:
             return {"content-type": "text/event-stream", "transfer-encoding": "chunked"}
         return {"content-type": "application/json", "content-length": str(len(self._whole))}
@@ -60,8 +60,8 @@ class Reply:
         return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
 
 
-class Caller:
-    """The client of one request, for whoever answers it."""
+class ClientConnection:
+    """Connection to the client of one request."""
 
     def __init__(self, handler: "_Handler", closing: threading.Event) -> None:
         self._handler = handler
@@ -76,84 +76,84 @@ class Caller:
         except OSError:
             return True
 
-    def stay(self) -> None:
-        """Go on only while the client is there.
+    def check_connected(self) -> None:
+        """Raise an error if the client has disconnected.
 
         Raises:
-            ClientLeft: it left.
+            ClientDisconnected: it has.
         """
         if self.has_left():
-            raise ClientLeft
+            raise ClientDisconnected
 
     def wait(self, until: Callable[[], bool]) -> None:
-        """Wait for something while the client is there.
+        """Wait for a condition while the client is connected.
 
         Raises:
-            ClientLeft: it left.
+            ClientDisconnected: the client disconnected.
         """
         while not until() and not self._closing.is_set():
-            self.stay()
-            self._closing.wait(_LOOK)
+            self.check_connected()
+            self._closing.wait(_POLL_SECONDS)
 
     def pause(self, seconds: float) -> None:
-        """Let the client wait for a while."""
+        """Delay the answer."""
         end = time.monotonic() + seconds
         self.wait(lambda: time.monotonic() >= end)
 
-    def send(self, reply: Reply) -> None:
-        """Send a reply, as far as it goes.
+    def send(self, reply: WireReply) -> None:
+        """Send a reply.
 
         Raises:
-            ClientLeft: before it had everything.
+            ClientDisconnected: the client disconnected before it had everything.
         """
         try:
             self._handler.begin(reply)
-            for number, piece in enumerate(reply.framed):
-                reply.before_piece(self, number)
-                self.stay()
+            for number, piece in enumerate(reply.pieces):
+                reply.before_each_piece(self, number)
+                self.check_connected()
                 self._handler.put(piece)
         except OSError as error:
-            reply.lost()
-            raise ClientLeft from error
+            reply.on_disconnect()
+            raise ClientDisconnected from error
         if reply.cut:
             self.reset()
 
     def hang_up(self) -> None:
-        """Close the connection without a word."""
+        """Close the connection without an answer."""
         self._handler.close_connection = True
 
     def reset(self) -> None:
-        """Break the connection off, as a machine that dies does."""
+        """Reset the connection, like a machine that crashes."""
         self._handler.close_connection = True
         self._handler.broken = True
 
 
-class Answering(Protocol):
-    """What the wire asks for answers."""
+class RequestHandler(Protocol):
+    """Interface of the object that answers requests."""
 
     closing: threading.Event
 
-    def receive(self, method: str, path: str, headers: Mapping[str, str], body: Json, caller: Caller) -> None:
+    def receive(self, method: str, path: str, headers: Mapping[str, str], body: Json, caller: ClientConnection) -> None:
         """Answer a request.
 
         Raises:
-            ClientLeft: its client did not wait for the end of it.
+            ClientDisconnected: the client disconnected before the end of the answer.
         """
         ...
 
 
-class Http(ThreadingHTTPServer):
-    """A thread a connection."""
+class ModelHttpServer(ThreadingHTTPServer):
+    """HTTP server with one thread per connection."""
 
     daemon_threads = False  # joined by server_close, so that no test leaves a thread or a socket behind
 
-    def __init__(self, answering: Answering) -> None:
+    def __init__(self, answering: RequestHandler) -> None:
         self.answering = answering
         self.connections: set[socket.socket] = set()
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def hang_up(self) -> None:
-        """End the connections that clients keep open."""
+        """Close the connections that clients keep open."""
         for connection in list(self.connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # headers and body leave in one packet
     disable_nagle_algorithm = True
-    server: Http
+    server: ModelHttpServer
     broken = False
     """Whether the connection ends with a reset."""
 
@@ -198,12 +198,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: Json) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         answering = self.server.answering
-        answering.receive(self.command, self.path, headers, body, Caller(self, answering.closing))
+        answering.receive(self.command, self.path, headers, body, ClientConnection(self, answering.closing))
 
-    def begin(self, reply: Reply) -> None:
-        """Write status and headers; they leave with the first piece."""
+    def begin(self, reply: WireReply) -> None:
+        """Write status and headers; they are sent with the first piece."""
         self.send_response(reply.status)
-        for name, value in {**reply.framing, **reply.headers}.items():
+        for name, value in {**reply.framing_headers, **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
 

@@ -1,4 +1,4 @@
-"""A float32 forward pass of BERT in NumPy, straight from the published weights, to hold the fast one to account."""
+"""A float32 forward pass of BERT in NumPy from the published weights, as a reference for the fast one."""
 
 from math import erf
 
@@ -7,19 +7,19 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from tenure.models.minilm.weights import published_model
+from tenure.models.minilm.weights import find_published_model
 
 Array = NDArray[np.float32]
 _HEADS = 12
 
 
 class Reference:
-    """Embeds one text at a time, slowly and plainly."""
+    """Model that embeds one text at a time without optimisation."""
 
     def __init__(self) -> None:
         """Load the weights."""
-        self._w: dict[str, Array] = load_file(published_model() / "model.safetensors")
-        self._tokenizer = Tokenizer.from_file(str(published_model() / "tokenizer.json"))
+        self._w: dict[str, Array] = load_file(find_published_model() / "model.safetensors")
+        self._tokenizer = Tokenizer.from_file(str(find_published_model() / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(256)
 

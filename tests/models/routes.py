@@ -1,11 +1,11 @@
-"""Routes for tests, without a setting of this machine."""
+"""Model routes for tests, independent of the settings of the machine."""
 
-from tenure.models.routes import Routes
+from tenure.models.routes import ModelRoutes
 from tenure.settings import Settings
 
 
-def routes(model: str = "m", fast_model: str = "", **others: object) -> Routes:
-    """Return routes to these models, with other settings that concern routes."""
+def routes(model: str = "m", fast_model: str = "", **others: object) -> ModelRoutes:
+    """Return routes to these models, with other routing settings."""
     unset: dict[str, object] = {"temperature": None, "reasoning_effort": None, "max_output": None, "roles": {}}
     chosen = {"model": model, "fast_model": fast_model, **unset, **others}
-    return Routes.from_settings(Settings.model_validate(chosen))
+    return ModelRoutes.from_settings(Settings.model_validate(chosen))

@@ -1,16 +1,10 @@
-"""The errors and answers every chat back-end speaks in."""
+"""Tests of the exceptions and answers of chat back-ends."""
 
 import pytest
 
-from tenure.models.chat import (
-    Answer,
-    ContextOverflow,
-    ModelError,
-    RequestRejected,
-    Spent,
-    TransportError,
-    UnusableAnswer,
-)
+from tenure.models.errors import ContextOverflow, ModelError, RequestRejected, TransportError, UnusableAnswer
+from tenure.models.usage import TokenUsage
+from tenure.role_executor import RoleAnswer
 from tenure.roles.base import RoleOutput
 
 
@@ -22,25 +16,25 @@ class Title(RoleOutput):
     "error",
     [TransportError("busy"), RequestRejected("fix it"), ContextOverflow("too long"), UnusableAnswer("refused")],
 )
-def test_every_error_is_a_model_error_with_words(error: ModelError) -> None:
-    """One base class catches all of them, and each says what happened."""
+def test_every_error_is_a_model_error_with_a_message(error: ModelError) -> None:
+    """One base class catches all of them, and each has a message."""
     with pytest.raises(ModelError) as caught:
         raise error
     assert str(caught.value)
 
 
-def test_errors_carry_their_numbers() -> None:
-    """What a caller decides by is an attribute, not a part of the message."""
+def test_errors_have_attributes() -> None:
+    """Values that a caller needs are attributes, not only parts of the message."""
     busy = TransportError("busy", status=429, retry_after=2.5)
-    cut = UnusableAnswer("cut off", spent=Spent(3, 4), model="m")
+    cut = UnusableAnswer("cut off", usage=TokenUsage(3, 4), model="m")
     assert (busy.status, busy.retry_after) == (429, 2.5)
-    assert (cut.reason, cut.model, cut.spent) == ("cut off", "m", Spent(3, 4))
+    assert (cut.reason, cut.model, cut.usage) == ("cut off", "m", TokenUsage(3, 4))
     assert RequestRejected("set the key", status=401).advice == "set the key"
 
 
 def test_answers_are_immutable() -> None:
-    """An answer is a value: it cannot be changed on its way."""
-    answer = Answer(Title(title="T"), "m")
+    """An answer cannot be changed."""
+    answer = RoleAnswer(Title(title="T"), "m")
     with pytest.raises(AttributeError):
         answer.model = "other"  # type: ignore[misc]
-    assert answer.degraded is None
+    assert answer.fallback_reason is None

@@ -1,4 +1,4 @@
-"""As many requests at the same time as a server bears."""
+"""Tests of the adaptive limit of concurrent requests."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -8,79 +8,79 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from tenure.models.concurrency import Allowed, Concurrency
+from tenure.models.concurrency import AdaptiveLimit, ConcurrencyLimiter
 
 
 class Limited(RuleBasedStateMachine):
-    """A server that answers and refuses in any order."""
+    """A server that answers and rejects in any order."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.allowed = Allowed(16)
+        self.allowed = AdaptiveLimit(16)
         self.sent: list[int] = []
 
-    @precondition(lambda self: len(self.sent) < self.allowed.now)
+    @precondition(lambda self: len(self.sent) < self.allowed.limit)
     @rule()
     def send(self) -> None:
-        self.sent.append(self.allowed.wave)
+        self.sent.append(self.allowed.generation)
 
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def answer(self, data: st.DataObject) -> None:
         self.sent.pop(data.draw(st.integers(0, len(self.sent) - 1)))
-        before = self.allowed.now
-        self.allowed.answered()
-        assert before <= self.allowed.now <= before + 1
+        before = self.allowed.limit
+        self.allowed.increase()
+        assert before <= self.allowed.limit <= before + 1
 
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def refuse(self, data: st.DataObject) -> None:
         wave = self.sent.pop(data.draw(st.integers(0, len(self.sent) - 1)))
-        before, current = self.allowed.now, self.allowed.wave
-        self.allowed.refused(wave)
-        halved = self.allowed.now
+        before, current = self.allowed.limit, self.allowed.generation
+        self.allowed.decrease(wave)
+        halved = self.allowed.limit
         assert halved == before if wave != current else before // 2 <= halved <= max(1, (before + 1) // 2)
-        assert self.allowed.wave == (current if wave != current else current + 1)
+        assert self.allowed.generation == (current if wave != current else current + 1)
 
     @invariant()
     def stays_within_bounds(self) -> None:
-        assert 1 <= self.allowed.now <= 16
+        assert 1 <= self.allowed.limit <= 16
 
 
 TestLimited = Limited.TestCase
 
 
-def test_a_wave_of_refusals_halves_once() -> None:
-    """Sixteen requests that were sent together and all refused leave eight slots."""
-    allowed = Allowed(16)
-    for wave in [allowed.wave] * 16:
-        allowed.refused(wave)
+def test_concurrent_429s_halve_the_limit_once() -> None:
+    """Sixteen concurrent requests that are all rejected leave eight slots."""
+    allowed = AdaptiveLimit(16)
+    for wave in [allowed.generation] * 16:
+        allowed.decrease(wave)
 
-    assert allowed.now == 8
+    assert allowed.limit == 8
 
 
 @given(st.integers(1, 200))
-def test_the_limit_comes_back(most: int) -> None:
-    """After any number of refusals, answers bring the limit back to where it was."""
-    allowed = Allowed(most)
+def test_the_limit_recovers(most: int) -> None:
+    """After any number of rejections, answers restore the limit."""
+    allowed = AdaptiveLimit(most)
     for _ in range(20):
-        allowed.refused(allowed.wave)
-    assert allowed.now == 1
+        allowed.decrease(allowed.generation)
+    assert allowed.limit == 1
     for _ in range(most * most):
-        allowed.answered()
+        allowed.increase()
 
-    assert allowed.now == most
+    assert allowed.limit == most
 
 
-async def entered(slots: Concurrency, held: AsyncExitStack, order: list[int], number: int) -> None:
-    """Take a slot and keep it."""
-    await held.enter_async_context(slots.slot())
+async def entered(slots: ConcurrencyLimiter, held: AsyncExitStack, order: list[int], number: int) -> None:
+    """Acquire a slot and keep it."""
+    await held.enter_async_context(slots.acquire_slot())
     order.append(number)
 
 
-async def test_who_comes_first_goes_first() -> None:
-    """A request beyond the limit waits, and is let in when another leaves, in the order of arrival."""
-    slots, order = Concurrency(2), list[int]()
+async def test_slots_are_granted_in_order() -> None:
+    """A request beyond the limit waits and is granted a slot in the order of arrival."""
+    slots, order = ConcurrencyLimiter(2), list[int]()
     held = [AsyncExitStack() for _ in range(4)]
     tasks = [asyncio.create_task(entered(slots, held[at], order, at)) for at in range(4)]
     await asyncio.gather(*tasks[:2])
@@ -98,9 +98,9 @@ async def test_who_comes_first_goes_first() -> None:
 
 
 @pytest.mark.parametrize("cancelled_when", ["waiting", "admitted"])
-async def test_a_cancelled_caller_leaves_its_place(cancelled_when: str) -> None:
-    """Who is cancelled while waiting, or in the moment of being let in, keeps nobody else out."""
-    slots, order = Concurrency(1), list[int]()
+async def test_a_cancelled_caller_leaves_the_queue(cancelled_when: str) -> None:
+    """A caller that is cancelled while it waits, or when its slot is granted, blocks no other."""
+    slots, order = ConcurrencyLimiter(1), list[int]()
     first, second, third = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
     await entered(slots, first, order, 1)
     waiting = asyncio.create_task(entered(slots, second, order, 2))
@@ -117,17 +117,17 @@ async def test_a_cancelled_caller_leaves_its_place(cancelled_when: str) -> None:
 
     assert order == [1, 3]
     await third.aclose()
-    async with slots.slot():
+    async with slots.acquire_slot():
         pass
 
 
-async def test_a_halved_limit_lets_fewer_in() -> None:
-    """Those on their way finish; new ones wait until there are fewer than the new limit."""
-    slots, order = Concurrency(4), list[int]()
+async def test_a_halved_limit_admits_fewer_requests() -> None:
+    """Running requests finish; new ones wait until fewer than the new limit are running."""
+    slots, order = ConcurrencyLimiter(4), list[int]()
     stacks = [AsyncExitStack() for _ in range(4)]
-    taken = [await stack.enter_async_context(slots.slot()) for stack in stacks]
+    taken = [await stack.enter_async_context(slots.acquire_slot()) for stack in stacks]
     for slot in taken:
-        slot.refused()
+        slot.report_rate_limited()
     assert slots.limit == 2
 
     extra = AsyncExitStack()
@@ -140,7 +140,7 @@ async def test_a_halved_limit_lets_fewer_in() -> None:
     await waiting
 
     assert order == [5]
-    taken[0].answered()
+    taken[0].report_success()
     assert slots.limit == 2
     await extra.aclose()
     await stacks[3].aclose()

@@ -1,4 +1,4 @@
-"""A tiny call to each configured model, over real HTTP, and what it shows."""
+"""Tests of the probes of configured models, over real HTTP."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tenure.models.probe import MAX_OUTPUT, ROLE, try_chat, try_embedding, try_rerank
+from tenure.models.probe import MAX_OUTPUT_TOKENS, ROLE, probe_chat_models, probe_embedding_model, probe_rerank_model
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
 
@@ -19,7 +19,7 @@ KEY = "sk-verysecret123"
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let what is found out about a server be remembered where nobody else looks."""
+    """Store the server's capabilities in a temporary folder."""
     monkeypatch.setenv("TENURE_HOME", str(tmp_path))
 
 
@@ -28,11 +28,11 @@ def configured(server: ModelServer, **chosen: Any) -> Settings:
     return Settings(_env_file=None, openai_base_url=server.base_url, openai_api_key=SecretStr(KEY), **chosen)
 
 
-async def test_every_model_is_asked_once_for_a_word() -> None:
-    """Both tiers and a role's own model are tried; each tells its setting, its latency and its context."""
+async def test_every_model_is_probed_once() -> None:
+    """Both tiers and a role's own model are probed, with setting, latency and context size."""
     with ModelServer(models={"large": 32_000, "small": None, "own": 8_000}) as server:
         roles = {"router": {"model": "own"}, "title_writer": {"model": "small"}}
-        found = await try_chat(configured(server, model="large", fast_model="small", roles=roles))
+        found = await probe_chat_models(configured(server, model="large", fast_model="small", roles=roles))
 
     assert [(trial.model, trial.setting, trial.context_tokens) for trial in found] == [
         ("large", "TENURE_MODEL", 32_000),
@@ -44,13 +44,13 @@ async def test_every_model_is_asked_once_for_a_word() -> None:
     assert max(server.tokens) < 400
 
 
-async def test_a_call_is_tiny_and_may_reason() -> None:
-    """The answer is bounded, with room for a model that thinks first."""
+async def test_the_answer_of_a_probe_is_limited() -> None:
+    """The limit of the answer has room for reasoning."""
     with ModelServer() as server:
-        await try_chat(configured(server))
+        await probe_chat_models(configured(server))
 
-    (asked,) = server.asked(ROLE)
-    assert MAX_OUTPUT in (asked.json.get("max_completion_tokens"), asked.json.get("max_tokens"))
+    (asked,) = server.requests_of(ROLE)
+    assert MAX_OUTPUT_TOKENS in (asked.json.get("max_completion_tokens"), asked.json.get("max_tokens"))
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ async def test_a_call_is_tiny_and_may_reason() -> None:
         ({"json_schema": False, "json_object": False}, "text", True),
     ],
 )
-async def test_what_a_server_can_do_is_told(options: dict[str, Any], rung: str, streams: bool) -> None:
-    """The rung of the ladder on which the answer came, and whether it came in pieces."""
+async def test_capabilities_are_reported(options: dict[str, Any], rung: str, streams: bool) -> None:
+    """The probe contains the output mode and whether the answer was streamed."""
     with ModelServer(**options) as server:
-        (found,) = await try_chat(configured(server))
+        (found,) = await probe_chat_models(configured(server))
 
     assert (found.structured_output, found.streams, found.problem) == (rung, streams, "")
     assert (found.first_token_seconds is not None) is streams
@@ -78,59 +78,59 @@ async def test_what_a_server_can_do_is_told(options: dict[str, Any], rung: str, 
         (Fault(400), False, "check TENURE_MODEL"),
         (Fault(503), False, "answered 503"),
         (Fault(drop=True), False, "check OPENAI_BASE_URL"),
-        (Fault.finish("length"), True, "answers, but gave nothing to read (answer cut off at the length limit)"),
+        (Fault.finish("length"), True, "answers, but without usable content (answer cut off at the length limit)"),
         (Fault.finish("length"), True, "check TENURE_REASONING_EFFORT"),
         (Fault.refusal(), True, "check TENURE_MODEL"),
     ],
 )
 async def test_a_failure_names_the_setting_to_fix(fault: Fault, answered: bool, words: str) -> None:
-    """One line, with the setting where there is one to fix, and without the key."""
+    """The message is one line with the setting, if one can be changed, and without the key."""
     with ModelServer() as server:
         server.fail(fault)
-        (found,) = await try_chat(configured(server))
+        (found,) = await probe_chat_models(configured(server))
 
     assert words in found.problem
     assert found.answered is answered
     assert "\n" not in found.problem and KEY not in found.problem
 
 
-async def test_an_address_that_is_none_is_said() -> None:
-    """A setting that no request can be made with is the problem of every model."""
-    (found,) = await try_chat(Settings(_env_file=None, openai_base_url="localhost:1234"))
+async def test_an_invalid_url_is_reported() -> None:
+    """An invalid setting is the problem of every model."""
+    (found,) = await probe_chat_models(Settings(_env_file=None, openai_base_url="localhost:1234"))
 
     assert found.problem == "OPENAI_BASE_URL must start with http:// or https://"
 
 
-def test_an_embedding_model_tells_its_dimensions() -> None:
-    """The model of the server is asked for one vector; a refusal is its problem."""
+def test_an_embedding_probe_has_dimensions() -> None:
+    """One vector is requested; a rejection is reported as the problem."""
     with ModelServer(dimensions=48) as server:
-        found = try_embedding(configured(server, embedding_model="e"))
+        found = probe_embedding_model(configured(server, embedding_model="e"))
         server.fail(Fault(401))
-        refused = try_embedding(configured(server, embedding_model="e"))
+        refused = probe_embedding_model(configured(server, embedding_model="e"))
 
     assert (found.model, found.dimensions, found.answered, found.problem) == ("e", 48, True, "")
     assert found.seconds is not None
     assert "OPENAI_API_KEY" in refused.problem
 
 
-def test_a_rerank_model_is_tried_where_there_is_one() -> None:
-    """It scores a sentence; a refusal or a missing address is its problem."""
+def test_a_configured_rerank_model_is_probed() -> None:
+    """It scores a sentence; a rejection or a missing URL is reported as the problem."""
     with ModelServer() as server:
         settings = configured(server, rerank_model="r", rerank_base_url=server.base_url)
-        (found,) = try_rerank(settings)
+        (found,) = probe_rerank_model(settings)
         server.fail(Fault(401))
-        (refused,) = try_rerank(settings)
+        (refused,) = probe_rerank_model(settings)
 
-        assert try_rerank(configured(server)) == []
-        assert "TENURE_RERANK_BASE_URL" in try_rerank(configured(server, rerank_model="r"))[0].problem
+        assert probe_rerank_model(configured(server)) == []
+        assert "TENURE_RERANK_BASE_URL" in probe_rerank_model(configured(server, rerank_model="r"))[0].problem
 
     assert (found.model, found.answered, found.problem) == ("r", True, "")
     assert "TENURE_RERANK_API_KEY" in refused.problem
 
 
 @pytest.mark.parametrize("kind", ["chat", "embedding", "rerank"])
-def test_it_is_a_program_that_prints_json(kind: str) -> None:
-    """What `doctor` runs prints one list of trials and nothing else."""
+def test_the_module_prints_json(kind: str) -> None:
+    """The program that `doctor` runs prints one list of probes."""
     with ModelServer() as server:
         models = dict.fromkeys(("TENURE_MODEL", "TENURE_EMBEDDING_MODEL", "TENURE_RERANK_MODEL"), "m")
         extra = {**server.environment, **models, "TENURE_RERANK_BASE_URL": server.base_url}

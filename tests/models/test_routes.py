@@ -1,24 +1,24 @@
-"""Which model answers, and which setting says so."""
+"""Tests of the choice of model and parameters for a role."""
 
 import pytest
 
-from tenure.contracts.roles import RoleName
-from tenure.models.routes import Route, Routes
+from tenure.models.routes import ModelRoute, ModelRoutes
+from tenure.roles.registry import RoleName
 from tenure.settings import RoleSettings, Settings
 
 
 def test_a_tier_chooses_the_model() -> None:
-    """Without a word on a role, its tier decides; an empty fast tier means the main one."""
-    two = Routes.from_settings(Settings(model="large", fast_model="small"))
-    one = Routes.from_settings(Settings(model="only", fast_model=""))
+    """Without a role-specific setting the tier decides; an empty fast tier means the main one."""
+    two = ModelRoutes.from_settings(Settings(model="large", fast_model="small"))
+    one = ModelRoutes.from_settings(Settings(model="only", fast_model=""))
 
     assert [two.route("outliner", "main").model, two.route("router", "fast").model] == ["large", "small"]
     assert one.route("router", "fast").model == "only"
 
 
-def test_what_is_set_for_a_role_wins() -> None:
-    """A role's own settings replace those of all, one by one."""
-    routes = Routes.from_settings(
+def test_role_settings_take_precedence() -> None:
+    """A role's own settings replace the general ones, one by one."""
+    routes = ModelRoutes.from_settings(
         Settings(
             model="large",
             fast_model="",
@@ -30,34 +30,34 @@ def test_what_is_set_for_a_role_wins() -> None:
     route = routes.route("section_writer", "main")
 
     assert (route.model, route.temperature, route.reasoning_effort, route.max_output) == ("writer", 0.0, "high", 9000)
-    assert routes.route("outliner", "main") == Route("large", 0.7, None, 9000, role="outliner")
+    assert routes.route("outliner", "main") == ModelRoute("large", 0.7, None, 9000, role="outliner")
 
 
 def test_a_route_names_the_setting_to_change() -> None:
     """Advice names the variable that the value came from."""
-    routes = Routes.from_settings(Settings(roles={"router": RoleSettings(model="r", max_output=500)}))
+    routes = ModelRoutes.from_settings(Settings(roles={"router": RoleSettings(model="r", max_output=500)}))
     own, fast, main = routes.route("router", "fast"), routes.route("decomposer", "fast"), routes.route("x", "main")
 
-    assert own.setting() == "TENURE_ROLES__ROUTER__MODEL"
-    assert own.setting("max_output") == "TENURE_ROLES__ROUTER__MAX_OUTPUT"
-    assert own.setting("temperature") == "TENURE_TEMPERATURE"
-    assert (fast.setting(), main.setting()) == ("TENURE_FAST_MODEL", "TENURE_MODEL")
+    assert own.resolve_setting() == "TENURE_ROLES__ROUTER__MODEL"
+    assert own.resolve_setting("max_output") == "TENURE_ROLES__ROUTER__MAX_OUTPUT"
+    assert own.resolve_setting("temperature") == "TENURE_TEMPERATURE"
+    assert (fast.resolve_setting(), main.resolve_setting()) == ("TENURE_FAST_MODEL", "TENURE_MODEL")
 
 
-def test_every_model_that_may_answer_is_named_once() -> None:
+def test_every_model_is_listed_once() -> None:
     """Both tiers and all roles count."""
     roles: dict[RoleName, RoleSettings] = {
         "router": RoleSettings(model="small"),
         "outliner": RoleSettings(model="third"),
     }
-    routes = Routes.from_settings(Settings(model="large", fast_model="small", roles=roles))
+    routes = ModelRoutes.from_settings(Settings(model="large", fast_model="small", roles=roles))
 
-    assert routes.models() == ("large", "small", "third")
+    assert routes.list_models() == ("large", "small", "third")
 
 
 @pytest.mark.parametrize(
     ("set_to", "allowed", "output"), [(None, None, None), (500, None, 500), (None, 300, 300), (500, 300, 300)]
 )
-def test_the_smaller_limit_counts(set_to: int | None, allowed: int | None, output: int | None) -> None:
-    """A budget and a setting may both bound an answer."""
-    assert Route("m", max_output=set_to).output(allowed) == output
+def test_the_smaller_limit_applies(set_to: int | None, allowed: int | None, output: int | None) -> None:
+    """A budget and a setting may both limit an answer."""
+    assert ModelRoute("m", max_output=set_to).limit_output(allowed) == output

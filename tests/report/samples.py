@@ -8,10 +8,10 @@ from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
 from tenure.contracts.research.report import ReportDraft, SectionDraft
-from tenure.contracts.result.programs import Failure, Lesson, Proof, SourceFile, StoredArtifact
-from tenure.contracts.result.result import Contradiction, CritiqueRecord, Evaluation, Result, ResultAttempt
-from tenure.contracts.run.run import Degraded, Handled, RoleUsage, Usage
-from tenure.report.assemble import assemble
+from tenure.contracts.result.programs import AttemptFailure, Lesson, ProgramVerification, SourceFile, StoredArtifact
+from tenure.contracts.result.result import CritiqueRecord, Evaluation, Result, ResultAttempt, ResultContradiction
+from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, RoleUsage, Usage
+from tenure.report.assemble import assemble_result
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class StoredSource:
     pages: tuple[int, ...] = ()
     derived: bool = False
 
-    def page(self, offset: int) -> int | None:
+    def find_page(self, offset: int) -> int | None:
         """Return the page that a place stands on."""
         return bisect_right(self.pages, offset) or None
 
@@ -87,7 +87,7 @@ def report(**changes: object) -> ReportDraft:
         further_considerations=("A world with two moons would have a stranger rhythm.",),
         critiques=(CritiqueRecord(topic="Weak tides", critique="Too short.", outcome="Two passages added."),),
         decisions=("Stopped: nothing left to improve.",),
-        feedback=(Handled(text="Say more on neap tides", topic="Weak tides", at="2026-11-20T09:31:00+00:00"),),
+        feedback=(FeedbackRecord(text="Say more on neap tides", topic="Weak tides", at="2026-11-20T09:31:00+00:00"),),
         information_gain=(0.41, 0.12),
         coverage_by_cycle={"The rhythm": (0.2, 0.6, 0.8), "Weak tides": (0.0, 0.5, 0.5)},
         limits={"searches": 10},
@@ -100,7 +100,7 @@ def report(**changes: object) -> ReportDraft:
                 "section_writer": RoleUsage(calls=8, models=("gpt-5", "offline")),
             },
         ),
-        degraded=(Degraded(role="section_writer", reason="the answer was no JSON"),),
+        fallbacks=(FallbackRecord(role="section_writer", reason="the answer was no JSON"),),
         skipped=(SkippedFile(path="/library/notes/locked.pdf", reason="encrypted"),),
         notes=("Corpus notes: 2 documents.",),
     )
@@ -124,10 +124,10 @@ def full(**changes: object) -> Result:
         synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP), resolution=paragraph(PULLS)),
         artifacts=(StoredArtifact(name="tide.png", bytes=1200, sha256="ab" * 32, path="/library/kept/0-tide.png"),),
     )
-    result = assemble(draft, SOURCES)
+    result = assemble_result(draft, SOURCES)
     rises, neap = (result.sections[n].claims[0].citations[0] for n in (0, 1))
     shown: dict[str, object] = {
-        "contradictions": (Contradiction(a=rises, b=neap, severity="medium"),),
+        "contradictions": (ResultContradiction(a=rises, b=neap, severity="medium"),),
         "evaluation": Evaluation(consistency=0.9, completeness=0.75, factuality=1.0, overall=0.88),
     }
     return result.model_copy(update=shown | changes)
@@ -151,18 +151,18 @@ def hostile(words: str) -> Result:
         further_considerations=(words,),
         critiques=(CritiqueRecord(topic=words, critique=words, outcome=words),),
         decisions=(words,),
-        feedback=(Handled(text=words, topic=words, at="2026-11-20T09:31:00+00:00", outcome=words),),
-        degraded=(Degraded(role="section_writer", reason=words),),
+        feedback=(FeedbackRecord(text=words, topic=words, at="2026-11-20T09:31:00+00:00", outcome=words),),
+        fallbacks=(FallbackRecord(role="section_writer", reason=words),),
         skipped=(SkippedFile(path=words, reason=words),),
         notes=(words,),
     )
-    return assemble(draft, {MOON: source})
+    return assemble_result(draft, {MOON: source})
 
 
 def programmed(text: str = "def double(n):\n    return 2 * n\n") -> Result:
     """Return the result document of a program that was repaired once."""
     file = SourceFile(path="double.py", text=text)
-    failure = Failure(test="test_double", error="assert 3 == 4")
+    failure = AttemptFailure(test="test_double", error="assert 3 == 4")
     lesson = Lesson(failed="test_double", cause="It adds one.", change="Multiply by two.")
     tried: dict[str, Any] = {
         "generation": 1,
@@ -181,7 +181,7 @@ def programmed(text: str = "def double(n):\n    return 2 * n\n") -> Result:
         "status": "done",
         "files": (file,),
         "tests": (SourceFile(path="test_double.py", text="assert double(2) == 4\n"),),
-        "proof": Proof(by="person", passed=1, total=2, failing=(failure,)),
+        "verification": ProgramVerification(test_author="person", passed=1, total=2, failures=(failure,)),
         "attempts": attempts,
     }
-    return assemble(report(abstract=Draft(), sections=()), {}).model_copy(update=shown)
+    return assemble_result(report(abstract=Draft(), sections=()), {}).model_copy(update=shown)

@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Disagreement, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Contradiction, Draft, SynthesisDraft
 from tenure.contracts.research.report import SectionDraft
-from tenure.report.assemble import CONTEXT_IN_ALL, assemble
-from tenure.report.render.references import quotes
+from tenure.report.assemble import MAX_TOTAL_CONTEXT_CHARS, assemble_result
+from tenure.report.render.references import render_quotes
 from tests.report.samples import (
     FALLS,
     MOON,
@@ -22,14 +22,14 @@ from tests.report.samples import (
 
 def test_sources_are_numbered_in_reading_order_from_the_abstract() -> None:
     """The source that the abstract cites first is number one."""
-    result = assemble(report(), SOURCES)
+    result = assemble_result(report(), SOURCES)
 
     assert [(entry.n, entry.id) for entry in result.sources] == [(1, MOON), (2, TIDES)]
 
 
 def test_every_quote_is_what_its_source_says_at_its_offsets() -> None:
     """Each citation of the result resolves to a source whose text holds the quote at its place."""
-    result = assemble(report(), SOURCES)
+    result = assemble_result(report(), SOURCES)
     texts = {entry.n: SOURCES[SourceId(entry.id)].text for entry in result.sources}
     claims = [*result.abstract_claims, *(claim for section in result.sections for claim in section.claims)]
     citations = [citation for claim in claims for citation in claim.citations]
@@ -40,7 +40,7 @@ def test_every_quote_is_what_its_source_says_at_its_offsets() -> None:
 
 def test_sentences_that_rest_on_the_same_source_share_one_mark() -> None:
     """A mark stands at the end of a run of sentences, and each claim keeps its own citations."""
-    rhythm = assemble(report(), SOURCES).sections[0]
+    rhythm = assemble_result(report(), SOURCES).sections[0]
 
     expected = "The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]"
     assert rhythm.markdown == expected
@@ -49,7 +49,7 @@ def test_sentences_that_rest_on_the_same_source_share_one_mark() -> None:
 
 def test_every_bullet_carries_its_own_mark() -> None:
     """In a list no mark is shared."""
-    bullets = assemble(report(), SOURCES).sections[1]
+    bullets = assemble_result(report(), SOURCES).sections[1]
 
     assert bullets.markdown == "- Neap tides are weak. [2]\n- The Moon pulls the water towards it. [1]"
 
@@ -58,7 +58,7 @@ def test_several_sources_of_a_claim_stand_in_one_mark() -> None:
     """A claim's sources are listed once each, in ascending order."""
     both = Claim(text="Both.", citations=(RISES.citations[0], PULLS.citations[0], NEAP.citations[0]))
 
-    result = assemble(report(abstract=paragraph(PULLS, both)), SOURCES)
+    result = assemble_result(report(abstract=paragraph(PULLS, both)), SOURCES)
 
     assert result.abstract == "The Moon pulls the water towards it. [1] Both. [1, 2]"
 
@@ -66,19 +66,19 @@ def test_several_sources_of_a_claim_stand_in_one_mark() -> None:
 def test_a_quote_that_is_not_in_its_source_is_taken_out_with_a_note() -> None:
     """A false quote costs the citation, marks the claim and is told to the reader."""
     false = RISES.citations[0].model_copy(update={"quote": "The sea rises four times a day."})
-    result = assemble(report(abstract=paragraph(Claim(text="Four times.", citations=(false,)))), SOURCES)
+    result = assemble_result(report(abstract=paragraph(Claim(text="Four times.", citations=(false,)))), SOURCES)
 
     assert result.abstract_claims[0].status == "invalid_source"
     assert result.abstract_claims[0].citations == ()
     assert result.abstract == "Four times. [unsourced]"
-    assert any(note.startswith("Abstract: a citation was taken out") for note in result.notes)
+    assert any(note.startswith("Abstract: a citation was removed") for note in result.notes)
 
 
 def test_a_citation_of_an_unknown_source_is_taken_out_and_the_others_stay() -> None:
     """One citation that resolves to nothing marks the claim and leaves its good citation in place."""
     ghost = cite(MOON, "The Moon").model_copy(update={"source": SourceId("ghost")})
     half = Claim(text="Half.", status="supported", citations=(ghost, *RISES.citations))
-    result = assemble(report(abstract=paragraph(half)), SOURCES)
+    result = assemble_result(report(abstract=paragraph(half)), SOURCES)
 
     assert result.abstract_claims[0].status == "invalid_source"
     assert [citation.quote for citation in result.abstract_claims[0].citations] == ["The sea rises twice a day."]
@@ -89,7 +89,7 @@ def test_a_citation_of_an_unknown_source_is_taken_out_and_the_others_stay() -> N
 def test_an_empty_quote_does_not_hold() -> None:
     """A citation of nothing supports nothing."""
     blank = cite(TIDES, "\n\n").model_copy()
-    result = assemble(report(abstract=paragraph(Claim(text="So.", citations=(blank,)))), SOURCES)
+    result = assemble_result(report(abstract=paragraph(Claim(text="So.", citations=(blank,)))), SOURCES)
 
     assert result.abstract_claims[0].citations == ()
     assert any("its quote is empty" in note for note in result.notes)
@@ -98,33 +98,33 @@ def test_an_empty_quote_does_not_hold() -> None:
 def test_a_section_without_text_is_left_out_with_a_note() -> None:
     """An empty section is not shown, and the run log says so."""
     empty = SectionDraft(topic="Storms", draft=Draft())
-    result = assemble(report(sections=(empty,)), SOURCES)
+    result = assemble_result(report(sections=(empty,)), SOURCES)
 
     assert result.sections == ()
-    assert "Storms: left out, nothing was written." in result.notes
+    assert "Storms: left out because it has no text." in result.notes
 
 
 def test_a_finished_run_without_a_citation_found_no_evidence() -> None:
     """A report in which nothing is cited is not passed off as done."""
-    result = assemble(report(abstract=Draft(), sections=()), {})
+    result = assemble_result(report(abstract=Draft(), sections=()), {})
 
     assert result.status == "no_evidence"
 
 
 def test_a_run_that_ended_otherwise_keeps_its_status() -> None:
     """A cancelled run without citations stays cancelled."""
-    assert assemble(report(abstract=Draft(), sections=(), status="cancelled"), {}).status == "cancelled"
+    assert assemble_result(report(abstract=Draft(), sections=(), status="cancelled"), {}).status == "cancelled"
 
 
 def test_a_missing_title_is_the_question() -> None:
     """A run stopped before it had a title is named for its question."""
-    assert assemble(report(title=" "), SOURCES).title == "Why are there tides?"
+    assert assemble_result(report(title=" "), SOURCES).title == "Why are there tides?"
 
 
 def test_paragraphs_and_lists_keep_their_order() -> None:
     """Blocks follow each other with a blank line, and empty blocks leave no trace."""
     mixed = Draft(blocks=(Block(claims=(RISES,)), Block(claims=()), Block(kind="bullets", claims=(FALLS,))))
-    result = assemble(report(abstract=mixed, sections=()), SOURCES)
+    result = assemble_result(report(abstract=mixed, sections=()), SOURCES)
 
     assert result.abstract == "The sea rises twice a day. [1]\n\n- The sea also falls twice a day. [1]"
 
@@ -132,14 +132,14 @@ def test_paragraphs_and_lists_keep_their_order() -> None:
 def test_what_the_run_recorded_is_carried_over() -> None:
     """Critiques, decisions, feedback, usage, stand-ins, skipped files and notes reach the result."""
     draft = report()
-    result = assemble(draft, SOURCES)
+    result = assemble_result(draft, SOURCES)
 
     for field in (
         "critiques",
         "decisions",
         "feedback",
         "usage",
-        "degraded",
+        "fallbacks",
         "skipped",
         "further_considerations",
         "limits",
@@ -152,7 +152,7 @@ def test_what_the_run_recorded_is_carried_over() -> None:
 
 def test_a_citation_keeps_the_words_around_its_quote() -> None:
     """What stands before and after the quote is kept as the source has it."""
-    falls = assemble(report(), SOURCES).sections[0].claims[1].citations[0]
+    falls = assemble_result(report(), SOURCES).sections[0].claims[1].citations[0]
 
     assert (falls.before, falls.after) == ("# Tides\n\nThe sea rises twice a day. ", "\nNeap tides are weak.\n")
 
@@ -167,7 +167,7 @@ def test_the_words_around_a_quote_are_whole_and_not_too_many() -> None:
     texts = {"words": f"{'seven7 ' * 57} {quote} {'seven7 ' * 57}", "signs": f"{'字' * 400}{quote}{'字' * 400}"}
     sources = {SourceId(name): StoredSource(uri=name, title=name, text=text) for name, text in texts.items()}
     words, signs = (
-        claim.citations[0] for claim in assemble(report(abstract=paragraph(*claims)), sources).abstract_claims
+        claim.citations[0] for claim in assemble_result(report(abstract=paragraph(*claims)), sources).abstract_claims
     )
 
     assert (words.before, words.after) == (" seven7" * 28 + "  ", " " + "seven7 " * 28)
@@ -179,14 +179,14 @@ def test_a_long_report_keeps_fewer_words_around_each_quote() -> None:
     source = StoredSource(uri="a", title="a", text="word " * 2000)
     cited = Citation(source=SourceId("a"), start=5000, end=5004, quote="word")
     draft = report(abstract=paragraph(*[Claim(text="Word.", citations=(cited,))] * 1000), sections=())
-    claims = assemble(draft, {SourceId("a"): source}).abstract_claims
+    claims = assemble_result(draft, {SourceId("a"): source}).abstract_claims
 
-    assert 0 < sum(len(c.before) + len(c.after) for claim in claims for c in claim.citations) <= CONTEXT_IN_ALL
+    assert 0 < sum(len(c.before) + len(c.after) for claim in claims for c in claim.citations) <= MAX_TOTAL_CONTEXT_CHARS
 
 
 def test_claims_tell_what_begins_with_them() -> None:
     """Paragraphs and bullets can be told from the claims alone."""
-    rhythm, weak = assemble(report(), SOURCES).sections
+    rhythm, weak = assemble_result(report(), SOURCES).sections
 
     assert [claim.begins for claim in rhythm.claims] == ["paragraph", None, None]
     assert [claim.begins for claim in weak.claims] == ["bullet", "bullet"]
@@ -195,7 +195,7 @@ def test_claims_tell_what_begins_with_them() -> None:
 def test_the_synthesis_tells_whose_its_sentences_are() -> None:
     """The claims of the three parts stand in one list, with the number of each part's."""
     synthesis = SynthesisDraft(situation=paragraph(RISES, FALLS), resolution=paragraph(PULLS))
-    result = assemble(report(synthesis=synthesis), SOURCES)
+    result = assemble_result(report(synthesis=synthesis), SOURCES)
 
     assert result.synthesis is not None
     assert result.synthesis.sentences == (2, 0, 1)
@@ -204,21 +204,21 @@ def test_the_synthesis_tells_whose_its_sentences_are() -> None:
 
 def test_both_sides_of_a_contradiction_are_checked_and_numbered() -> None:
     """A pair is shown with the numbers of its sources; one of which a side was made up is taken out with a note."""
-    true = Disagreement(a=NEAP.citations[0], b=PULLS.citations[0], severity="high", about="the Moon")
+    true = Contradiction(a=NEAP.citations[0], b=PULLS.citations[0], severity="high", about="the Moon")
     false = true.model_copy(update={"b": true.b.model_copy(update={"quote": "The Moon pushes."})})
 
-    result = assemble(report(contradictions=(true, false)), SOURCES)
+    result = assemble_result(report(contradictions=(true, false)), SOURCES)
 
     (found,) = result.contradictions
     assert (found.a.source, found.b.source, found.severity, found.about) == (2, 1, "high", "the Moon")
-    assert any(note.startswith("Where sources disagree: a pair was taken out") for note in result.notes)
+    assert any(note.startswith("Contradictions: a pair of quotes was removed") for note in result.notes)
 
 
 def test_a_citation_names_its_page() -> None:
     """Where a source has pages, the result and the references say on which one the quoted words begin."""
     text = SOURCES[TIDES].text
     paged = {**SOURCES, TIDES: replace(SOURCES[TIDES], pages=(0, text.index("The sea also"), text.index("Neap")))}
-    result = assemble(report(), paged)
+    result = assemble_result(report(), paged)
     citations = {c.quote: c.page for s in result.sections for claim in s.claims for c in claim.citations}
 
     assert citations == {
@@ -227,7 +227,7 @@ def test_a_citation_names_its_page() -> None:
         "Neap tides are weak.": 3,
         "The Moon pulls the water towards it.": None,
     }
-    shown = quotes(result)
+    shown = render_quotes(result)
     assert f"“Neap tides are weak.” (page 3, characters {text.index('Neap')}-" in shown
     assert "“The Moon pulls the water towards it.” (characters 0-" in shown
 
@@ -235,6 +235,6 @@ def test_a_citation_names_its_page() -> None:
 def test_sources_with_a_number_keep_it() -> None:
     """A document that goes on from another numbers what both cite as that one did, and lists what it cites alone."""
     draft = report(abstract=Draft(), sections=(SectionDraft(topic="Pull", draft=paragraph(RISES, PULLS)),))
-    result = assemble(draft.model_copy(update={"numbered": ("gone", MOON)}), SOURCES)
+    result = assemble_result(draft.model_copy(update={"numbered_sources": ("gone", MOON)}), SOURCES)
 
     assert [(source.n, source.id) for source in result.sources] == [(2, MOON), (3, TIDES)]

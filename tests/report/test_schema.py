@@ -3,31 +3,31 @@ import json
 from jsonschema import Draft202012Validator
 
 from tenure.contracts.evidence.passages import Draft
-from tenure.report.assemble import assemble
-from tenure.report.schema import PUBLISHED, result_schema, schema_text
+from tenure.report.assemble import assemble_result
+from tenure.report.schema import PUBLISHED, build_result_schema, render_schema
 from tests.report.samples import SOURCES, report
 
 
 def test_the_published_schema_is_current() -> None:
     """The file in docs/ is what `python -m tenure.report.schema` would write now."""
-    assert PUBLISHED.read_text(encoding="utf-8") == schema_text()
+    assert PUBLISHED.read_text(encoding="utf-8") == render_schema()
 
 
 def test_the_schema_is_itself_valid() -> None:
     """The published schema is a schema."""
-    Draft202012Validator.check_schema(result_schema())
+    Draft202012Validator.check_schema(build_result_schema())
 
 
 def test_results_validate() -> None:
     """A full result and one without evidence validate as they are written to JSON."""
-    validator = Draft202012Validator(result_schema())
-    for result in (assemble(report(), SOURCES), assemble(report(abstract=Draft(), sections=()), {})):
+    validator = Draft202012Validator(build_result_schema())
+    for result in (assemble_result(report(), SOURCES), assemble_result(report(abstract=Draft(), sections=()), {})):
         assert list(validator.iter_errors(json.loads(result.model_dump_json()))) == []
 
 
 def test_a_result_with_a_field_missing_does_not_validate() -> None:
     """The schema holds a reader's trust: no field may be absent."""
-    document = json.loads(assemble(report(), SOURCES).model_dump_json())
+    document = json.loads(assemble_result(report(), SOURCES).model_dump_json())
     del document["sources"]
 
-    assert not Draft202012Validator(result_schema()).is_valid(document)
+    assert not Draft202012Validator(build_result_schema()).is_valid(document)

@@ -1,7 +1,7 @@
-"""One small case per role: what it is asked and what it may rest on.
+"""One small case per role: an input with evidence.
 
-The golden prompts in `tests/roles/golden` are these cases as rendered for a model. A change of a prompt is
-meant to be seen in the diff of its golden; after one, renew them all with `python -m tests.roles.cases`.
+The golden prompts in `tests/roles/golden` are these cases as rendered for a model, so that a change of a prompt appears
+in the diff of its golden file. Renew all of them with `python -m tests.roles.cases`.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.contracts.evidence.reasoning import ReasoningStep
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.contracts.research.report import SectionDraft
-from tenure.contracts.research.spiral import Executed, LatentTopic, Reflection
-from tenure.contracts.result.programs import Attempt, Failure, Lesson, SourceFile
-from tenure.roles.base import Evidence, Role, RoleInput
+from tenure.contracts.research.spiral import ExecutedQuery, LatentTopic, Reflection
+from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, SourceFile
+from tenure.roles.base import BaseRole, Evidence, RoleInput
 from tenure.roles.claims import claim_checker, claim_rewriter, contradiction_finder, document_comparer, fact_extractor
 from tenure.roles.coding import analyst, code_reflector, coder, test_writer
 from tenure.roles.reasoning import hop_reasoner, react, reasoner, thought_evaluator, thought_proposer
@@ -47,9 +47,10 @@ from tenure.roles.writing import (
 )
 from tests.passages import passage
 from tests.worlds import encode
+from workflows.research.tool_registry import TOOLS
 
 GOLDEN = Path(__file__).parent / "golden"
-"""Where the rendered prompts are kept, one file per role."""
+"""Folder of the rendered prompts, one file per role."""
 
 QUESTION = "How is bread made, and how does cheese ripen?"
 MADE = "Bread is made from flour, water, salt and yeast."
@@ -73,7 +74,7 @@ EVIDENCE = Evidence(
 
 
 def quoted(position: int, quote: str) -> Citation:
-    """Cite words of one of the passages."""
+    """Return a citation of words of one of the passages."""
     cited = EVIDENCE.passages[position]
     start = cited.start + cited.text.index(quote)
     return Citation(source=cited.source, chunk=cited.chunk, start=start, end=start + len(quote), quote=quote)
@@ -102,13 +103,13 @@ DRAFT = Draft(
         ),
     )
 )
-"""A draft whose claims rest on one passage, on none and on two."""
+"""A draft whose claims cite one passage, none and two."""
 
 SECTIONS = (SectionDraft(topic="Making bread", draft=DRAFT), SectionDraft(topic="Ripening of cheese", draft=Draft()))
 
 OUTLINE = (
-    planner.Standing(heading="Making bread", question="How is bread made?", coverage=0.62, passages=5),
-    planner.Standing(heading="Ripening of cheese", question="How does cheese ripen?", coverage=0.2, passages=1),
+    planner.TopicCoverage(heading="Making bread", question="How is bread made?", coverage=0.62, passages=5),
+    planner.TopicCoverage(heading="Ripening of cheese", question="How does cheese ripen?", coverage=0.2, passages=1),
 )
 SYNTHESIS = SynthesisDraft(situation=DRAFT)
 REFLECTION = Reflection(
@@ -135,22 +136,22 @@ SECTION: dict[str, Any] = {
     "topic": "Making bread",
     "topic_question": "How is bread made?",
     "other_topics": ("Ripening of cheese",),
-    "wishes": ("Say more on rye bread",),
+    "feedback": ("Say more on rye bread",),
     "reasoning": "1. (premise) Dough rises while it rests.",
 }
 
 
 WORKSHOP: dict[str, Any] = {
     "question": "Write a function `loaves` that counts the loaves of a batch of dough",
-    "given": (SourceFile(path="dough.csv", text="batch,kilos\n1,4.5\n"),),
+    "given_files": (SourceFile(path="dough.csv", text="batch,kilos\n1,4.5\n"),),
     "tests": (
         SourceFile(
             path="test_loaves.py",
             text="from loaves import loaves\n\n\ndef test_whole_loaves():\n    assert loaves(4.5) == 5\n",
         ),
     ),
-    "installed": ("pandas 3.0.0", "pytest 9.0.0"),
-    "wishes": ("A loaf has 900 grams",),
+    "packages": ("pandas 3.0.0", "pytest 9.0.0"),
+    "feedback": ("A loaf has 900 grams",),
 }
 ATTEMPT = Attempt(
     n=1,
@@ -159,22 +160,22 @@ ATTEMPT = Attempt(
     files=(SourceFile(path="loaves.py", text="def loaves(kilos):\n    return kilos // 1\n"),),
     passed=0,
     total=1,
-    failures=(Failure(test="test_whole_loaves", error="assert 4.0 == 5", trace="E   assert 4.0 == 5"),),
+    failures=(AttemptFailure(test="test_whole_loaves", error="assert 4.0 == 5", trace="E   assert 4.0 == 5"),),
     reflection=Lesson(failed="4.5 gives 4.0.", cause="A loaf counts as a kilo.", change="Divide by 0.9."),
 )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A role with something to decide."""
+    """A role with an input and evidence."""
 
-    role: Role[Any, Any]
+    role: BaseRole[Any, Any, Any]
     input: RoleInput
     evidence: Evidence = EVIDENCE
 
     @property
     def prompt(self) -> str:
-        """The whole prompt as one text, who speaks above each message."""
+        """The whole prompt as one text, with the author above each message."""
         messages = self.role.prompt(self.input, self.evidence)
         return "\n".join(f"=== {message.role} ===\n{message.content}\n" for message in messages)
 
@@ -189,22 +190,24 @@ CASES: dict[str, Case] = {
             question_rewriter.ROLE,
             question_rewriter.QuestionRewriterInput(
                 question=QUESTION,
-                part="How long does that bread ripen?",
-                earlier=("Which bread is made with a sourdough?",),
+                sub_question="How long does that bread ripen?",
+                earlier_questions=("Which bread is made with a sourdough?",),
             ),
         ),
         Case(
             sql_writer.ROLE,
-            sql_writer.SqlWriterInput(question="How much bread was sold by town?", tables=(SALES,), failed=FAILED),
+            sql_writer.SqlWriterInput(
+                question="How much bread was sold by town?", tables=(SALES,), failed_queries=FAILED
+            ),
         ),
         Case(
             analyst.ROLE,
             analyst.AnalystInput(
                 question="Does more bread sell from day to day in Rome?",
-                wanted="A linear regression of sold on day, for the town Rome.",
+                computation="A linear regression of sold on day, for the town Rome.",
                 tables=(SALES,),
-                installed=("numpy 2.4.0", "pandas 3.0.0"),
-                failed=(
+                packages=("numpy 2.4.0", "pandas 3.0.0"),
+                failed_programs=(
                     FailedProgram(
                         inputs=("SELECT day, sold FROM sales WHERE town = 'Rome'",),
                         code="import scipy.stats\n",
@@ -219,7 +222,7 @@ CASES: dict[str, Case] = {
                 question=QUESTION,
                 sub_questions=("How is bread made?", "How does cheese ripen?"),
                 max_topics=4,
-                wishes=("Say more on rye bread",),
+                feedback=("Say more on rye bread",),
             ),
         ),
         Case(
@@ -238,20 +241,23 @@ CASES: dict[str, Case] = {
                 trend="Steady",
                 gain=0.41,
                 latent=LATENT,
-                executed=(Executed(query="How is bread made?", topic="Making bread", cycle=1, found=9, accepted=5),),
-                refused=("“How is bread baked?” was not asked: it was asked before",),
+                executed=(
+                    ExecutedQuery(query="How is bread made?", topic="Making bread", cycle=1, found=9, accepted=5),
+                ),
+                not_executed=("“How is bread baked?” was not searched: it was searched before",),
                 critique="Nothing has been gathered yet.",
                 reasoning="Cheese is thinly covered.",
                 key_factors=("cellars",),
                 feedback=("Say more on rye bread",),
                 advice=("Research on cheese: ask for cellars.",),
                 facts=("Rye bread of Westphalia is baked for a whole day.",),
+                strategies={"direct": "one search", "react": "step by step with tools"},
             ),
         ),
         Case(
             query_refiner.ROLE,
             query_refiner.QueryRefinerInput(
-                question=QUESTION, task="How does blue cheese ripen?", made=("How does blue cheese ripen?",)
+                question=QUESTION, task="How does blue cheese ripen?", queries=("How does blue cheese ripen?",)
             ),
         ),
         Case(
@@ -259,9 +265,9 @@ CASES: dict[str, Case] = {
             react.ReactInput(
                 question=QUESTION,
                 task="How does blue cheese ripen?",
-                tools=("hybrid_search", "calculate", "lookup"),
+                tools=tuple(TOOLS[name].describe() for name in ("hybrid_search", "calculate", "lookup")),
                 transcript=Transcript(
-                    gist=('1. hybrid_search {"query": "ripening"} → Cheese is kept cool [1].',),
+                    summaries=('1. hybrid_search {"query": "ripening"} → Cheese is kept cool [1].',),
                     steps=(
                         ReactStep(
                             n=2,
@@ -271,26 +277,29 @@ CASES: dict[str, Case] = {
                             observation="[2] Blue cheese has a mould that needs air.",
                         ),
                     ),
-                    forgotten=1,
+                    omitted=1,
                 ),
-                taken=(("hybrid_search", '{"query": "How does blue cheese ripen?"}'), ("lookup", '{"term": "mould"}')),
-                seen=tuple(passage.chunk for passage in EVIDENCE.passages),
-                left=4,
+                actions=(
+                    ("hybrid_search", '{"query": "How does blue cheese ripen?"}'),
+                    ("lookup", '{"term": "mould"}'),
+                ),
+                passages=tuple(passage.chunk for passage in EVIDENCE.passages),
+                steps_left=4,
             ),
         ),
         Case(stance_judge.ROLE, stance_judge.StanceJudgeInput(position="Is rye bread better than wheat bread?")),
-        Case(relation_extractor.ROLE, relation_extractor.RelationExtractorInput(most=4)),
+        Case(relation_extractor.ROLE, relation_extractor.RelationExtractorInput(max_relations=4)),
         Case(reranker.ROLE, reranker.RerankerInput(query="How does blue cheese ripen?")),
         Case(
             topic_namer.ROLE,
-            topic_namer.TopicNamerInput(question=QUESTION, outline=("Ripening of cheese",), sizes=(2, 1)),
+            topic_namer.TopicNamerInput(question=QUESTION, outline=("Ripening of cheese",), group_sizes=(2, 1)),
         ),
         Case(
             synthesizer.ROLE,
             synthesizer.SynthesizerInput(
                 question=QUESTION,
-                known=1,
-                so_far=SYNTHESIS,
+                shown_passages=1,
+                synthesis=SYNTHESIS,
                 reasoning="Cheese is thinly covered.",
                 key_factors=("cellars",),
                 reflection=REFLECTION,
@@ -303,7 +312,7 @@ CASES: dict[str, Case] = {
             reasoner.ReasonerInput(
                 question=QUESTION,
                 strategy="multi_hop",
-                so_far=(
+                earlier_steps=(
                     ReasoningStep(kind="hop", claim=Claim(text=MADE, citations=(quoted(0, MADE),))),
                     ReasoningStep(
                         kind="hop", claim=Claim(text=RIPENS, citations=(quoted(1, RIPENS),)), follows=(1,), link="flour"
@@ -318,12 +327,14 @@ CASES: dict[str, Case] = {
         Case(
             thought_evaluator.ROLE,
             thought_evaluator.ThoughtEvaluatorInput(
-                question=QUESTION, thoughts=(MADE, RISES), led=("", "Bread takes time.")
+                question=QUESTION, thoughts=(MADE, RISES), paths=("", "Bread takes time.")
             ),
         ),
         Case(
             hop_reasoner.ROLE,
-            hop_reasoner.HopReasonerInput(question=QUESTION, asked="What is flour?", facts=(MADE,), link="flour"),
+            hop_reasoner.HopReasonerInput(
+                question=QUESTION, hop_question="What is flour?", facts=(MADE,), link="flour"
+            ),
         ),
         Case(
             synthesis_reflector.ROLE,
@@ -354,14 +365,14 @@ CASES: dict[str, Case] = {
                 topic="Making bread",
                 topic_question="How is bread made?",
                 draft=DRAFT,
-                wishes=("Say more on rye bread",),
-                earlier=("There is little on Making bread",),
+                feedback=("Say more on rye bread",),
+                earlier_critiques=("There is little on Making bread",),
             ),
         ),
         Case(
             section_rewriter.ROLE,
             section_rewriter.SectionRewriterInput(
-                **SECTION, draft=DRAFT, critiques=("The hours of rising are missing",), said=(RIPENS,)
+                **SECTION, draft=DRAFT, critiques=("The hours of rising are missing",), other_sentences=(RIPENS,)
             ),
         ),
         Case(
@@ -369,9 +380,9 @@ CASES: dict[str, Case] = {
             answerer.AnswererInput(
                 topic=QUESTION,
                 question="How long does the dough of the bread rise?",
-                earlier=(
-                    answerer.Said(question="What is bread made of?", answer=MADE),
-                    answerer.Said(question="Who sells it?", answer=""),
+                conversation=(
+                    answerer.ConversationExchange(question="What is bread made of?", answer=MADE),
+                    answerer.ConversationExchange(question="Who sells it?", answer=""),
                 ),
             ),
         ),
@@ -381,7 +392,7 @@ CASES: dict[str, Case] = {
         ),
         Case(
             document_comparer.ROLE,
-            document_comparer.DocumentComparerInput(criteria="What is bread made from?", border=2),
+            document_comparer.DocumentComparerInput(criteria="What is bread made from?", first_document_passages=2),
         ),
         Case(claim_checker.ROLE, claim_checker.ClaimCheckerInput(question=QUESTION, claims=DRAFT.claims)),
         Case(
@@ -390,7 +401,7 @@ CASES: dict[str, Case] = {
                 question=QUESTION,
                 topic="Making bread",
                 claims=tuple(claim.model_copy(update={"status": "refuted"}) for claim in DRAFT.claims[1:]),
-                said=(MADE,),
+                other_sentences=(MADE,),
             ),
         ),
         Case(contradiction_finder.ROLE, contradiction_finder.ContradictionFinderInput(question=QUESTION)),
@@ -398,7 +409,7 @@ CASES: dict[str, Case] = {
         Case(
             report_reflector.ROLE,
             report_reflector.ReportReflectorInput(
-                question=QUESTION, sections=SECTIONS, earlier=("There is little on Making bread",)
+                question=QUESTION, sections=SECTIONS, earlier_critiques=("There is little on Making bread",)
             ),
         ),
         Case(
@@ -414,8 +425,8 @@ CASES: dict[str, Case] = {
                 candidate=2,
                 candidates=3,
                 attempts=(ATTEMPT,),
-                best=1,
-                repeated=True,
+                best_attempt=1,
+                is_repeated=True,
             ),
         ),
         Case(
@@ -432,11 +443,11 @@ CASES: dict[str, Case] = {
         ),
     )
 }
-"""Every role, by its name."""
+"""Cases by the name of the role."""
 
 
 def renew() -> None:
-    """Write every golden prompt anew."""
+    """Rewrite all golden prompts."""
     GOLDEN.mkdir(exist_ok=True)
     for name, case in CASES.items():
         (GOLDEN / f"{name}.txt").write_text(case.prompt, encoding="utf-8")

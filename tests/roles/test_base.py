@@ -1,4 +1,4 @@
-"""How evidence is marked and hostile text is defused."""
+"""Tests of the marking of evidence and the removal of markers from hostile text."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.roles.base import Evidence, mark_passages, neutralise, tagged
+from tenure.roles.base import Evidence, mark_passages, neutralise, wrap_in_tag
 from tests.passages import passage
 from tests.roles.cases import CASES
 from tests.worlds import encode
@@ -29,19 +29,19 @@ from tests.worlds import encode
         "</instructions>",
     ],
 )
-def test_a_marker_of_ours_is_taken_out(marker: str) -> None:
-    """Opening and closing markers go, however they are spelled."""
+def test_our_markers_are_removed(marker: str) -> None:
+    """Opening and closing markers are removed in every spelling."""
     assert neutralise(f"a{marker}b") == "a[markup removed]b"
 
 
 @pytest.mark.parametrize("text", ["a < b > c", "<b>bold</b>", "<passages>", "<passenger>", "passage", "x<y"])
-def test_other_angle_brackets_stay(text: str) -> None:
-    """What is not one of our markers is left as it is."""
+def test_other_angle_brackets_are_kept(text: str) -> None:
+    """Text that is not one of our markers is unchanged."""
     assert text == neutralise(text)
 
 
-def test_what_people_read_is_written_in_their_language() -> None:
-    """A role whose answer stands in the report is told the language, every other one is not."""
+def test_the_prompt_names_the_language_of_the_reader() -> None:
+    """The prompt names the language only for roles whose answers appear in the report."""
     writer, asked = CASES["section_writer"].role, CASES["section_writer"].input
     router = CASES["router"]
 
@@ -55,8 +55,8 @@ PIECES = st.sampled_from(["<", "</", "passage", " draft", ">", "x", "\n", "<pass
 
 @given(st.lists(PIECES, max_size=12).map("".join))
 @settings(deadline=None)
-def test_nothing_is_left_to_be_put_together(text: str) -> None:
-    """However markers are nested, none is left, and doing it twice changes nothing."""
+def test_nested_markers_are_removed(text: str) -> None:
+    """No nesting of markers leaves one behind, and a second pass changes nothing."""
     clean = neutralise(text)
 
     assert not re.search(r"</?\s*(?:passage|draft|topic)\b[^>]*>", clean)
@@ -64,7 +64,7 @@ def test_nothing_is_left_to_be_put_together(text: str) -> None:
 
 
 def test_passages_are_numbered_from_one() -> None:
-    """A passage is known by its position, and its title cannot end the attribute."""
+    """A passage has the number of its position, and its title cannot end the attribute."""
     marked = mark_passages([passage("First."), passage("Second.", title='"Rye"')])
 
     assert marked == (
@@ -74,21 +74,21 @@ def test_passages_are_numbered_from_one() -> None:
 
 
 def test_tagged_text_cannot_close_its_tag() -> None:
-    """Text that is not ours stays inside its tag."""
-    assert tagged("question", "a</question>b") == "<question>\na[markup removed]b\n</question>"
+    """Foreign text stays inside its tag."""
+    assert wrap_in_tag("question", "a</question>b") == "<question>\na[markup removed]b\n</question>"
 
 
-def test_evidence_without_an_encoder_refuses_to_guess() -> None:
-    """A twin that needs vectors and was given no encoder fails loudly."""
+def test_evidence_without_an_encoder_raises() -> None:
+    """A fallback that needs vectors without an encoder raises an error."""
     with pytest.raises(RuntimeError, match="2 embeddings"):
-        Evidence().vectors(["a", "b"])
+        Evidence().embed(["a", "b"])
 
 
 def test_no_texts_need_no_encoder() -> None:
-    """Nothing to embed gives an empty array."""
-    assert Evidence().vectors([]).shape == (0, 0)
+    """No texts give an empty array."""
+    assert Evidence().embed([]).shape == (0, 0)
 
 
 def test_evidence_with_an_encoder_uses_it() -> None:
     """Each text gets a row of its own."""
-    assert Evidence(encode=encode).vectors(["bread", "cheese"]).shape[0] == 2
+    assert Evidence(encode=encode).embed(["bread", "cheese"]).shape[0] == 2

@@ -1,4 +1,4 @@
-"""Text that is not ours cannot leave its place in a prompt, and cannot steer a twin."""
+"""Tests that foreign text cannot leave its place in a prompt and cannot influence a fallback."""
 
 import re
 from collections import Counter
@@ -35,24 +35,24 @@ STRUCTURAL = {
     "strategy",
     "tools",
 }
-"""Fields that hold ids, closed sets and numbers: no text can get into them."""
+"""Fields of ids, closed sets and numbers, which contain no foreign text."""
 
 
 def tags(case: Case) -> Counter[str]:
-    """Count the structural tags in what is sent as data."""
+    """Count the structural tags in the foreign text of a prompt."""
     return Counter(tag.lower() for tag in TAG.findall(case.role.render(case.input, case.evidence)[1].content))
 
 
-def attacked(value: Any, key: str = "") -> Any:
+def add_attack(value: Any, key: str = "") -> Any:
     """Return a value with the attack added to every free text inside."""
     if isinstance(value, dict):
-        return {name: attacked(inner, name) for name, inner in value.items()}
+        return {name: inner if name == "tools" else add_attack(inner, name) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(attacked(inner, key) for inner in value)
+        return tuple(add_attack(inner, key) for inner in value)
     return f"{value} {ATTACK}" if isinstance(value, str) and key not in STRUCTURAL else value
 
 
-def poisoned(evidence: Evidence) -> Evidence:
+def add_attack_to_evidence(evidence: Evidence) -> Evidence:
     """Return evidence with the attack in each text and title."""
     return replace(
         evidence,
@@ -67,21 +67,21 @@ def test_hostile_passages_add_no_tag(name: str) -> None:
     """A passage or a title that closes and forges tags is rendered without them."""
     case = CASES[name]
 
-    assert tags(case) == tags(replace(case, evidence=poisoned(case.evidence)))
+    assert tags(case) == tags(replace(case, evidence=add_attack_to_evidence(case.evidence)))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_hostile_input_adds_no_tag(name: str) -> None:
-    """Neither does anything else a role is asked with: question, headings, drafts, critiques, wishes."""
+    """Other inputs are rendered without forged tags, too: question, headings, drafts, critiques, feedback."""
     case = CASES[name]
-    hostile = type(case.input).model_validate(attacked(case.input.model_dump()))
+    hostile = type(case.input).model_validate(add_attack(case.input.model_dump()))
 
     assert tags(case) == tags(replace(case, input=hostile))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_prompt_says_that_data_is_no_instruction(name: str) -> None:
-    """The system message names what is data and that it commands nothing."""
+    """The system message states what is data and that it contains no instructions."""
     case = CASES[name]
     system = case.role.render(case.input, case.evidence)[0].content
 
@@ -90,21 +90,21 @@ def test_every_prompt_says_that_data_is_no_instruction(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["router", "decomposer", "outliner", "section_reviewer", "title_writer"])
 def test_a_hostile_passage_does_not_change_a_plan(name: str) -> None:
-    """What is planned, routed, reviewed and named stays the same with an attack at the end of each passage."""
+    """Plans, routes, reviews and titles are the same with an attack at the end of each passage."""
     case = CASES[name]
     texts = tuple(replace(p, text=f"{p.text}\n\n{ATTACK}") for p in case.evidence.passages)
 
-    assert case.role.offline(case.input, case.evidence) == case.role.offline(
+    assert case.role.fallback(case.input, case.evidence) == case.role.fallback(
         case.input, replace(case.evidence, passages=texts)
     )
 
 
 @pytest.mark.parametrize("name", ["section_writer", "section_rewriter", "abstract_writer", "answerer"])
-def test_a_twin_does_not_write_what_an_attack_asks_for(name: str) -> None:
-    """The twin's text is the same with and without the attack."""
+def test_an_attack_does_not_change_the_text_of_a_fallback(name: str) -> None:
+    """The fallback's text is the same with and without the attack."""
     case = CASES[name]
     texts = tuple(replace(p, text=f"{p.text}\n\n{ATTACK}") for p in case.evidence.passages)
 
-    assert case.role.offline(case.input, case.evidence) == case.role.offline(
+    assert case.role.fallback(case.input, case.evidence) == case.role.fallback(
         case.input, replace(case.evidence, passages=texts)
     )

@@ -1,15 +1,24 @@
-"""The form in which writers write: structure in, verbatim citations out."""
+"""Tests of structured text: rendering, parsing and verbatim citations."""
 
-from tenure.algorithms.writing.composition import Composed, ComposedBlock
-from tenure.roles.prompting import WrittenBlock, WrittenSentence, WrittenText, as_list, drafted, joined, marked, written
+from tenure.algorithms.writing.composition import ComposedBlock, ComposedSentence
+from tenure.roles.prompting import (
+    WrittenBlock,
+    WrittenSentence,
+    WrittenText,
+    add_citations,
+    build_written_text,
+    join_parts,
+    render_draft,
+    render_list,
+)
 from tests.roles.cases import DRAFT, EVIDENCE, MADE, RIPENS
 
 
-def test_composed_text_is_written_as_a_model_would() -> None:
-    """Blocks keep their kind, each sentence names its passage."""
-    composed = [ComposedBlock("bullets", (Composed(MADE, 1), Composed(RIPENS, 2)))]
+def test_composed_text_has_the_form_of_a_model_answer() -> None:
+    """Blocks keep their kind, and each sentence names its passage."""
+    composed = [ComposedBlock("bullets", (ComposedSentence(MADE, 1), ComposedSentence(RIPENS, 2)))]
 
-    assert written(composed) == WrittenText(
+    assert build_written_text(composed) == WrittenText(
         blocks=(
             WrittenBlock(
                 kind="bullets",
@@ -19,8 +28,8 @@ def test_composed_text_is_written_as_a_model_would() -> None:
     )
 
 
-def test_what_was_written_is_drafted_with_quotes() -> None:
-    """Every named passage becomes a verbatim citation; a number nobody gave does not."""
+def test_citations_are_added_to_written_text() -> None:
+    """Every named passage becomes a verbatim citation; an invalid number does not."""
     text = WrittenText(
         blocks=(
             WrittenBlock(
@@ -33,38 +42,38 @@ def test_what_was_written_is_drafted_with_quotes() -> None:
         )
     )
 
-    first, second = drafted(text, EVIDENCE.passages).claims
+    first, second = add_citations(None, text, EVIDENCE).claims
 
     assert (first.text, first.status, [c.quote for c in first.citations]) == (MADE, "supported", [MADE])
     assert (second.status, second.citations) == ("missing_citation", ())
 
 
-def test_a_draft_is_marked_with_the_numbers_of_its_passages() -> None:
-    """A model sees each sentence with the passages it rests on, each once, by their present numbers."""
-    assert marked(DRAFT, EVIDENCE.passages) == (
+def test_a_draft_is_rendered_with_passage_numbers() -> None:
+    """Each sentence is followed by its passages, each once, with their present numbers."""
+    assert render_draft(DRAFT, EVIDENCE.passages) == (
         f"{MADE} [1] Nobody knows who baked first.\n\nRye and cheese go together. [2][3]"
     )
 
 
-def test_marks_follow_the_passages_when_they_move() -> None:
-    """After more evidence was found a claim is marked with its passage's new number, or with none."""
-    assert marked(DRAFT, EVIDENCE.passages[::-1]).startswith(f"{MADE} [3]")
-    assert marked(DRAFT, ()) == f"{MADE} Nobody knows who baked first.\n\nRye and cheese go together."
+def test_marks_use_the_present_passage_numbers() -> None:
+    """With more evidence a claim is marked with its passage's new number, or with none."""
+    assert render_draft(DRAFT, EVIDENCE.passages[::-1]).startswith(f"{MADE} [3]")
+    assert render_draft(DRAFT, ()) == f"{MADE} Nobody knows who baked first.\n\nRye and cheese go together."
 
 
-def test_written_drafted_marked_names_the_same_passages() -> None:
-    """The numbers a writer named come back when its draft is shown again."""
-    text = written([ComposedBlock("paragraph", (Composed(MADE, 1), Composed(RIPENS, 2)))])
+def test_passage_numbers_survive_a_round_trip() -> None:
+    """The numbers that a writer named are the same when its draft is rendered."""
+    text = build_written_text([ComposedBlock("paragraph", (ComposedSentence(MADE, 1), ComposedSentence(RIPENS, 2)))])
 
-    assert marked(drafted(text, EVIDENCE.passages), EVIDENCE.passages) == f"{MADE} [1] {RIPENS} [2]"
-
-
-def test_a_list_without_items_is_nothing() -> None:
-    """A title is set only above something."""
-    assert as_list("Wished", ["rye", "wheat"]) == "Wished:\n- rye\n- wheat"
-    assert as_list("Wished", []) == ""
+    assert render_draft(add_citations(None, text, EVIDENCE), EVIDENCE.passages) == f"{MADE} [1] {RIPENS} [2]"
 
 
-def test_parts_of_a_prompt_are_joined_where_they_are_there() -> None:
+def test_a_list_without_items_is_empty() -> None:
+    """A title without items is omitted."""
+    assert render_list("Wished", ["rye", "wheat"]) == "Wished:\n- rye\n- wheat"
+    assert render_list("Wished", []) == ""
+
+
+def test_empty_parts_are_not_joined() -> None:
     """Empty parts leave no gap."""
-    assert joined("a", "", "b") == "a\n\nb"
+    assert join_parts("a", "", "b") == "a\n\nb"

@@ -1,4 +1,4 @@
-"""What travels to and from roles: every field is described, every answer survives JSON."""
+"""Tests of the inputs and outputs of roles: descriptions, JSON round trips and strictness."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_field_is_described(name: str) -> None:
-    """Fields of a role's answer, nested ones included, say what they mean."""
+    """Fields of a role's output, including nested ones, have descriptions."""
     bare = {
         f"{model.__name__}.{field}"
         for model in models_in(CASES[name].role.output)
@@ -36,7 +36,7 @@ def test_every_field_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_schema_a_model_sees_is_described(name: str) -> None:
-    """The descriptions reach the JSON schema, and nothing beside its properties is allowed."""
+    """The JSON schema contains the descriptions, and allows no additional properties."""
     schema = CASES[name].role.output.model_json_schema()
     objects = [schema, *schema.get("$defs", {}).values()]
 
@@ -46,18 +46,18 @@ def test_the_schema_a_model_sees_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_inputs_and_answers_survive_json(name: str) -> None:
-    """What a twin answers, what it was asked, and any instance of the schema are the same after a round trip."""
+    """Inputs, outputs of fallbacks and instances of the schema are unchanged by a JSON round trip."""
     case = CASES[name]
     output = case.role.output
     made = output.model_validate(instance(output.model_json_schema()))
 
-    for model in (case.input, case.role.offline(case.input, case.evidence), made):
+    for model in (case.input, case.role.fallback(case.input, case.evidence), made):
         assert model == TypeAdapter(type(model)).validate_json(model.model_dump_json())
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_answer_with_more_than_the_schema_is_refused(name: str) -> None:
-    """A field nobody asked for is an error, not something to be dropped in silence."""
+def test_additional_fields_are_rejected(name: str) -> None:
+    """An unknown field is an error and is not dropped silently."""
     output = CASES[name].role.output
     made = instance(output.model_json_schema())
 
@@ -66,8 +66,8 @@ def test_an_answer_with_more_than_the_schema_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_twin_is_deterministic(name: str) -> None:
-    """Asked twice, a twin answers the same."""
+def test_a_fallback_is_deterministic(name: str) -> None:
+    """Two calls of a fallback give the same output."""
     case = CASES[name]
 
-    assert case.role.offline(case.input, case.evidence) == case.role.offline(case.input, case.evidence)
+    assert case.role.fallback(case.input, case.evidence) == case.role.fallback(case.input, case.evidence)

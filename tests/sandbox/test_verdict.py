@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tenure.contracts.sandbox import SandboxLimits
-from tenure.sandbox.output import Kept
-from tenure.sandbox.supervisor import Observed, Store, Supervision, Unit, plain_name
-from tenure.sandbox.verdict import ended_early, equal, of_tests, required_tests
+from tenure.sandbox.output import BoundedOutput
+from tenure.sandbox.supervisor import ArtifactStore, Observed, Supervision, UnitResult, make_safe_name
+from tenure.sandbox.verdict import find_required_tests, is_equal, judge_setup_failure, judge_tests
 
 NONCE = "secret"
 REQUIRED = {"test_a.py::test_one": False}
@@ -21,10 +21,10 @@ def phases(name: str, outcome: str = "passed") -> list[dict[str, Any]]:
     return [{"kind": "start", "id": name}, *lines, {"kind": "done", "id": name, "seconds": 0.1}]
 
 
-def unit(*lines: dict[str, Any], status: int | None = 0, nonce: str = NONCE) -> Unit:
+def unit(*lines: dict[str, Any], status: int | None = 0, nonce: str = NONCE) -> UnitResult:
     """Return what was seen of a process that wrote a report."""
     report = bytearray(b"".join(json.dumps({"nonce": nonce, **line}).encode() + b"\n" for line in lines))
-    return Unit(Kept(100), Kept(100), report, status=status)
+    return UnitResult(BoundedOutput(100), BoundedOutput(100), report, status=status)
 
 
 GOOD = [*phases("test_a.py::test_one"), {"kind": "end", "code": 0}]
@@ -45,9 +45,9 @@ GOOD = [*phases("test_a.py::test_one"), {"kind": "end", "code": 0}]
         (unit(*phases("test_a.py::test_one")[:1], {"kind": "end", "code": 1}), "failed", "it did not end"),
     ],
 )
-def test_a_report_has_to_agree_with_the_facts(found: Unit, verdict: str, reason: str) -> None:
+def test_a_report_has_to_agree_with_the_facts(found: UnitResult, verdict: str, reason: str) -> None:
     """Only a report with the secret, with every test and with the end that it tells is believed."""
-    outcome = of_tests(Observed(units=[found], finished=True), found, REQUIRED, NONCE)
+    outcome = judge_tests(Observed(units=[found], finished=True), found, REQUIRED, NONCE)
 
     assert outcome.verdict == verdict
     assert outcome.reason.startswith(reason)
@@ -58,7 +58,7 @@ def test_lines_that_are_no_json_are_no_report() -> None:
     found = unit(*GOOD)
     found.report += b"[" * 100_000 + b"\n"
 
-    assert of_tests(Observed(units=[found]), found, REQUIRED, NONCE).verdict == "forged"
+    assert judge_tests(Observed(units=[found]), found, REQUIRED, NONCE).verdict == "forged"
 
 
 def test_a_limit_comes_before_everything() -> None:
@@ -66,9 +66,9 @@ def test_a_limit_comes_before_everything() -> None:
     found = unit(*GOOD)
     found.limits.append("wall")
 
-    assert of_tests(Observed(units=[found]), found, REQUIRED, NONCE).verdict == "timeout"
-    assert of_tests(Observed(units=[found], limits=["memory"]), found, REQUIRED, NONCE).verdict == "limit"
-    assert ended_early(Observed()).verdict == "error"
+    assert judge_tests(Observed(units=[found]), found, REQUIRED, NONCE).verdict == "timeout"
+    assert judge_tests(Observed(units=[found], limits=["memory"]), found, REQUIRED, NONCE).verdict == "limit"
+    assert judge_setup_failure(Observed()).verdict == "error"
 
 
 def test_tests_are_counted_by_their_source() -> None:
@@ -92,7 +92,7 @@ class Cases(unittest.TestCase):
     def test_case(self): pass
 """
 
-    found = required_tests({"test_a.py": source, "conftest.py": "def test_no(): pass", "sub/__init__.py": ""})
+    found = find_required_tests({"test_a.py": source, "conftest.py": "def test_no(): pass", "sub/__init__.py": ""})
 
     assert found == {
         "test_a.py::test_plain": False,
@@ -121,7 +121,7 @@ class Cases(unittest.TestCase):
 )
 def test_values_are_equal_as_data(found: Any, wanted: Any, tolerance: float, same: bool) -> None:
     """Numbers are equal as numbers, truths are no numbers, and containers are equal by their items."""
-    assert equal(found, wanted, tolerance) is same
+    assert is_equal(found, wanted, tolerance) is same
 
 
 @pytest.mark.parametrize(
@@ -136,21 +136,21 @@ def test_values_are_equal_as_data(found: Any, wanted: Any, tolerance: float, sam
 )
 def test_stored_names_are_harmless(shown: str, plain: str) -> None:
     """The name of a stored file begins with a letter and has nothing that leads anywhere."""
-    assert plain_name(shown) == plain
+    assert make_safe_name(shown) == plain
 
 
 def test_a_driver_that_lies_sends_only_bytes(tmp_path: Any) -> None:
     """Artifacts beyond the limits, data without a file and unknown frames are dropped, and no half file stays."""
-    store = Store(tmp_path, SandboxLimits(artifacts=1, artifact_mib=1))
+    store = ArtifactStore(tmp_path, SandboxLimits(artifacts=1, artifact_mib=1))
 
-    assert not store.take("D", b"nowhere")
-    assert store.take("A", b"../../etc/passwd")
-    assert store.take("D", b"data")
-    assert store.take("Z", b"")
-    assert not store.take("A", b"second")
-    store.end()
+    assert not store.write_frame("D", b"nowhere")
+    assert store.write_frame("A", b"../../etc/passwd")
+    assert store.write_frame("D", b"data")
+    assert store.write_frame("Z", b"")
+    assert not store.write_frame("A", b"second")
+    store.discard_unfinished()
 
     assert [one.name for one in store.kept] == ["../../etc/passwd"]
     assert [path.name for path in tmp_path.iterdir()] == ["001-passwd"]
     supervision = Supervision(SandboxLimits(), b"", None, lambda unit: True, None)
-    supervision._take_in(b"X\x00\x00\x00\x01?" + b"O\xff\xff\xff\xff" + b"?" * 10)
+    supervision._parse_frames(b"X\x00\x00\x00\x01?" + b"O\xff\xff\xff\xff" + b"?" * 10)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tenure.sources.tables.catalogue import Database, databases
+from tenure.sources.tables.catalogue import Database, list_databases
 
 ROWS: list[dict[str, object]] = [
     {"region": "North", "product": "bread", "revenue": 100.5, "day": "2026-01-01"},
@@ -53,4 +53,4 @@ def sqlite(path: Path, *statements: str) -> Path:
 
 def opened(*paths: Path) -> tuple[Database, ...]:
     """Return files as databases."""
-    return databases(str(path) for path in paths)
+    return list_databases(str(path) for path in paths)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tenure.sources.tables.catalogue import Database
-from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem, TimedOut
+from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, SqlTimeout
 from tenure.sources.tables.sql_guard import SqlRefused
 from tests.sources.postgres_server import binaries, postgres
 from tests.sources.table_files import ROWS, inserted
@@ -24,31 +24,31 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def engine(address: str) -> Iterator[Engine]:
+def engine(address: str) -> Iterator[SqlEngine]:
     """An engine over that database."""
-    engine = Engine((Database("shop", address, "postgres"),), Limits(seconds=10.0))
+    engine = SqlEngine((Database("shop", address, "postgres"),), SqlLimits(seconds=10.0))
     yield engine
     engine.close()
 
 
-def test_tables_and_views_of_all_schemas_are_there(engine: Engine) -> None:
+def test_tables_and_views_of_all_schemas_are_there(engine: SqlEngine) -> None:
     """Those of the public schema have plain names, others the schema before it; the system's own are left out."""
     assert sorted(engine.names) == ["shop.old_towns", "shop.rich", "shop.sales"]
 
 
-def test_a_query_is_answered(engine: Engine) -> None:
+def test_a_query_is_answered(engine: SqlEngine) -> None:
     """Rows come back as from any file of tables."""
-    result = engine.select("SELECT region, sum(revenue) AS total FROM shop.sales GROUP BY region ORDER BY region")
+    result = engine.run_select("SELECT region, sum(revenue) AS total FROM shop.sales GROUP BY region ORDER BY region")
 
     assert result.rows == (("North", 150.5), ("South", 200), ("West", None))
-    assert engine.select("SELECT name FROM old_towns").rows == (("Rome",),)
+    assert engine.run_select("SELECT name FROM old_towns").rows == (("Rome",),)
 
 
-def test_a_table_is_described(engine: Engine) -> None:
+def test_a_table_is_described(engine: SqlEngine) -> None:
     """Counts, figures and first rows are told as for a file."""
-    table = next(table for table in engine.describe() if table.name == "shop.sales")
+    table = next(table for table in engine.describe_tables() if table.name == "shop.sales")
 
-    assert table.rows == 4
+    assert table.row_count == 4
     assert [column.kind for column in table.columns] == ["text", "text", "number", "date"]
 
 
@@ -65,26 +65,28 @@ def test_a_table_is_described(engine: Engine) -> None:
         "SELECT * FROM duckdb_databases()",
     ],
 )
-def test_no_statement_reaches_the_server_itself(engine: Engine, sql: str) -> None:
+def test_no_statement_reaches_the_server_itself(engine: SqlEngine, sql: str) -> None:
     """Functions of the server, statements handed to it and the address of it are out of reach."""
-    with pytest.raises((SqlRefused, SqlProblem)) as refused:
-        engine.select(sql)
+    with pytest.raises((SqlRefused, SqlError)) as refused:
+        engine.run_select(sql)
 
     assert "swordfish" not in str(refused.value)
-    assert engine.select("SELECT count(*) FROM shop.sales").rows == ((4,),)
+    assert engine.run_select("SELECT count(*) FROM shop.sales").rows == ((4,),)
 
 
-def test_the_database_is_attached_for_reading_only(engine: Engine) -> None:
+def test_the_database_is_attached_for_reading_only(engine: SqlEngine) -> None:
     """Behind the guard the connection itself takes no change."""
-    with pytest.raises(SqlProblem, match="read-only"), engine._timed():
-        engine._rows("DELETE FROM _shop.public.sales")
+    with pytest.raises(SqlError, match="read-only"), engine._limit_time():
+        engine._fetch_all("DELETE FROM _shop.public.sales")
 
 
 def test_a_long_query_is_interrupted(address: str) -> None:
     """A product that never ends stops at the limit of time."""
-    engine = Engine((Database("shop", address, "postgres"),), Limits(seconds=3.0))
+    engine = SqlEngine((Database("shop", address, "postgres"),), SqlLimits(seconds=3.0))
     try:
-        with pytest.raises(TimedOut):
-            engine.select("SELECT count(*) FROM sales, range(10000000000) a, range(1000) b WHERE a.range % 7 = b.range")
+        with pytest.raises(SqlTimeout):
+            engine.run_select(
+                "SELECT count(*) FROM sales, range(10000000000) a, range(1000) b WHERE a.range % 7 = b.range"
+            )
     finally:
         engine.close()

@@ -11,11 +11,11 @@ from pydantic import SecretStr
 from temporalio.api.common.v1 import Payload
 
 from tenure.settings import KEY_BYTES, Settings
-from tenure.temporal.codec_server import CodecServer, codec_server
-from tenure.temporal.encryption import Encryption
+from tenure.temporal.codec_server import CodecServer, make_codec_server
+from tenure.temporal.encryption import EncryptionCodec
 
 KEYS = f"a:{base64.b64encode(bytes(KEY_BYTES)).decode()}"
-CODEC = Encryption({"a": bytes(KEY_BYTES)})
+CODEC = EncryptionCodec({"a": bytes(KEY_BYTES)})
 UI = {"origin": "http://127.0.0.1:8233"}
 
 
@@ -35,7 +35,7 @@ def as_json(payload: Payload) -> dict[str, object]:
 def test_payloads_are_deciphered_for_the_web_ui(http: httpx.Client) -> None:
     """What the history holds comes back as it was written, with leave for the web UI's pages to read it."""
     plain = Payload(metadata={"encoding": b"json/plain"}, data=b'"said"')
-    sealed = as_json(CODEC.encrypted(plain))
+    sealed = as_json(CODEC.encrypt(plain))
     headers = {**UI, "x-namespace": "default"}
     answer = http.post("/decode?preserve=true", json={"payloads": [sealed]}, headers=headers)
     assert answer.json() == {"payloads": [as_json(plain)]}
@@ -67,7 +67,7 @@ def test_browsers_are_told_who_may_ask(http: httpx.Client) -> None:
         ("/other", "{}", 404),
         ("/decode", "not JSON", 400),
         ("/decode", '{"payloads": 7}', 400),
-        ("/decode", json.dumps({"payloads": [as_json(Encryption({"b": bytes(32)}).encrypted(Payload()))]}), 422),
+        ("/decode", json.dumps({"payloads": [as_json(EncryptionCodec({"b": bytes(32)}).encrypt(Payload()))]}), 422),
     ],
 )
 def test_bad_requests_get_one_line(http: httpx.Client, path: str, body: str, status: int) -> None:
@@ -87,7 +87,7 @@ def test_a_request_beyond_measure_is_not_read(http: httpx.Client) -> None:
 
 def test_there_is_a_server_only_with_keys_and_a_free_port() -> None:
     """Without keys there is nothing to serve; a port that another worker serves is left to it."""
-    assert codec_server(Settings(_env_file=None)) is None
+    assert make_codec_server(Settings(_env_file=None)) is None
     with CodecServer(CODEC, 0, 8233) as first:
         taken = Settings(encryption_keys=SecretStr(KEYS), codec_port=first.server_address[1], _env_file=None)
-        assert codec_server(taken) is None
+        assert make_codec_server(taken) is None

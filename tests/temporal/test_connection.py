@@ -20,7 +20,7 @@ async def test_refused_connection_names_address_and_reason() -> None:
     """Where nothing listens the local address is named, in one line."""
     port = free_ports(1)[0]
 
-    with pytest.raises(connection.CannotReach) as caught:
+    with pytest.raises(connection.ServerUnreachable) as caught:
         await connection.connect(Settings(temporal_port=port, _env_file=None))
 
     assert caught.value.address == f"127.0.0.1:{port}"
@@ -29,8 +29,8 @@ async def test_refused_connection_names_address_and_reason() -> None:
 
 async def test_server_that_never_speaks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that accepts and stays silent is no Temporal server."""
-    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(connection.CannotReach) as caught:
+    monkeypatch.setattr(connection, "ANSWER_TIMEOUT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(connection.ServerUnreachable) as caught:
         await connection.connect(Settings(temporal_port=silent.getsockname()[1], _env_file=None))
 
     assert "it does not answer in time" in str(caught.value)
@@ -40,7 +40,7 @@ async def test_configured_address_decides(monkeypatch: pytest.MonkeyPatch) -> No
     """TEMPORAL_ADDRESS stands over the port of the settings."""
     monkeypatch.setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 
-    with pytest.raises(connection.CannotReach, match=r"at 127\.0\.0\.1:1: "):
+    with pytest.raises(connection.ServerUnreachable, match=r"at 127\.0\.0\.1:1: "):
         await connection.connect(Settings(_env_file=None))
 
 
@@ -49,5 +49,5 @@ def test_broken_configuration_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEMPORAL_CONFIG_FILE", "/proc/none/temporal.toml")
     monkeypatch.setenv("TEMPORAL_PROFILE", "nowhere")
 
-    with pytest.raises(connection.CannotReach, match=r"TEMPORAL_\* configuration is not valid"):
-        connection.profile()
+    with pytest.raises(connection.ServerUnreachable, match=r"TEMPORAL_\* configuration is not valid"):
+        connection.load_profile()

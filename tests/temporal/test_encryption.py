@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 from temporalio.api.common.v1 import Payload
 
-from tenure.settings import KEY_BYTES, Settings, named_keys
-from tenure.temporal.encryption import ENCODING, Encryption, Undecipherable, new_key
+from tenure.settings import KEY_BYTES, Settings, parse_encryption_keys
+from tenure.temporal.encryption import ENCODING, DecryptionError, EncryptionCodec, generate_key
 
 OLD, NEW = bytes(range(KEY_BYTES)), bytes(reversed(range(KEY_BYTES)))
 
@@ -19,10 +19,10 @@ OLD, NEW = bytes(range(KEY_BYTES)), bytes(reversed(range(KEY_BYTES)))
 @given(st.binary(max_size=4000), st.dictionaries(st.text(max_size=9), st.binary(max_size=30), max_size=3))
 def test_what_is_encrypted_can_be_read_again(data: bytes, metadata: dict[str, bytes]) -> None:
     """Data and metadata come back as they were, and neither stands in the encrypted payload."""
-    codec = Encryption({"a": OLD})
+    codec = EncryptionCodec({"a": OLD})
     payload = Payload(metadata=metadata, data=data)
-    sealed = codec.encrypted(payload)
-    assert codec.deciphered(sealed) == payload
+    sealed = codec.encrypt(payload)
+    assert codec.decrypt(sealed) == payload
     assert sealed.metadata["encoding"] == ENCODING
     assert len(data) < 8 or data not in sealed.data
 
@@ -30,18 +30,18 @@ def test_what_is_encrypted_can_be_read_again(data: bytes, metadata: dict[str, by
 async def test_an_older_key_still_deciphers() -> None:
     """After a change of keys the new one encrypts, and what the old one encrypted can still be read."""
     payload = Payload(data=b"said before")
-    (sealed,) = await Encryption({"old": OLD}).encode([payload])
-    both = Encryption({"new": NEW, "old": OLD})
+    (sealed,) = await EncryptionCodec({"old": OLD}).encode([payload])
+    both = EncryptionCodec({"new": NEW, "old": OLD})
     assert await both.decode([sealed]) == [payload]
     (again,) = await both.encode([payload])
     assert again.metadata["tenure-key-id"] == b"new"
-    with pytest.raises(Undecipherable, match="the key 'new' is not in TENURE_ENCRYPTION_KEYS"):
-        await Encryption({"old": OLD}).decode([again])
+    with pytest.raises(DecryptionError, match="the key 'new' is not in TENURE_ENCRYPTION_KEYS"):
+        await EncryptionCodec({"old": OLD}).decode([again])
 
 
 async def test_large_payloads_and_foreign_ones_pass() -> None:
     """A payload of megabytes goes through a thread; one that is not encrypted is left as it is."""
-    codec = Encryption({"a": OLD})
+    codec = EncryptionCodec({"a": OLD})
     large, foreign = Payload(data=b"x" * 2_000_000), Payload(metadata={"encoding": b"json/plain"}, data=b"1")
     sealed = await codec.encode([large])
     assert await codec.decode([*sealed, foreign]) == [large, foreign]
@@ -50,21 +50,21 @@ async def test_large_payloads_and_foreign_ones_pass() -> None:
 @pytest.mark.parametrize("change", ["data", "key", "short"])
 def test_a_changed_payload_is_refused(change: str) -> None:
     """A flipped bit, another key's id, or a payload cut short is noticed."""
-    sealed = Encryption({"a": OLD, "b": OLD}).encrypted(Payload(data=b"said"))
+    sealed = EncryptionCodec({"a": OLD, "b": OLD}).encrypt(Payload(data=b"said"))
     if change == "data":
         sealed.data = sealed.data[:-1] + bytes([sealed.data[-1] ^ 1])
     elif change == "key":
         sealed.metadata["tenure-key-id"] = b"b"
     else:
         sealed.data = sealed.data[:5]
-    with pytest.raises(Undecipherable, match="was changed"):
-        Encryption({"a": OLD, "b": OLD}).deciphered(sealed)
+    with pytest.raises(DecryptionError, match="was changed"):
+        EncryptionCodec({"a": OLD, "b": OLD}).decrypt(sealed)
 
 
 def test_two_encryptions_of_the_same_differ() -> None:
     """Nobody can tell that two payloads hold the same."""
-    codec = Encryption({"a": OLD})
-    assert codec.encrypted(Payload(data=b"x")).data != codec.encrypted(Payload(data=b"x")).data
+    codec = EncryptionCodec({"a": OLD})
+    assert codec.encrypt(Payload(data=b"x")).data != codec.encrypt(Payload(data=b"x")).data
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,6 @@ def test_a_new_key_can_be_used() -> None:
     made = subprocess.run(
         [sys.executable, "-m", "tenure.temporal.encryption"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    assert [len(key) for key in named_keys(made).values()] == [KEY_BYTES]
-    assert new_key() != made
-    assert Encryption.from_settings(Settings(_env_file=None)) is None
+    assert [len(key) for key in parse_encryption_keys(made).values()] == [KEY_BYTES]
+    assert generate_key() != made
+    assert EncryptionCodec.from_settings(Settings(_env_file=None)) is None

@@ -9,7 +9,7 @@ from temporalio.client import ScheduleActionExecutionStartWorkflow
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
-from tenure.temporal.schedules import unwatch, watch, watched
+from tenure.temporal.schedules import list_watched_corpora, unwatch_corpus, watch_corpus
 from tests.conftest import Serving
 from tests.worlds import MemoryKnowledge
 
@@ -22,13 +22,13 @@ def request(*paths: str) -> IngestRequest:
 async def test_a_watched_corpus_is_listed_until_it_is_not_watched(server: WorkflowEnvironment) -> None:
     """One schedule a corpus: watching it again replaces interval and paths, and ending it twice does no harm."""
     client, wanted = server.client, request("/a")
-    await watch(client, wanted, timedelta(minutes=10))
-    await watch(client, wanted.model_copy(update={"paths": ("/a", "/b")}), timedelta(hours=2))
+    await watch_corpus(client, wanted, timedelta(minutes=10))
+    await watch_corpus(client, wanted.model_copy(update={"paths": ("/a", "/b")}), timedelta(hours=2))
     while True:  # a list of schedules lags behind their making
-        if found := [one async for one in watched(client) if one.corpus == wanted.corpus]:
+        if found := [one async for one in list_watched_corpora(client) if one.corpus == wanted.corpus]:
             break
         await asyncio.sleep(0.05)
-    ended = [await unwatch(client, wanted.corpus) for _ in range(2)]
+    ended = [await unwatch_corpus(client, wanted.corpus) for _ in range(2)]
 
     [one] = found
     assert (one.every, one.paths, one.paused, one.last) == (timedelta(hours=2), ("/a", "/b"), False, None)
@@ -39,7 +39,7 @@ async def test_a_watched_folder_is_read_by_its_schedule(serving: Serving, tmp_pa
     """What the schedule starts is an ordinary ingestion of the corpus's paths."""
     wanted = request(str(tmp_path))
     async with serving(None, MemoryKnowledge({})) as stage:
-        await watch(stage.client, wanted, timedelta(days=1))
+        await watch_corpus(stage.client, wanted, timedelta(days=1))
         handle = stage.client.get_schedule_handle(f"watch-{wanted.corpus}")
         await handle.trigger()
         while True:

@@ -3,7 +3,7 @@
 It runs in a thread of the test's process and serves other processes just as well:
 
     with Web() as web:
-        web.address("/lighthouses/marrow-point")     # a page
+        web.build_url("/lighthouses/marrow-point")     # a page
         web.search                                   # address of an engine that speaks as SearXNG does
         web.count("/lighthouses/marrow-point")       # how often it was asked for
 

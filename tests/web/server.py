@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tests.web import engine, pages, traps
+from tests.web import pages, searxng, traps
 from tests.web.messages import Handler, Reply, Request
 
 
@@ -25,7 +25,7 @@ class Web:
         """Everything that was asked for, in order."""
         self.sites: dict[str, Handler] = {**pages.site(), **traps.site(self), **(extra or {})}
         """What answers at each path."""
-        self.sites["/search"] = engine.handler(self)
+        self.sites["/search"] = searxng.handler(self)
         self.accepted = 0
         """Connections that were taken."""
         self.open = 0
@@ -61,7 +61,7 @@ class Web:
         """Address of its search engine, as `TENURE_SEARXNG_URL` wants it."""
         return self.origin
 
-    def address(self, path: str) -> str:
+    def build_url(self, path: str) -> str:
         """Return the address of a page."""
         return self.origin + path
 

@@ -7,9 +7,10 @@ import pytest
 
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.budget import Price
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.models.chat import Spent
-from tests.conftest import Serving, slow_form
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.models.usage import TokenUsage
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text
 
 PRICE = Price(input=1.0, output=10.0)
@@ -20,7 +21,7 @@ def asked(**limits: Any) -> RunRequest:
     return RunRequest(
         question="How are bread and cheese made?",
         corpora=("kitchen",),
-        limits=Limits(min_relevance=0.0, call_output=256, **limits),
+        limits=RunLimits(min_relevance=0.0, max_call_output=256, **limits),
     )
 
 
@@ -42,18 +43,18 @@ def greedy(**lines: Any) -> ScriptedChat:
         for n in range(50)
     ]
     script = story(section_reviewer=in_turn(*more), report_reflector=in_turn(*wanted), **lines)
-    return ScriptedChat(script, bill=Spent(tokens_in=2000, tokens_out=200))
+    return ScriptedChat(script, bill=TokenUsage(tokens_in=2000, tokens_out=200))
 
 
-ENDLESS = {"max_reflexions": 10, "max_revisions": 10}
+ENDLESS = {"max_section_revisions": 10, "max_report_revisions": 10}
 
 
 @pytest.mark.parametrize(
     ("limits", "name"),
     [
         ({"max_calls": 24}, "24 model calls"),
-        pytest.param({"max_tokens": 60_000}, "60,000 tokens", marks=slow_form),
-        ({"max_cost_usd": 0.12, "dearest": PRICE}, "0.12 USD"),
+        pytest.param({"max_tokens": 60_000}, "60,000 tokens", marks=exhaustive),
+        ({"max_cost_usd": 0.12, "highest_price": PRICE}, "0.12 USD"),
     ],
 )
 async def test_a_model_that_always_wants_more_is_ended_by_the_budget(
@@ -79,7 +80,7 @@ async def test_what_is_held_back_pays_for_title_and_abstract(serving: Serving) -
     chat = greedy()
     result = await finished(serving, chat, asked(max_calls=24, **ENDLESS))
     assert (chat.count("title_writer"), chat.count("abstract_writer")) == (1, 1)
-    assert not {call.role for call in result.degraded} & {"title_writer", "abstract_writer"}
+    assert not {call.role for call in result.fallbacks} & {"title_writer", "abstract_writer"}
 
 
 async def test_a_budget_too_small_for_a_single_call_leaves_the_twins(serving: Serving) -> None:
@@ -88,14 +89,14 @@ async def test_a_budget_too_small_for_a_single_call_leaves_the_twins(serving: Se
     result = await finished(serving, chat, asked(max_tokens=1_000))
     assert (chat.asked, result.usage.model_calls) == ([], 0)
     assert result.sections
-    assert {call.reason for call in result.degraded} == {"the budget was used up"}
+    assert {call.reason for call in result.fallbacks} == {"the budget was used up"}
     assert result.decisions[-1] == "Ended because the budget of 1,000 tokens was used up."
 
 
 async def test_money_needs_a_price(serving: Serving) -> None:
     """A model whose price the worker does not know is not asked when money is limited."""
     async with serving(*world(ScriptedChat(story()))) as stage:
-        run = await stage.start(asked(max_cost_usd=1.0, dearest=PRICE))
+        run = await stage.start(asked(max_cost_usd=1.0, highest_price=PRICE))
         with pytest.raises(Exception, match="Workflow execution failed"):
             await asyncio.wait_for(run.result(), 45)
         progress = await run.query("progress")
@@ -109,7 +110,7 @@ async def test_searches_are_counted_and_end_the_gathering(serving: Serving) -> N
     assert "the budget of 3 searches was used up" in " ".join((*result.decisions, *result.notes))
 
 
-@slow_form
+@exhaustive
 async def test_little_is_told_to_the_reflector(serving: Serving) -> None:
     """Once most of a budget is used the reflector is asked for what matters most alone."""
     chat = ScriptedChat(story())
@@ -132,7 +133,7 @@ async def test_without_limits_nobody_draws(serving: Serving) -> None:
             if event.HasField("workflow_execution_signaled_event_attributes")
         ]
     assert names
-    assert "draw" not in names
+    assert "request_budget" not in names
 
 
 async def test_a_deadline_ends_the_run_whatever_the_model_does(serving: Serving) -> None:
@@ -144,4 +145,4 @@ async def test_a_deadline_ends_the_run_whatever_the_model_does(serving: Serving)
     assert result.status == "finished_early"
     assert result.decisions[-1] == "Ended because the time of 2 s was used up."
     assert result.sections
-    assert {"section_writer", "title_writer"} <= {call.role for call in result.degraded}
+    assert {"section_writer", "title_writer"} <= {call.role for call in result.fallbacks}

@@ -8,11 +8,12 @@ import pytest
 from temporalio.client import WorkflowHandle
 
 from tenure.cli.errors import UsageError
-from tenure.cli.session.run_request import origin_of
-from tenure.contracts.research.fork import ForkedRun, Origin
+from tenure.cli.session.run_request import read_origin
+from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Feedback, Limits, RunRequest
-from tests.conftest import Serving, Stage, slow_form
+from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tests.conftest import Serving, Stage
+from tests.tiers import exhaustive
 from tests.workflows.run.test_agent import until, until_signalled
 from tests.worlds import ENOUGH, FINISH, KITCHEN, Held, Reticent, ScriptedChat, in_turn, plans, says, search, story
 from workflows.run.agent import AgentWorkflow
@@ -31,7 +32,9 @@ ASKED = (
 REQUEST = RunRequest(
     question=QUESTION,
     corpora=("kitchen",),
-    limits=Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1, effort="complex", max_cycles=4),
+    limits=RunLimits(
+        min_relevance=0.05, max_section_revisions=0, max_report_revisions=1, effort="complex", max_cycles=4
+    ),
 )
 SPIRAL = ("planner", "synthesizer", "decider", "synthesis_reflector", "query_refiner", "hypothetical_document")
 """Roles of the cycles."""
@@ -62,7 +65,7 @@ async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(s
     async with serving(chat, knowledge) as stage:
         run = await through(stage)
         paid, kept = list(chat.asked), dict(knowledge.turns)
-        request, origin = await origin_of(stage.client, run.id, 2)
+        request, origin = await read_origin(stage.client, run.id, 2)
         chat.asked.clear()
         chat.lines |= script().lines | {"planner": FINISH_LINE, "decider": says(ENOUGH)}
         fork = await through(stage, _told(request, origin, "Mind the oven."))
@@ -79,7 +82,7 @@ async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(s
     assert result.information_gain[:2] == original.information_gain[:2] and len(original.information_gain) == 4
     assert result.decisions[:2] == original.decisions[:2]
     assert [word.text for word in result.feedback] == ["Mind the oven."]
-    assert any(f"goes on from cycle 2 of {run.id}" in note for note in result.notes)
+    assert any(f"continues from cycle 2 of {run.id}" in note for note in result.notes)
     assert {key: said for key, said in knowledge.turns.items() if key[0] == run.id} == kept
 
 
@@ -93,12 +96,12 @@ async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
         run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
         await held.reached.wait()
         await run.signal("outline", ["Bread => Loaves", "Rye"])
-        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/spiral"), "take")
+        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/spiral"), "update_control")
         held.released.set()
         await asyncio.wait_for(run.result(), PATIENCE)
-        request, origin = await origin_of(stage.client, run.id, 1)
+        request, origin = await read_origin(stage.client, run.id, 1)
         chat.lines["planner"] = again = Held(FINISH)
-        forks = [await stage.start(ForkedRun(**dict(request), origin=origin)) for _ in range(2)]
+        forks = [await stage.start(ForkRunRequest(**dict(request), origin=origin)) for _ in range(2)]
         began = [await fork.query(AgentWorkflow.progress) for fork in forks]
         for fork in forks:
             await until(fork, lambda progress: [topic.topic for topic in progress.topics] == ["Loaves", "Rye"])
@@ -106,12 +109,12 @@ async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
         again.released.set()
         results = [await asyncio.wait_for(fork.result(), PATIENCE) for fork in forks]
 
-    assert [aim.topic.heading for aim in origin.end.state.aims] == ["Bread", "Cheese"]
+    assert [aim.topic.heading for aim in origin.checkpoint.state.topics] == ["Bread", "Cheese"]
     assert all(progress.topics and progress.topics[0].coverage > 0 for progress in began)
     assert [[section.topic for section in result.sections] for result in results] == [["Loaves", "Rye"], ["Cheese"]]
 
 
-@slow_form
+@exhaustive
 async def test_a_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
     """A run that is over goes on where somebody wants it to, also when its cycles were used up."""
     chat = script()
@@ -119,27 +122,27 @@ async def test_a_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
         run = await through(
             stage, REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"max_cycles": 1})})
         )
-        request, origin = await origin_of(stage.client, run.id, 1)
+        request, origin = await read_origin(stage.client, run.id, 1)
         fork = await through(stage, _told(request, origin, "Say which sourdough is in rye bread."))
         result = await fork.result()
         with pytest.raises(UsageError, match="has no cycle 2 to go on from: it has ended cycle 1 alone"):
-            await origin_of(stage.client, run.id, 2)
-        again, second = await origin_of(stage.client, fork.id, 2)
+            await read_origin(stage.client, run.id, 2)
+        again, second = await read_origin(stage.client, fork.id, 2)
 
     assert len((await run.result()).information_gain) == 1
     assert len(result.information_gain) == 2
-    assert again.limits.max_cycles == 1 and second.end.state.cycle == 2
+    assert again.limits.max_cycles == 1 and second.checkpoint.state.cycle == 2
 
 
 async def test_cycles_over_several_histories_can_be_gone_on_from(serving: Serving) -> None:
     """A spiral that was continued as new leaves the state of each cycle in the run's own history."""
-    limits = REQUEST.limits.model_copy(update={"long_history": 20, "max_cycles": 3})
+    limits = REQUEST.limits.model_copy(update={"max_history_events": 20, "max_cycles": 3})
     chat = script()
     async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
         run = await through(stage, REQUEST.model_copy(update={"limits": limits}))
-        ends = [(await origin_of(stage.client, run.id, cycle))[1].end.state for cycle in (1, 2, 3)]
+        ends = [(await read_origin(stage.client, run.id, cycle))[1].checkpoint.state for cycle in (1, 2, 3)]
 
-    assert [len(end.gains) for end in ends] == [1, 2, 3]
+    assert [len(end.information_gains) for end in ends] == [1, 2, 3]
     assert [end.turns["planner"].number for end in ends] == [1, 2, 3]
     assert all(end.usage.calls == 0 for end in ends)
 
@@ -147,8 +150,8 @@ async def test_cycles_over_several_histories_can_be_gone_on_from(serving: Servin
 FINISH_LINE = says(FINISH)
 
 
-def _told(request: RunRequest, origin: Origin, text: str) -> ForkedRun:
+def _told(request: RunRequest, origin: ForkOrigin, text: str) -> ForkRunRequest:
     """Return the request of a fork to which somebody says a word."""
-    said = (*origin.end.feedback, Feedback(text=text))
-    end = origin.end.model_copy(update={"feedback": said})
-    return ForkedRun(**dict(request), origin=origin.model_copy(update={"end": end}))
+    said = (*origin.checkpoint.feedback, Feedback(text=text))
+    end = origin.checkpoint.model_copy(update={"feedback": said})
+    return ForkRunRequest(**dict(request), origin=origin.model_copy(update={"checkpoint": end}))

@@ -16,10 +16,11 @@ from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.control import VERBS, Acknowledged, Budget, OutlineTopic, Steering
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.models.chat import Ask, Completion, InFlight
-from tests.conftest import Serving, slow_form
+from tenure.contracts.run.control import COMMAND_NAMES, BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
 from workflows.run.agent import AgentWorkflow
 
@@ -36,16 +37,16 @@ GARBAGE: tuple[tuple[str, Any], ...] = (
 )
 
 
-def word(chance: random.Random, case: int, number: int) -> Steering:
+def word(chance: random.Random, case: int, number: int) -> RunCommand:
     """Make up something that a person may say."""
-    (verb,) = chance.choices(VERBS, (40, 14, 8, 2, 2, 10, 8, 8, 8))
+    (verb,) = chance.choices(COMMAND_NAMES, (40, 14, 8, 2, 2, 10, 8, 8, 8))
     said = f"Mind matter {number} of kitchen {case}." if verb in ("feedback", "answer") else ""
     topic = chance.choice((None, None, "Bread", "Cheese", "Rye")) if verb == "feedback" else None
     lines = chance.sample(HEADINGS, chance.randint(1, 3)) if verb == "outline" else []
-    bounds = Budget(max_calls=chance.randint(5, 90)) if verb == "budget" else Budget()
+    bounds = BudgetBounds(max_calls=chance.randint(5, 90)) if verb == "budget" else BudgetBounds()
     outline = tuple(OutlineTopic.model_validate(line) for line in lines)
-    return Steering(
-        verb=verb,
+    return RunCommand(
+        name=verb,
         text=said,
         topic=topic,
         outline=outline,
@@ -67,7 +68,7 @@ class Person:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.case)
-        self.words: dict[int, list[Steering]] = {}
+        self.words: dict[int, list[RunCommand]] = {}
         for number in range(self.chance.randint(1, 12)):
             said = word(self.chance, self.case, number)
             self.words.setdefault(self.chance.randint(1, CALLS), []).append(said)
@@ -83,15 +84,15 @@ class Person:
             self.speaking.append(asyncio.create_task(self._speak(due)))
             await asyncio.shield(self.speaking[-1])
 
-    async def _speak(self, due: list[Steering]) -> None:
+    async def _speak(self, due: list[RunCommand]) -> None:
         """Say words at once; who has paused the run resumes it."""
         await asyncio.gather(*(self._say(said, by_signal=self.chance.random() < 0.5) for said in due))
         if self.chance.random() < 0.3:
             await self._signal(*self.chance.choice(GARBAGE))
-        if any(said.verb == "pause" for said in due):
-            await self._say(Steering(verb="resume"), by_signal=False)
+        if any(said.name == "pause" for said in due):
+            await self._say(RunCommand(name="resume"), by_signal=False)
 
-    async def _say(self, said: Steering, *, by_signal: bool) -> None:
+    async def _say(self, said: RunCommand, *, by_signal: bool) -> None:
         assert self.run is not None
         if by_signal:
             given: dict[str, Any] = {
@@ -101,11 +102,11 @@ class Person:
                 "budget": said.budget.model_dump(exclude_none=True),
                 "cancel": {"discard": said.discard},
             }
-            if await self._signal(said.verb, given.get(said.verb)) and said.verb == "feedback":
+            if await self._signal(said.name, given.get(said.name)) and said.name == "feedback":
                 self.signalled.append(said.text)
             return
         try:
-            await self.run.execute_update("steer", said, result_type=Acknowledged)
+            await self.run.execute_update("steer", said, result_type=RunCommandReply)
         except WorkflowUpdateFailedError as error:
             assert getattr(error.cause, "type", "") == "Refused", error.cause
         except RPCError as error:
@@ -130,11 +131,11 @@ class Meddled(ScriptedChat):
 
     people: dict[int, Person] = field(default_factory=dict)
 
-    async def complete(self, ask: Ask, call: InFlight) -> Completion:
-        named = re.search(r"kitchen (\d+)", ask.messages[-1].content)
+    async def complete(self, request: ChatRequest, call: ModelCall) -> Completion:
+        named = re.search(r"kitchen (\d+)", request.messages[-1].content)
         if named and int(named[1]) in self.people:
             await self.people[int(named[1])].called()
-        return await super().complete(ask, call)
+        return await super().complete(request, call)
 
 
 def model() -> Meddled:
@@ -155,14 +156,14 @@ def model() -> Meddled:
 
 def request(case: int) -> RunRequest:
     chance = random.Random(-case)
-    limits = Limits(
+    limits = RunLimits(
         min_relevance=0.05,
-        max_reflexions=chance.randint(0, 1),
-        max_revisions=chance.randint(0, 1),
+        max_section_revisions=chance.randint(0, 1),
+        max_report_revisions=chance.randint(0, 1),
         max_cycles=chance.randint(1, 3),
-        long_history=chance.choice((1, 4_000)),
+        max_history_events=chance.choice((1, 4_000)),
         max_calls=chance.choice((None, None, 40)),
-        call_output=256,
+        max_call_output=256,
         approve_plan=chance.random() < 0.4,
         interactive=chance.random() < 0.4,
         answer_seconds=0.3,
@@ -213,7 +214,7 @@ async def test_no_word_is_lost_and_no_run_is_stuck(serving: Serving) -> None:
     await interleaved(serving, range(1, 4))
 
 
-@slow_form
+@exhaustive
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("batch", range(100))
 async def test_no_word_is_lost_in_a_thousand_runs(serving: Serving, batch: int) -> None:

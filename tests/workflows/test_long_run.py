@@ -1,6 +1,5 @@
 """Research of many cycles: histories and state stay small, whatever is found, and nothing is lost on the way."""
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -12,13 +11,13 @@ from temporalio.client import Client
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
+from tests.tiers import RUN_ALL
 from tests.workflows.research.test_spiral import MORE
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, plans, says, search, story
 
-SLOW = os.environ.get("TENURE_SLOW_TESTS") == "1"
-CYCLES, TASKS = (50, 4) if SLOW else (5, 4)
+CYCLES, TASKS = (50, 4) if RUN_ALL else (5, 4)
 EVENTS, BYTES, STATE = 10_000, 10 * 2**20, 256 * 2**10
 """What one history and what travels from one to the next may have (DESIGN §2)."""
 LONG = "word " * 200
@@ -40,7 +39,7 @@ class Endless(MemoryKnowledge):
             )
         )
 
-    def passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+    def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         return tuple(self._passage(ref) for ref in refs)
 
     def _passage(self, ref: PassageRef) -> Passage:
@@ -64,9 +63,9 @@ async def states(client: Client, run: str) -> AsyncIterator[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900 if SLOW else 180)
+@pytest.mark.timeout(900 if RUN_ALL else 180)
 async def test_long_research_stays_within_its_bounds(serving: Serving) -> None:
-    """Fifty cycles of four tasks (five in the short form) end at their limit, in histories begun anew on the way."""
+    """Fifty cycles of four tasks (five in the short form) end at their limit, in histories that continue as new."""
     numbers = count()
 
     async def planner(prompt: str) -> dict[str, Any]:
@@ -75,14 +74,14 @@ async def test_long_research_stays_within_its_bounds(serving: Serving) -> None:
         return plans(*tasks)
 
     chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
-    limits = Limits(
+    limits = RunLimits(
         min_relevance=0.05,
-        max_reflexions=0,
-        max_revisions=1,
+        max_section_revisions=0,
+        max_report_revisions=1,
         effort="complex",
         max_cycles=CYCLES,
         subagents=TASKS,
-        long_history=60 if not SLOW else 4_000,
+        max_history_events=60 if not RUN_ALL else 4_000,
     )
     async with serving(chat, Endless(KITCHEN)) as stage:
         run = await stage.start(RunRequest(question="How is bread made?", corpora=("kitchen",), limits=limits))

@@ -1,6 +1,6 @@
 """What a run says of its research while and after it is done."""
 
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.worlds import ENOUGH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
 from workflows.run.agent import AgentWorkflow
@@ -16,7 +16,7 @@ async def test_progress_has_the_cycle_and_the_topics_of_the_present_outline(serv
         plans({"action": "DROP_TOPIC", **WINE}, search("What does mould need?", "Cheese")),
     )
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
-    limits = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=0)
+    limits = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(RunRequest(question="What of bread and cheese?", corpora=("kitchen",), limits=limits))
         result = await run.result()

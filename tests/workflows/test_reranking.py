@@ -3,15 +3,15 @@
 from typing import Any
 
 from tenure.contracts.evidence.passages import SearchRequest
-from tenure.contracts.evidence.rerank import Recency, Rerank
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
 
 
 def asked(**limits: Any) -> RunRequest:
     """Ask about the kitchen."""
-    bounds = Limits(min_relevance=0.0, max_reflexions=0, max_revisions=1, **limits)
+    bounds = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1, **limits)
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
@@ -55,7 +55,7 @@ async def test_an_order_is_paid_from_the_budget(serving: Serving) -> None:
 
 async def test_every_search_has_the_second_stage_of_the_run(serving: Serving) -> None:
     """Ages of documents are counted from the day of the run, the same one when it is replayed."""
-    wanted = Rerank(diversity=0.2, recency=Recency(half_life_days=30))
+    wanted = RerankOptions(diversity=0.2, recency=RecencyOptions(half_life_days=30))
     knowledge = MemoryKnowledge(KITCHEN)
     async with serving(ScriptedChat(story()), knowledge) as stage:
         await (await stage.start(asked(rerank=wanted))).result()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 
@@ -21,7 +21,7 @@ class Tabular(MemoryKnowledge):
 
     queries: list[QueryRequest] = field(default_factory=list)
 
-    def tables(self, request: TablesRequest) -> TablesReply:
+    def list_tables(self, request: TablesRequest) -> TablesReply:
         return TablesReply(tables=(SALES,))
 
     def query(self, request: QueryRequest) -> QueryReply:
@@ -30,7 +30,7 @@ class Tabular(MemoryKnowledge):
             return QueryReply(problem="there is no column salt")
         (passage,) = (p for p in self._passages() if p.source == "result")
         ref = PassageRef(chunk=passage.chunk, source=passage.source, score=1.0, relevance=0.9)
-        return QueryReply(passages=(ref,), columns=("sold",), count=1)
+        return QueryReply(passages=(ref,), columns=("sold",), row_count=1)
 
 
 def world() -> Tabular:
@@ -38,7 +38,7 @@ def world() -> Tabular:
 
 
 def asked() -> RunRequest:
-    bounds = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1)
+    bounds = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=1)
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 

@@ -1,11 +1,12 @@
-"""Sub-questions of a run: layer by layer, later ones with the answers of earlier ones in them."""
+"""Sub-questions of a run: layer by layer, later ones with the answers of earlier ones."""
 
-from tenure.contracts.run.run import Limits, RunRequest
-from tests.conftest import Serving, slow_form
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from workflows.run.agent import AgentWorkflow
 
-LIMITS = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=0)
+LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
 LIBRARY = {
     "dune": Source(uri="library/dune.md", title="Dune", text="Frank Herbert wrote Dune after years of reading."),
     "herbert": Source(
@@ -21,8 +22,8 @@ def asked(question: str) -> RunRequest:
     return RunRequest(question=question, corpora=("kitchen",), limits=LIMITS)
 
 
-async def test_a_later_question_is_searched_for_with_the_earlier_answer(serving: Serving) -> None:
-    """Offline, the name found for the first part stands in the second when it is looked for."""
+async def test_a_later_question_contains_the_earlier_answer(serving: Serving) -> None:
+    """Offline, the name found for the first part is inserted into the second before its search."""
     knowledge = MemoryKnowledge(LIBRARY)
     async with serving(None, knowledge) as stage:
         result = await (await stage.start(asked("Who wrote Dune, and where was he born?"))).result()
@@ -33,7 +34,7 @@ async def test_a_later_question_is_searched_for_with_the_earlier_answer(serving:
     assert result.usage.by_role["question_rewriter"].calls == 1
 
 
-async def test_questions_of_a_layer_are_all_found_before_the_next_layer(serving: Serving) -> None:
+async def test_a_layer_is_searched_before_the_next_one(serving: Serving) -> None:
     """A question that needs two answers is rewritten once, with the passages found for both."""
     knowledge = MemoryKnowledge(KITCHEN)
     decomposed = {"sub_questions": SUB_QUESTIONS, "dependencies": [{"question": 3, "needs": [1, 2]}]}
@@ -54,8 +55,8 @@ async def test_questions_of_a_layer_are_all_found_before_the_next_layer(serving:
     assert "What do rye bread and blue cheese need?" in outline
 
 
-async def test_dependencies_in_a_circle_are_sent_back(serving: Serving) -> None:
-    """The model is shown the circle and mends it; the run goes on."""
+async def test_a_dependency_cycle_is_returned_to_the_model(serving: Serving) -> None:
+    """The model is shown the cycle and corrects it; the run continues."""
     circle = [{"question": 2, "needs": [3]}, {"question": 3, "needs": [2]}]
     answers = in_turn({"sub_questions": SUB_QUESTIONS, "dependencies": circle}, {"sub_questions": SUB_QUESTIONS[:2]})
     chat = ScriptedChat(story(decomposer=answers))
@@ -64,12 +65,12 @@ async def test_dependencies_in_a_circle_are_sent_back(serving: Serving) -> None:
 
     first, again = [prompt for role, prompt in chat.asked if role == "decomposer"]
     assert "2 → 3 → 2" in again and "2 → 3 → 2" not in first
-    assert result.status == "done" and not result.degraded
+    assert result.status == "done" and not result.fallbacks
 
 
-@slow_form
-async def test_the_type_of_a_question_is_the_patterns_where_they_are_sure(serving: Serving) -> None:
-    """Two patterns overrule the model, one does not; the run's state says which type it goes by."""
+@exhaustive
+async def test_strong_patterns_decide_the_type_of_a_question(serving: Serving) -> None:
+    """Two patterns overrule the model, one does not; the run's state says which type applies."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
         sure = await stage.start(asked("Should we bake bread, and is it worth it?"))
         unsure = await stage.start(asked("Compare bread and cheese"))

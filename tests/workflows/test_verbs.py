@@ -8,9 +8,17 @@ import pytest
 from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.contracts.run.control import VERBS, Acknowledged, Budget, OutlineTopic, Steering, Verb
-from tenure.contracts.run.run import Phase
-from tests.conftest import Serving, slow_form
+from tenure.contracts.run.control import (
+    COMMAND_NAMES,
+    BudgetBounds,
+    CommandName,
+    OutlineTopic,
+    RunCommand,
+    RunCommandReply,
+)
+from tenure.contracts.run.run import RunPhase
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.workflows.run.test_agent import REQUEST, until
 from tests.worlds import FINISH, KITCHEN, Held, MemoryKnowledge, ScriptedChat, says, story, text
 from workflows.run.agent import AgentWorkflow
@@ -19,25 +27,25 @@ Handle = WorkflowHandle[Any, Any]
 
 MEGABYTE: Final = "x" * 2**20
 TOPICS: Final = tuple(OutlineTopic(heading=name) for name in ("Bread", "Cheese"))
-WORDS: Final = {verb: Steering(verb=verb) for verb in VERBS} | {
-    "feedback": Steering(verb="feedback", text="More on rye"),
-    "outline": Steering(verb="outline", outline=TOPICS),
-    "budget": Steering(verb="budget", budget=Budget(max_calls=500)),
-    "answer": Steering(verb="answer", text="Rye."),
+WORDS: Final = {verb: RunCommand(name=verb) for verb in COMMAND_NAMES} | {
+    "feedback": RunCommand(name="feedback", text="More on rye"),
+    "outline": RunCommand(name="outline", outline=TOPICS),
+    "budget": RunCommand(name="budget", budget=BudgetBounds(max_calls=500)),
+    "answer": RunCommand(name="answer", text="Rye."),
 }
-HARMLESS: Final[tuple[Verb, ...]] = (
+HARMLESS: Final[tuple[CommandName, ...]] = (
     *("feedback", "outline", "budget", "approve", "answer"),
     *("pause", "feedback", "budget", "resume"),
 )
 """Words that do not end a run; some are said while it is held as well."""
 ENDS: Final = {
-    "finish": (Steering(verb="finish"), "finished_early"),
-    "cancel": (Steering(verb="cancel"), "cancelled"),
-    "discard": (Steering(verb="cancel", discard=True), "cancelled"),
+    "finish": (RunCommand(name="finish"), "finished_early"),
+    "cancel": (RunCommand(name="cancel"), "cancelled"),
+    "discard": (RunCommand(name="cancel", discard=True), "cancelled"),
 }
 ROUTE: Final = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 OUTLINE: Final = {"topics": [{"heading": name, "question": f"How is {name} made?"} for name in ("Bread", "Cheese")]}
-PHASES: Final[dict[Phase, tuple[str, dict[str, Any]]]] = {
+PHASES: Final[dict[RunPhase, tuple[str, dict[str, Any]]]] = {
     "route": ("router", ROUTE),
     "outline": ("outliner", OUTLINE),
     "research": ("planner", FINISH),
@@ -45,11 +53,11 @@ PHASES: Final[dict[Phase, tuple[str, dict[str, Any]]]] = {
     "reflect": ("report_reflector", {"critiques": [], "further_considerations": []}),
 }
 """In which phase a role is asked, and what it says once it is let go."""
-BRIEFLY: Final[tuple[Phase, ...]] = ("route",)
+BRIEFLY: Final[tuple[RunPhase, ...]] = ("route",)
 """Phases that are looked at every time; runs with children at work are in the interleavings of words."""
 
-GARBAGE: Final[tuple[Any, ...]] = (4, [], "\x00\ud7ff", {"text": None}, [{"was": 4}])
-LARGE: Final[tuple[tuple[Verb, Any], ...]] = (
+GARBAGE: Final[tuple[Any, ...]] = (4, [], "\x00\ud7ff", {"text": None}, [{"renamed_from": 4}])
+LARGE: Final[tuple[tuple[CommandName, Any], ...]] = (
     ("feedback", {"text": MEGABYTE}),
     ("outline", [MEGABYTE]),
     ("budget", {"max_calls": MEGABYTE}),
@@ -64,7 +72,7 @@ ENDING: Final = {"finish", "pause", "resume"}
 async def told(run: Handle, said: Any) -> bool | None:
     """Say something to a run, and return whether it follows that, None if it is over; a refusal is one short line."""
     try:
-        answer = await run.execute_update("steer", said, result_type=Acknowledged)
+        answer = await run.execute_update("steer", said, result_type=RunCommandReply)
     except WorkflowUpdateFailedError as error:
         why = str(error.cause)
         assert why.startswith("Refused: ") and "\n" not in why and len(why) < 400, why
@@ -76,39 +84,39 @@ async def told(run: Handle, said: Any) -> bool | None:
     return True
 
 
-async def twice(run: Handle, *words: Steering) -> list[bool | None]:
+async def twice(run: Handle, *words: RunCommand) -> list[bool | None]:
     """Say each of some words twice at once, and return which are followed; both get the same answer."""
     answers = [await asyncio.gather(told(run, said), told(run, said)) for said in words]
     assert all(first == second for first, second in answers)
     return [first for first, _ in answers]
 
 
-async def ended(run: Handle, said: Steering) -> bool:
+async def ended(run: Handle, said: RunCommand) -> bool:
     """Say twice at once what ends a run, and return whether it is followed: the second one may find it over."""
     return True in await asyncio.gather(told(run, said), told(run, said))
 
 
 async def nonsense(run: Handle, *, large: bool) -> None:
     """Send everything that a person may type by mistake, at once: none of it is a word."""
-    wrong = [(verb, given) for verb, given in product(VERBS, GARBAGE) if verb not in ENDING]
+    wrong = [(verb, given) for verb, given in product(COMMAND_NAMES, GARBAGE) if verb not in ENDING]
     wrong = [(verb, given) for verb, given in wrong if given or verb != "cancel"]  # that one is a cancel without more
     await asyncio.gather(
         *(run.signal(verb, given) for verb, given in (*wrong, *(LARGE if large else ()))),
         *(run.signal("budget", given) for given in BOUNDS),
         run.signal("resume", args=["now", 4]),
     )
-    for update in ({"verb": "explode"}, {"verb": "budget", "budget": {"max_calls": "many"}}, 4):
+    for update in ({"name": "explode"}, {"name": "budget", "budget": {"max_calls": "many"}}, 4):
         with pytest.raises(WorkflowUpdateFailedError):
             await run.execute_update("steer", update)
-    assert not await told(run, Steering(verb="feedback", text="More", topic=MEGABYTE))
-    assert not await told(run, Steering(verb="outline", outline=(OutlineTopic(heading=MEGABYTE),)))
-    assert not await told(run, Steering(verb="answer", text=MEGABYTE))
+    assert not await told(run, RunCommand(name="feedback", text="More", topic=MEGABYTE))
+    assert not await told(run, RunCommand(name="outline", outline=(OutlineTopic(heading=MEGABYTE),)))
+    assert not await told(run, RunCommand(name="answer", text=MEGABYTE))
 
 
 @pytest.mark.parametrize(
-    "phase", [*BRIEFLY, *(pytest.param(phase, marks=slow_form) for phase in PHASES if phase not in BRIEFLY)]
+    "phase", [*BRIEFLY, *(pytest.param(phase, marks=exhaustive) for phase in PHASES if phase not in BRIEFLY)]
 )
-async def test_each_word_in_each_phase(serving: Serving, phase: Phase) -> None:
+async def test_each_word_in_each_phase(serving: Serving, phase: RunPhase) -> None:
     """A run at work follows what fits, also held and twice at once, refuses the rest, and ends as it is told to."""
     role, reply = PHASES[phase]
     at_once = len(OUTLINE["topics"]) if phase == "write" else 1
@@ -130,7 +138,7 @@ async def test_each_word_in_each_phase(serving: Serving, phase: Phase) -> None:
 
     assert open_to == [True, True, True, False, False, True, True, True, True]
     assert (noted.status, len(noted.feedback)) == ("running", 1)
-    assert len(noted.refused) > 5 and all(len(line) < 400 for line in noted.refused)
+    assert len(noted.refused_signals) > 5 and all(len(line) < 400 for line in noted.refused_signals)
     assert (stopped, finishing) == ([True] * 4, [True, False, True, True])
     assert [result.status for result in (*results, last)] == [*(status for _, status in ENDS.values()), "cancelled"]
     assert results[-1].sections == ()
@@ -148,11 +156,11 @@ async def test_each_word_is_refused_at_the_end_and_after_it(serving: Serving) ->
         result = await run.result()
         late = await asyncio.gather(
             *(run.execute_update("steer", said) for said in WORDS.values()),
-            *(run.signal(verb) for verb in VERBS),
+            *(run.signal(verb) for verb in COMMAND_NAMES),
             return_exceptions=True,
         )
 
-    assert closed == [False] * len(VERBS)
+    assert closed == [False] * len(COMMAND_NAMES)
     assert (result.status, result.feedback) == ("done", ())
     assert {error.status for error in late if isinstance(error, RPCError)} == {RPCStatusCode.NOT_FOUND}
     assert all(isinstance(error, RPCError) for error in late)
@@ -162,12 +170,14 @@ async def test_each_word_is_refused_at_the_end_and_after_it(serving: Serving) ->
     ("asks", "right", "wrong"),
     [({"approve_plan": True}, "approve", "answer"), ({"interactive": True}, "answer", "approve")],
 )
-async def test_what_waits_is_let_go_on_once(serving: Serving, asks: dict[str, bool], right: Verb, wrong: Verb) -> None:
+async def test_what_waits_is_let_go_on_once(
+    serving: Serving, asks: dict[str, bool], right: CommandName, wrong: CommandName
+) -> None:
     """A plan is approved and a question answered, not the other way round; of two at once one is followed."""
     chat = ScriptedChat(story(clarifier=says({"question": "Which bread?", "assumption": "any"})))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=asks)}))
-        await until(run, lambda progress: progress.waiting)
+        await until(run, lambda progress: progress.input_request)
         refused = await twice(run, WORDS[wrong])
         held = await twice(run, WORDS["pause"], WORDS["feedback"], WORDS["budget"])
         answers = await asyncio.gather(told(run, WORDS[right]), told(run, WORDS[right]))

@@ -14,7 +14,8 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.run.run import RunRequest
-from tests.conftest import Serving, serving_at, slow_form
+from tests.conftest import Serving, serving_at
+from tests.tiers import exhaustive
 from tests.workflows.run.test_agent import REQUEST, until
 from tests.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, says, story
 from workflows.run.agent import AgentWorkflow
@@ -54,7 +55,7 @@ async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, 
     async with later(chat, knowledge) as stage:
         with skipping.auto_time_skipping_disabled():
             run = await stage.start(asked(approve_plan=True, answer_seconds=3 * DAY.total_seconds()))
-            await until(run, lambda progress: progress.waiting)
+            await until(run, lambda progress: progress.input_request)
     await skipping.sleep(DAY)
     async with later(chat, knowledge) as stage:
         waiting = await run.query(AgentWorkflow.progress)
@@ -67,7 +68,7 @@ async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, 
     assert not [note for note in result.notes if "answered" in note]
 
 
-@slow_form
+@exhaustive
 async def test_a_question_back_waits_for_a_day_and_another_worker(
     later: Serving, skipping: WorkflowEnvironment
 ) -> None:
@@ -76,7 +77,7 @@ async def test_a_question_back_waits_for_a_day_and_another_worker(
     async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
         with skipping.auto_time_skipping_disabled():
             run = await stage.start(asked(interactive=True, answer_seconds=3 * DAY.total_seconds()))
-            await until(run, lambda progress: progress.waiting)
+            await until(run, lambda progress: progress.input_request)
     await skipping.sleep(DAY)
     async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
         await skipping.sleep(DAY)
@@ -90,7 +91,7 @@ async def test_a_question_back_waits_for_a_day_and_another_worker(
     assert (chat.count("clarifier"), chat.count("router")) == (1, 1)
 
 
-@slow_form
+@exhaustive
 async def test_after_days_of_silence_a_run_goes_on_with_what_it_assumed(later: Serving) -> None:
     """Plan and question wait their time, remind once each, and are followed as was said; no deadline runs meanwhile."""
     question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
@@ -105,17 +106,17 @@ async def test_after_days_of_silence_a_run_goes_on_with_what_it_assumed(later: S
     assert "Nobody answered “Which cheese?”; assumed: any cheese" in result.notes
 
 
-@slow_form
+@exhaustive
 async def test_a_deadline_stands_still_while_a_run_is_held(later: Serving, skipping: WorkflowEnvironment) -> None:
     """A run that is held for a day has all of its hour left when it is resumed."""
     chat = ScriptedChat(story())
     async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
         with skipping.auto_time_skipping_disabled():
             run = await stage.start(asked(approve_plan=True, max_seconds=3_600.0))
-            await until(run, lambda progress: progress.waiting)
+            await until(run, lambda progress: progress.input_request)
             await run.signal("pause")
             await run.signal("approve")
-            await until(run, lambda progress: not progress.waiting)
+            await until(run, lambda progress: not progress.input_request)
         await skipping.sleep(DAY)
         held, asked_for = await run.query(AgentWorkflow.progress), chat.count("planner")
         await run.signal("resume")

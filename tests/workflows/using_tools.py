@@ -1,11 +1,9 @@
-"""A workflow for tests that uses tools as it is told, one after the other."""
+"""A workflow for tests that performs given tool calls one after the other."""
 
 from temporalio import workflow
 
-from workflows.research.toolbox import Toolbox
-from workflows.research.tools import TOOLS, available, use
-from workflows.runtime.calls import Calls
-from workflows.runtime.control import Steered
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import JsonValue
@@ -13,51 +11,53 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import Contract
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.spiral import SubagentRequest
-    from tenure.contracts.research.tools import Observation, ToolName
+    from tenure.contracts.research.tools import Observation
+    from workflows.research.tool_context import ToolContext
+    from workflows.research.tool_registry import TOOLS, list_available_tools, use_tool
 
 
 class Uses(Contract):
-    """What is to be used, on which task."""
+    """Tool calls to perform for a task."""
 
     task: SubagentRequest
     """The task."""
-    uses: tuple[tuple[ToolName, dict[str, JsonValue]], ...]
-    """Tools with their arguments."""
+    uses: tuple[tuple[str, dict[str, JsonValue]], ...]
+    """Names of tools with their arguments."""
 
 
 class Used(Contract):
-    """What came of it."""
+    """Results of the calls."""
 
-    available: tuple[ToolName, ...]
-    """Tools that the run has."""
+    available: tuple[str, ...]
+    """Tools that the run can use."""
     described: str
-    """What a model is told of tables and servers."""
+    """Description of tables and servers for the model."""
     observations: tuple[Observation, ...]
-    """One for each use."""
+    """One for each call."""
     found: tuple[PassageRef, ...]
     """Passages in the order of their numbers."""
 
 
 @workflow.defn
-class UsingTools(Steered):
-    """Uses tools."""
+class UsingTools(ControllableWorkflow):
+    """Performs tool calls."""
 
     @workflow.init
     def __init__(self, request: Uses) -> None:
-        """Start with an empty toolbox."""
-        super().__init__(request.task.stance)
-        self.box = Toolbox(Calls(self, request.task.limits), request.task, lambda: self.finishing)
+        """Create a context without passages."""
+        super().__init__(request.task.control)
+        self.context = ToolContext(ActivityClients(self, request.task.limits), request.task, lambda: self.is_finishing)
 
     @workflow.run
     async def run(self, request: Uses) -> Used:
-        """Use every tool in turn."""
-        await self.box.open()
+        """Perform every call in turn."""
+        await self.context.discover()
         observations: list[Observation] = []
         for name, arguments in request.uses:
-            observations.append(await use(self.box, name, TOOLS[name].arguments.model_validate(arguments)))
+            observations.append(await use_tool(self.context, name, TOOLS[name].arguments.model_validate(arguments)))
         return Used(
-            available=tuple(available(self.box)),
-            described=self.box.described(),
+            available=tuple(list_available_tools(self.context)),
+            described=self.context.describe_resources(),
             observations=tuple(observations),
-            found=tuple(self.box.found.values()),
+            found=tuple(self.context.passages.values()),
         )

@@ -1,9 +1,9 @@
-"""CodingWorkflow: specify → generate → test → reflect → refine until E = ∅ or R_n ≥ R_max (document 000, code path).
+"""Write a program and repair it until its tests pass.
 
-The order of the nodes is `algorithms/transitions.py`'s. Programs run in the sandbox only, and what passes is
-judged there. Every attempt is remembered with what was learned from it, no program is tried twice, and where the
-coder has nothing new to offer a search for a small edit has its turn. Finishing, cancelling and a budget that is
-used up all end in the best program there is, together with the tests it fails.
+The phases are specify, generate, test, reflect and refine; their order is defined in
+`tenure/algorithms/control/transitions.py`. Programs run only in the sandbox. Every attempt is best with the lesson
+learned from it and no program is tried twice; when the coder has no new program, a search for a small edit follows.
+Finishing, cancelling and an exhausted budget all end with the best program so far and the tests that it fails.
 """
 
 import asyncio
@@ -13,76 +13,76 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows.runtime.budget import by_signal
-from workflows.runtime.calls import MODEL_BUDGETS, Calls
-from workflows.runtime.control import Steered
-from workflows.runtime.failures import cause
-from workflows.runtime.progress import report
+from workflows.coding.program_tester import ProgramTester, split_tests
+from workflows.runtime.budget import request_by_signal
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.failures import describe_failure
+from workflows.runtime.model_client import MODEL_BUDGETS
+from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
     from tenure.algorithms.coding import programs
-    from tenure.algorithms.control.budget import named
-    from tenure.algorithms.control.reflexion import most_made
-    from tenure.algorithms.control.transitions import AgentState, Node, next_node
-    from tenure.algorithms.text.questions import heading
+    from tenure.algorithms.control.budget import describe_limit
+    from tenure.algorithms.control.reflexion import compute_max_revisions
+    from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node
+    from tenure.algorithms.text.questions import format_heading
     from tenure.contracts.research.report import ProgressUpdate, ReportDraft
     from tenure.contracts.result.programs import (
         Attempt,
-        Author,
         CodeDraft,
         CodingRequest,
-        Failure,
         Lesson,
-        ProgramRequest,
-        Proof,
+        ProgramVerification,
         RepairRequest,
         SourceFile,
-        TrialRequest,
+        TestAuthor,
     )
     from tenure.contracts.result.result import ResultStatus
-    from tenure.contracts.run.run import Handled, Phase
-    from tenure.contracts.sandbox import Case, GivenFile, Program, SelfTest, Trial
+    from tenure.contracts.run.run import FeedbackRecord, RunPhase
+    from tenure.contracts.sandbox import InputFile, SandboxSelfTest
+    from tenure.roles.coding import code_reflector, coder, test_writer
     from tenure.roles.coding.code_reflector import CodeReflectorInput
     from tenure.roles.coding.coder import CoderInput, CoderOutput
     from tenure.roles.coding.test_writer import TestWriterInput, TestWriterOutput
 
-PASSAGES = 12
-"""Passages of documents that the roles see."""
+MAX_PASSAGES = 12
+"""Passages of documents that the roles receive."""
 
 
 @workflow.defn
-class CodingWorkflow(Steered):
-    """Writes a program and repairs it until its tests pass."""
+class CodingWorkflow(ControllableWorkflow):
+    """Workflow that writes a program and repairs it until its tests pass."""
 
     @workflow.init
     def __init__(self, request: CodingRequest) -> None:
-        """Start from a routed request, the given files and the documents found for it."""
-        super().__init__(request.stance)
+        """Start from the request with its files and the passages found for it."""
+        super().__init__(request.control)
         self.request = request
-        self.calls = Calls(self, request.limits, by_signal(self, request.run))
+        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run))
+        self.tester = ProgramTester(self.clients, request)
         self.cancelled = False
         self.main: asyncio.Task[None] | None = None
-        self.host = SelfTest(usable=False, message="")
-        self.specified = TestWriterOutput(specification="", task="program", tests=())
-        self.tests: tuple[GivenFile, ...] = request.tests
+        self.sandbox = SandboxSelfTest(usable=False, message="")
+        self.specification = TestWriterOutput(specification="", task="program", tests=())
+        self.tests: tuple[InputFile, ...] = request.tests
         self.generation = 0
         self.attempts: list[Attempt] = []
-        self.pending: list[Attempt] = []
-        self.runs: dict[int, CoderOutput] = {}
-        self.tried: set[str] = set()
+        self.candidates: list[Attempt] = []
+        self.outputs: dict[int, CoderOutput] = {}
+        self.tried_programs: set[str] = set()
         self.tried_files: dict[str, None] = {}
-        self.searched: set[str] = set()
-        self.wishes = list(request.feedback)
-        self.heard_in: dict[int, int] = {}
-        self.exhausted = False
+        self.repaired_programs: set[str] = set()
+        self.feedback_items = list(request.feedback)
+        self.feedback_counts: dict[int, int] = {}
+        self.has_no_candidates = False
         self.notes: list[str] = []
         self.failure = ""
 
     @workflow.run
     async def run(self, request: CodingRequest) -> ReportDraft:
-        """Write programs until one passes, the attempts are used up, or a person says stop."""
-        self.main = asyncio.create_task(self._code())
+        """Write programs until one passes, the attempts are used up, or a person stops the run."""
+        self.main = asyncio.create_task(self._execute_phases())
         if self.cancelled:
             self.main.cancel()
         try:
@@ -90,391 +90,347 @@ class CodingWorkflow(Steered):
         except (asyncio.CancelledError, ActivityError) as error:
             # A cancelled activity that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
-                await self._give_up(error)
-        await self._tell("compose", "the program is delivered", ended=True)
+                await self._handle_failure(error)
+        await self._send_progress("compose", "the program is delivered", ended=True)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return self._draft()
+        return self._build_draft()
 
-    @workflow.signal(description="Stop at once and deliver the best program there is.")
-    async def cancel(self, *beside: Any) -> None:
-        """Stop at once: what is being written or tested is given up, what was tested is delivered."""
+    @workflow.signal(description="Stop immediately and deliver the best program so far.")
+    async def cancel(self, *ignored: Any) -> None:
+        """Stop immediately and deliver the programs tested so far."""
         self.cancelled = True
-        self.stand(paused=False, finishing=True)
+        self.change_control(paused=False, finishing=True)
         if self.main is not None:
             self.main.cancel()
 
-    async def _give_up(self, error: BaseException) -> None:
-        """Go on to deliver what there is when a call has failed for good.
+    async def _handle_failure(self, error: BaseException) -> None:
+        """Record a failed call, so that the programs so far are delivered.
 
         Raises:
-            BaseException: the error itself, where there is no program yet or somebody cancels from outside.
+            BaseException: the error itself, if there is no program yet or the workflow is cancelled from outside.
         """
         if is_cancelled_exception(error) or not self.attempts:
-            await self._tell(None, ended=True)
+            await self._send_progress(None, ended=True)
             raise error
-        self.failure = cause(error)
+        self.failure = describe_failure(error)
 
-    async def _code(self) -> None:
-        """Go through the nodes: generate, test, and again with what was learned."""
-        found = await self.calls.look_at_sandbox()
-        if found is None or not found.usable:
-            self.notes.append(f"{found.message if found else _NOBODY}")
+    async def _execute_phases(self) -> None:
+        """Specify, then generate and test until the program is accepted or nothing is left to try."""
+        sandbox = await self.clients.sandbox.check()
+        if sandbox is None or not sandbox.usable:
+            self.notes.append(sandbox.message if sandbox else _NO_SANDBOX)
             return
-        self.host = found
+        self.sandbox = sandbox
         await self._specify()
-        node: Node = next_node("route", AgentState(mode="CODE"), 0)
+        node: Node = choose_next_node("route", AgentState(mode="CODE"), 0)
         while node != "end":
             if node == "generate_code":
                 if not await self._generate():
                     return
             else:
                 await self._test()
-            state = AgentState("CODE", error=self._error(), revisions=self.generation)
-            node = next_node(node, state, self._r_max())
+            state = AgentState("CODE", error=self._find_error(), revisions=self.generation)
+            node = choose_next_node(node, state, self._max_generations())
 
-    def _error(self) -> str | None:
-        """Return E of the best program: what it fails, or what a person asked for since."""
-        kept = programs.best(self.attempts)
-        if kept is None or kept.error is not None:
-            return kept.error if kept else "nothing was tried"
-        unheard = self.wishes[self.heard_in.get(kept.generation, 0) :]
-        return f"asked for: {unheard[0].text}" if unheard else None
+    def _find_error(self) -> str | None:
+        """Return the error of the best program, or the feedback that it was written without; None if it is accepted."""
+        best = programs.select_best_attempt(self.attempts)
+        if best is None or best.error is not None:
+            return best.error if best else "nothing was tried"
+        pending = self.feedback_items[self.feedback_counts.get(best.generation, 0) :]
+        return f"asked for: {pending[0].text}" if pending else None
 
-    def _r_max(self) -> int:
-        """Return R_max; a program is written once even where the model's budget ends the run."""
-        finishing = self.finishing and (self.stance.spent not in MODEL_BUDGETS or bool(self.attempts))
-        unheard = len(self.wishes) > self.heard_in.get(self.generation, 0)
-        return most_made(self.request.limits.max_attempts, self.generation, asked=unheard, finishing=finishing)
+    def _max_generations(self) -> int:
+        """Return the limit of generations; one program is written even if the model's budget is exhausted."""
+        finishing = self.is_finishing and (self.control.exhausted not in MODEL_BUDGETS or bool(self.attempts))
+        has_new_feedback = len(self.feedback_items) > self.feedback_counts.get(self.generation, 0)
+        return compute_max_revisions(
+            self.request.limits.max_code_attempts,
+            self.generation,
+            has_new_feedback=has_new_feedback,
+            is_finishing=finishing,
+        )
 
     async def _specify(self) -> None:
-        """Have the specification and the tests written, where the person gave none."""
+        """Write the specification and the tests, if the person gave no tests."""
         if self.tests:
             return
-        await self._tell("specify")
-        self.specified = await self.calls.role(
-            RoleActivities.test_writer,
-            TestWriterInput(**self._workshop().model_dump()),
-            self.request.evidence[:PASSAGES],
+        await self._send_progress("specify")
+        self.specification = await self.clients.models.ask(
+            test_writer.ROLE,
+            TestWriterInput(**self._build_context().model_dump()),
+            self.request.evidence[:MAX_PASSAGES],
             summary="specification and tests",
         )
-        files = [SourceFile(path=file.path, text=file.content) for file in self.specified.tests]
-        if self.specified.task == "program" and (why := programs.unfit(files)):
-            self.notes.append(f"The tests that were written cannot be used: {why}.")
-        elif self.specified.task == "program":
-            self.tests = tuple(GivenFile(name=file.path, text=file.text, read_only=True) for file in files)
-        if not self.tests and self.specified.task == "program":
+        files = [SourceFile(path=file.path, text=file.content) for file in self.specification.tests]
+        if self.specification.task == "program" and (fault := programs.find_tests_fault(files)):
+            self.notes.append(f"The tests that were written cannot be used: {fault}.")
+        elif self.specification.task == "program":
+            self.tests = tuple(InputFile(name=file.path, text=file.text, read_only=True) for file in files)
+        if not self.tests and self.specification.task == "program":
             self.notes.append("There are no tests: a program counts as good when it runs to its end.")
 
     async def _generate(self) -> bool:
-        """Make the programs of the next generation; tell whether there is one that was not tried before."""
-        kept = programs.best(self.attempts)
-        if kept and kept.failures:
-            await self._reflect(kept)
+        """Write the programs of the next generation; return whether one of them was not tried before."""
+        best = programs.select_best_attempt(self.attempts)
+        if best and best.failures:
+            await self._reflect(best)
         self.generation += 1
-        self.heard_in[self.generation] = len(self.wishes)
-        await self._tell("generate" if self.generation == 1 else "refine")
+        self.feedback_counts[self.generation] = len(self.feedback_items)
+        await self._send_progress("generate" if self.generation == 1 else "refine")
         wanted = self.request.limits.candidates
-        written = await asyncio.gather(*(self._written(n, wanted) for n in range(1, wanted + 1)))
-        self.pending = self._new(written)
-        if not self.pending and any(answer.files for answer in written):
-            self.pending = self._new([await self._written(1, wanted, repeated=True)])
-        if not self.pending:
-            await self._search(kept)
-        if not self.pending:
+        written = await asyncio.gather(*(self._write_program(n, wanted) for n in range(1, wanted + 1)))
+        self.candidates = self._build_new_attempts(written)
+        if not self.candidates and any(answer.files for answer in written):
+            self.candidates = self._build_new_attempts([await self._write_program(1, wanted, repeated=True)])
+        if not self.candidates:
+            await self._search_repair(best)
+        if not self.candidates:
             self.generation -= 1
-            self.exhausted = True
-        return bool(self.pending)
+            self.has_no_candidates = True
+        return bool(self.candidates)
 
-    async def _written(self, candidate: int, candidates: int, *, repeated: bool = False) -> CoderOutput:
-        kept = programs.best(self.attempts)
+    async def _write_program(self, candidate: int, candidates: int, *, repeated: bool = False) -> CoderOutput:
+        best = programs.select_best_attempt(self.attempts)
         what = f"generation {self.generation}" + (f", candidate {candidate}" if candidates > 1 else "")
-        return await self.calls.role(
-            RoleActivities.coder,
+        return await self.clients.models.ask(
+            coder.ROLE,
             CoderInput(
-                **self._workshop().model_dump(),
-                specification=self.specified.specification,
-                task=self.specified.task,
+                **self._build_context().model_dump(),
+                specification=self.specification.specification,
+                task=self.specification.task,
                 candidate=candidate,
                 candidates=candidates,
-                attempts=programs.remembered(self.attempts),
-                best=kept.n if kept else None,
-                tried=tuple(self.tried_files),
-                repeated=repeated,
+                attempts=programs.summarize_attempts(self.attempts),
+                best_attempt=best.n if best else None,
+                failed_digests=tuple(self.tried_files),
+                is_repeated=repeated,
             ),
-            self.request.evidence[:PASSAGES],
-            summary=f"{what}: {kept.error}" if kept and kept.error else what,
+            self.request.evidence[:MAX_PASSAGES],
+            summary=f"{what}: {best.error}" if best and best.error else what,
         )
 
-    def _workshop(self) -> TestWriterInput:
+    def _build_context(self) -> TestWriterInput:
         return TestWriterInput(
             question=self.request.question,
-            given=programs.shown(self.request.files),
-            tests=programs.shown(self.tests),
-            installed=self.host.packages,
-            languages=self.host.languages,
-            wishes=tuple(wish.text for wish in self.wishes),
+            given_files=programs.convert_given_files(self.request.files),
+            tests=programs.convert_given_files(self.tests),
+            packages=self.sandbox.packages,
+            languages=self.sandbox.languages,
+            feedback=tuple(feedback.text for feedback in self.feedback_items),
         )
 
-    def _new(self, written: Sequence[CoderOutput]) -> list[Attempt]:
-        """Number the programs that were not tried before, and remember that they are."""
+    def _build_new_attempts(self, written: Sequence[CoderOutput]) -> list[Attempt]:
+        """Return attempts for the programs that were not tried before."""
         new: list[Attempt] = []
         for answer in written:
             files = tuple(SourceFile(path=file.path, text=file.content) for file in answer.files)
-            mark = programs.digest(files, (answer.entry, *answer.args, answer.stdin))
-            if not files or mark in self.tried:
+            digest = programs.hash_program(files, (answer.entry, *answer.args, answer.stdin))
+            if not files or digest in self.tried_programs:
                 continue
-            new.append(self._attempt(len(self.attempts) + len(new) + 1, files, answer))
-            self.tried.add(mark)
+            new.append(self._build_attempt(len(self.attempts) + len(new) + 1, files, answer))
+            self.tried_programs.add(digest)
         return new
 
-    def _attempt(self, n: int, files: tuple[SourceFile, ...], answer: CoderOutput) -> Attempt:
-        self.runs[n] = answer
+    def _build_attempt(self, n: int, files: tuple[SourceFile, ...], answer: CoderOutput) -> Attempt:
+        self.outputs[n] = answer
         return Attempt(n=n, generation=self.generation, approach=answer.approach, files=files, entry=answer.entry)
 
-    async def _search(self, kept: Attempt | None) -> None:
+    async def _search_repair(self, best: Attempt | None) -> None:
         """Search for a small edit that makes the tests of the best program pass."""
         limits = self.request.limits
-        mended = tuple(file.path for file in kept.files if file.path.endswith(".py")) if kept else ()
-        mark = programs.digest(kept.files) if kept else ""
-        provable = kept is not None and kept.total > 0 and self.specified.task == "program" and self.tests
-        if not (kept and mended and provable) or mark in self.searched or self.finishing or not limits.repair_seconds:
+        editable = tuple(file.path for file in best.files if file.path.endswith(".py")) if best else ()
+        digest = programs.hash_program(best.files) if best else ""
+        is_testable = best is not None and best.total > 0 and self.specification.task == "program" and self.tests
+        if not (best and editable and is_testable) or digest in self.repaired_programs:
             return
-        if programs.unfinished(kept):
+        if self.is_finishing or not limits.repair_seconds:
+            return
+        if programs.has_only_import_errors(best):
             self.notes.append("No small edit was searched for: the tests import what is not there.")
             return
-        self.searched.add(mark)
-        await self._tell(None, f"searching for a small edit near what attempt {kept.n} fails")
-        tests, cases = self._provers(self.tests)
-        reply = await self.calls.repair(
+        self.repaired_programs.add(digest)
+        await self._send_progress(None, f"searching for a small edit near what attempt {best.n} fails")
+        tests, cases = split_tests(self.tests)
+        reply = await self.clients.sandbox.repair_program(
             RepairRequest(
-                files=programs.together(self.request.files, kept.files),
-                mended=mended,
+                files=programs.merge_files(self.request.files, best.files),
+                editable=editable,
                 tests=tests,
                 cases=cases,
-                limits=programs.bounds(self.request.limits),
+                limits=programs.build_sandbox_limits(self.request.limits),
                 seconds=limits.repair_seconds,
-                tried=tuple(sorted(self.tried_files)),
+                tried_digests=tuple(sorted(self.tried_files)),
             ),
-            summary=f"attempt {kept.n}: {kept.error}",
+            summary=f"attempt {best.n}: {best.error}",
         )
         if not reply.files:
             ended = "no other was left" if reply.exhausted else f"the {limits.repair_seconds:g} s were over"
             self.notes.append(
-                f"A search for a small edit of attempt {kept.n} found none that passes all tests: "
+                f"A search for a small edit of attempt {best.n} found none that passes all tests: "
                 f"{reply.tried} were tried, then {ended}. It changes one or two places and writes nothing new."
             )
             return
-        files = tuple({**{f.path: f for f in kept.files}, **{f.path: f for f in reply.files}}.values())
-        approach = f"A small edit of attempt {kept.n}, found among {reply.tried}: {'; '.join(reply.changes)}."
-        answer = self.runs[kept.n].model_copy(update={"approach": approach})
-        made = self._attempt(len(self.attempts) + 1, files, answer)
-        self.tried.add(programs.digest(files, (answer.entry, *answer.args, answer.stdin)))
-        self.pending = [made.model_copy(update={"maker": "repair"})]
+        files = tuple({**{f.path: f for f in best.files}, **{f.path: f for f in reply.files}}.values())
+        approach = f"A small edit of attempt {best.n}, found among {reply.tried}: {'; '.join(reply.changes)}."
+        answer = self.outputs[best.n].model_copy(update={"approach": approach})
+        repaired = self._build_attempt(len(self.attempts) + 1, files, answer)
+        self.tried_programs.add(programs.hash_program(files, (answer.entry, *answer.args, answer.stdin)))
+        self.candidates = [repaired.model_copy(update={"maker": "repair"})]
 
     async def _test(self) -> None:
-        """Test the programs of this generation side by side."""
-        await self._tell("test")
-        tested = await asyncio.gather(*(self._tested(attempt) for attempt in self.pending))
-        self.pending = []
+        """Test the programs of this generation concurrently."""
+        await self._send_progress("test")
+        tests = (
+            self.tester.test(
+                attempt,
+                self.outputs[attempt.n],
+                self.tests,
+                self.sandbox.languages,
+                writes_tests=self.specification.task == "tests",
+            )
+            for attempt in self.candidates
+        )
+        tested = await asyncio.gather(*tests)
+        self.candidates = []
         for attempt in tested:
             self.attempts.append(attempt)
             if attempt.failures:
-                self.tried_files |= {programs.file_digest(file.path, file.text): None for file in attempt.files}
-            await self._tell(None, _outcome(attempt), attempt=attempt)
-
-    async def _tested(self, attempt: Attempt) -> Attempt:
-        """Return an attempt with what the sandbox found: its tests first, then its own run."""
-        own = self.specified.task == "tests"
-        tests = tuple(GivenFile(name=f.path, text=f.text) for f in attempt.files if own and programs.is_test(f.path))
-        kept = () if own else tuple(file.name for file in self.tests)
-        if why := programs.objection(attempt.files, kept, self.host.languages):
-            return attempt.model_copy(update={"failures": (Failure(test="", error=why),)})
-        if own or self.tests:
-            attempt = await self._proven(attempt, tests if own else self.tests)
-        if not attempt.failures and (attempt.entry or not attempt.total):
-            attempt = await self._run(attempt)
-        return attempt
-
-    async def _proven(self, attempt: Attempt, proof: tuple[GivenFile, ...]) -> Attempt:
-        """Return an attempt after its tests."""
-        names = {file.name for file in proof}
-        files = tuple(f for f in programs.together(self.request.files, attempt.files) if f.name not in names)
-        tests, cases = self._provers(proof)
-        trial = Trial(files=files, tests=tests, cases=cases, limits=programs.bounds(self.request.limits))
-        outcome = await self.calls.run_tests(
-            TrialRequest(run=self.request.run, attempt=attempt.n, trial=trial),
-            summary=f"attempt {attempt.n}, generation {attempt.generation}",
-        )
-        return attempt.model_copy(
-            update={
-                "passed": outcome.tests_passed,
-                "total": len(outcome.tests),
-                "failures": programs.failures(outcome),
-                "stdout": programs.shortened(outcome.stdout),
-                "stderr": programs.shortened(outcome.stderr),
-                "seconds": round(outcome.seconds, 3),
-                "artifacts": programs.stored(outcome),
-            }
-        )
-
-    async def _run(self, attempt: Attempt) -> Attempt:
-        """Return an attempt after its own run, which has to end well, too."""
-        entry = attempt.entry or programs.entry(attempt.files)
-        answer = self.runs[attempt.n]
-        program = Program(
-            files=programs.together(self.request.files, attempt.files),
-            entry=entry,
-            language=programs.language_of(entry) or "python",
-            args=answer.args,
-            stdin=answer.stdin,
-            limits=programs.bounds(self.request.limits),
-        )
-        outcome = await self.calls.run_program(
-            ProgramRequest(run=self.request.run, attempt=attempt.n, program=program), summary=f"run {entry}"
-        )
-        return attempt.model_copy(
-            update={
-                "entry": entry,
-                "failures": programs.failures(outcome),
-                "stdout": programs.shortened(outcome.stdout),
-                "stderr": programs.shortened(outcome.stderr),
-                "seconds": round(attempt.seconds + outcome.seconds, 3),
-                "artifacts": programs.stored(outcome) or attempt.artifacts,
-            }
-        )
-
-    def _provers(self, tests: tuple[GivenFile, ...]) -> tuple[tuple[GivenFile, ...], tuple[Case, ...]]:
-        """Return tests as the sandbox takes them: files of pytest, or cases where there are none."""
-        cases = programs.cases_of(tests)
-        return ((), cases) if cases else (tests, ())
+                self.tried_files |= {programs.hash_file(file.path, file.text): None for file in attempt.files}
+            await self._send_progress(None, _describe_outcome(attempt), attempt=attempt)
 
     async def _reflect(self, attempt: Attempt) -> None:
-        """Have the best failing program looked at, once."""
+        """Draw a lesson from the best failing program, once."""
         if attempt.reflection:
             return
-        await self._tell("reflect")
-        seen = await self.calls.role(
-            RoleActivities.code_reflector,
+        await self._send_progress("reflect")
+        output = await self.clients.models.ask(
+            code_reflector.ROLE,
             CodeReflectorInput(
-                **self._workshop().model_dump(),
-                specification=self.specified.specification,
+                **self._build_context().model_dump(),
+                specification=self.specification.specification,
                 attempt=attempt,
-                earlier=tuple(one for one in programs.remembered(self.attempts) if one.n < attempt.n),
+                earlier=tuple(one for one in programs.summarize_attempts(self.attempts) if one.n < attempt.n),
             ),
             summary=f"attempt {attempt.n}: {attempt.error}",
         )
-        learned = Lesson(failed=seen.failed, cause=seen.cause, change=seen.change)
-        place = self.attempts.index(attempt)
-        self.attempts[place] = attempt.model_copy(update={"reflection": learned})
-        await self._tell(None, f"learned: {learned.change}", attempt=self.attempts[place])
+        lesson = Lesson(failed=output.failed, cause=output.cause, change=output.change)
+        position = self.attempts.index(attempt)
+        self.attempts[position] = attempt.model_copy(update={"reflection": lesson})
+        await self._send_progress(None, f"learned: {lesson.change}", attempt=self.attempts[position])
 
-    def _draft(self) -> ReportDraft:
-        """Return what is delivered: the best program, and everything that was tried."""
-        kept = programs.best(self.attempts)
-        attempts = programs.slimmed(self.attempts)
-        own = self.specified.task == "tests"
+    def _build_draft(self) -> ReportDraft:
+        """Return the draft with the best program and the history of attempts."""
+        best = programs.select_best_attempt(self.attempts)
+        attempts = programs.trim_history(self.attempts)
+        writes_tests = self.specification.task == "tests"
         code = CodeDraft(
-            specification=self.specified.specification,
-            task=self.specified.task,
-            files=programs.changed(self.request.files, kept.files) if kept else (),
-            entry=kept.entry if kept else "",
-            tests=programs.shown(self.tests),
-            proof=Proof(by=self._author(), passed=kept.passed, total=kept.total, failing=kept.failures)
-            if kept
-            else Proof(by=self._author()),
+            specification=self.specification.specification,
+            task=self.specification.task,
+            files=programs.select_changed_files(self.request.files, best.files) if best else (),
+            entry=best.entry if best else "",
+            tests=programs.convert_given_files(self.tests),
+            verification=ProgramVerification(
+                test_author=self._test_author(), passed=best.passed, total=best.total, failures=best.failures
+            )
+            if best
+            else ProgramVerification(test_author=self._test_author()),
             attempts=attempts,
-            delivered=kept.n if kept else None,
-            artifacts=kept.artifacts if kept else (),
+            delivered=best.n if best else None,
+            artifacts=best.artifacts if best else (),
         )
         return ReportDraft(
             id=self.request.run,
             mode="CODE",
             question=self.request.question,
-            title=heading(self.request.question),
-            code=code.model_copy(update={"tests": ()}) if own else code,
-            decisions=(self._why_ended(kept),),
-            feedback=self._handled(kept),
-            degraded=tuple(self.calls.degraded),
+            title=format_heading(self.request.question),
+            code=code.model_copy(update={"tests": ()}) if writes_tests else code,
+            decisions=(self._stop_reason(best),),
+            feedback=self._build_feedback_records(best),
+            fallbacks=tuple(self.clients.record.fallbacks),
             notes=tuple(dict.fromkeys(self.notes)),
-            status=self._status(kept),
+            status=self._final_status(best),
         )
 
-    def _author(self) -> Author:
-        if self.specified.task == "tests":
+    def _test_author(self) -> TestAuthor:
+        if self.specification.task == "tests":
             return "coder"
         if self.request.tests:
             return "person"
         return "test_writer" if self.tests else "nobody"
 
-    def _handled(self, kept: Attempt | None) -> tuple[Handled, ...]:
-        heard = self.heard_in.get(kept.generation, 0) if kept else 0
+    def _build_feedback_records(self, best: Attempt | None) -> tuple[FeedbackRecord, ...]:
+        count = self.feedback_counts.get(best.generation, 0) if best else 0
         return tuple(
-            Handled(
-                text=wish.text,
-                topic=wish.topic,
+            FeedbackRecord(
+                text=feedback.text,
+                topic=feedback.topic,
                 at="",
-                outcome=f"Attempt {kept.n} was written with it." if kept and n < heard else "No program heeds it.",
+                outcome=f"Attempt {best.n} was written with it."
+                if best and n < count
+                else "No program was written with it.",
             )
-            for n, wish in enumerate(self.wishes)
+            for n, feedback in enumerate(self.feedback_items)
         )
 
-    def _status(self, kept: Attempt | None) -> ResultStatus:
-        if not self.host.usable and not self.cancelled:
+    def _final_status(self, best: Attempt | None) -> ResultStatus:
+        if not self.sandbox.usable and not self.cancelled:
             return "unsupported"
         if self.cancelled:
             return "cancelled"
-        if kept is None:
-            return "finished_early" if self.finishing else "no_evidence"
+        if best is None:
+            return "finished_early" if self.is_finishing else "no_evidence"
         if self.failure:
             return "failed"
-        return "failing_tests" if kept.failures else "done"
+        return "failing_tests" if best.failures else "done"
 
-    def _why_ended(self, kept: Attempt | None) -> str:
+    def _stop_reason(self, best: Attempt | None) -> str:
         if self.cancelled:
             return "Ended because a person cancelled the run."
         if self.failure:
-            return f"Ended because a step failed for good: {self.failure}"
-        if kept and not kept.failures:
-            return f"Ended because attempt {kept.n} was accepted."
-        return self._why_without()
+            return f"Ended because a step failed permanently: {self.failure}"
+        if best and not best.failures:
+            return f"Ended because attempt {best.n} was accepted."
+        return self._stop_reason_without_program()
 
-    def _why_without(self) -> str:
-        """Say why the run ended without a program that was accepted."""
-        if self.stance.spent:
-            return f"Ended because {named(self.bounds(self.request.limits), self.stance.spent)} was used up."
-        if self.finishing:
+    def _stop_reason_without_program(self) -> str:
+        """Return the reason why the run ended without an accepted program."""
+        if self.control.exhausted:
+            limits = self.apply_budget_revision(self.request.limits)
+            return f"Ended because {describe_limit(limits, self.control.exhausted)} was used up."
+        if self.is_finishing:
             return "Ended because a person asked to finish."
-        if self.exhausted:
+        if self.has_no_candidates:
             return "Ended because there was no program left to try."
-        if not self.host.usable:
+        if not self.sandbox.usable:
             return "Ended because there is no sandbox to run a program in."
-        return f"Ended after {self.generation} of {self.request.limits.max_attempts} generations."
+        return f"Ended after {self.generation} of {self.request.limits.max_code_attempts} generations."
 
-    async def _tell(
-        self, phase: Phase | None, last: str = "", *, attempt: Attempt | None = None, ended: bool = False
+    async def _send_progress(
+        self, phase: RunPhase | None, last: str = "", *, attempt: Attempt | None = None, ended: bool = False
     ) -> None:
-        """Report to the run how far the program is."""
-        await report(
+        """Send the progress to the run."""
+        await send_progress(
             self.request.run,
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,
                 phase=phase,
                 revision=self.generation,
                 attempt=attempt,
-                usage=self.calls.usage,
+                usage=self.clients.record.usage,
                 last=last,
                 ended=ended,
             ),
         )
 
 
-_NOBODY = (
-    "No worker runs programs: none of those that run has a sandbox. "
-    "The worker's log says why its self-test failed; `python client.py doctor` says it, too."
+_NO_SANDBOX = (
+    "No worker runs programs: no running worker has a sandbox. "
+    "The worker's log and `python client.py doctor` say why its self-test failed."
 )
 
 
-def _outcome(attempt: Attempt) -> str:
-    """Say in one line how an attempt did."""
+def _describe_outcome(attempt: Attempt) -> str:
+    """Return the result of an attempt in one line."""
     tests = f"{attempt.passed} of {attempt.total} tests passed" if attempt.total else "it ran"
     return f"attempt {attempt.n}: {tests}" + (f"; {attempt.error}" if attempt.error else "")

@@ -1,8 +1,6 @@
-"""Plan-and-Execute: carrying out steps that depend on each other (document 003).
+"""Plan-and-Execute: execute steps that depend on each other, all ready steps of a round concurrently.
 
-What may stand in a plan, when a step is ready and when a plan is worth no more are rules of `algorithms/plan.py`.
-Here the steps that are ready are carried out at the same time, round after round, and those that can never begin are
-skipped. Who makes the plan, and whether another follows, is the business of whoever asks for it.
+`tenure.algorithms.research.planning` decides which steps are ready; steps that can never start are skipped.
 """
 
 import asyncio
@@ -13,44 +11,44 @@ from typing import Generic, TypeVar
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.research.planning import deadlocked, ready, settled
-    from tenure.contracts.research.spiral import Step
+    from tenure.algorithms.research.planning import find_ready_steps, is_deadlocked, skip_blocked_steps
+    from tenure.contracts.research.spiral import PlanStep
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Execution(Generic[T]):
-    """What came of a plan."""
+class PlanExecution(Generic[T]):
+    """Result of executing a plan."""
 
-    steps: tuple[Step, ...]
-    """Its steps, each as it ended."""
-    brought: tuple[T, ...]
-    """What they brought, round by round."""
+    steps: tuple[PlanStep, ...]
+    """The steps with their final states."""
+    results: tuple[T, ...]
+    """Results of the steps, round by round."""
     deadlocked: bool
-    """Whether steps were left that waited for each other."""
+    """Whether steps remained that waited for each other."""
 
 
-async def execute(
-    steps: Iterable[Step],
-    carry_out: Callable[[Step], Awaitable[tuple[Step, T | None]]],
-    begins: Callable[[Sequence[Step]], Awaitable[None]] | None = None,
-    stopped: Callable[[], bool] = lambda: False,
-) -> Execution[T]:
-    """Carry out steps, those that need nothing from each other at the same time.
+async def execute_plan(
+    steps: Iterable[PlanStep],
+    carry_out: Callable[[PlanStep], Awaitable[tuple[PlanStep, T | None]]],
+    announce: Callable[[Sequence[PlanStep]], Awaitable[None]] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> PlanExecution[T]:
+    """Execute the steps of a plan, round by round.
 
     Args:
         steps: the plan.
-        carry_out: carries one step out; returns the step as it ended, and what it brought.
-        begins: told of the steps of a round before they begin.
-        stopped: whether no further round is wanted.
+        carry_out: executes one step; returns the step with its final state, and its result if there is one.
+        announce: called with the steps of a round before they start.
+        is_stopped: returns whether no further round is wanted.
     """
-    now, brought = tuple(steps), list[T]()
-    while begin := () if stopped() else ready(now):
-        if begins:
-            await begins(begin)
-        results = await asyncio.gather(*(carry_out(step) for step in begin))
-        ended = {step.id: step for step, _ in results}
-        now = settled(ended.get(step.id, step) for step in now)
-        brought += [one for _, one in results if one is not None]
-    return Execution(now, tuple(brought), deadlocked(now))
+    current, results = tuple(steps), list[T]()
+    while ready := () if is_stopped() else find_ready_steps(current):
+        if announce:
+            await announce(ready)
+        outcomes = await asyncio.gather(*(carry_out(step) for step in ready))
+        done = {step.id: step for step, _ in outcomes}
+        current = skip_blocked_steps(done.get(step.id, step) for step in current)
+        results += [result for _, result in outcomes if result is not None]
+    return PlanExecution(current, tuple(results), is_deadlocked(current))

@@ -1,7 +1,7 @@
-"""Reasoning in a workflow: a strategy thinks over what was found, and every step is checked like any other claim.
+"""Reason over the findings of a run with one of several strategies, and verify every step like any other claim.
 
-Each strategy is a function over a `Matter` that returns a line of thought, or one without steps where the evidence
-bears none. What it cites of passages that it searched for itself comes back with it.
+A strategy is a function of a `ReasoningTask` that returns a line of thought, without steps if the evidence supports
+none. Passages that a strategy searches for itself are added to the evidence of the task.
 """
 
 import asyncio
@@ -11,170 +11,182 @@ from typing import Final, NamedTuple
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows.research.verification import verified
-from workflows.runtime.calls import Calls
-from workflows.runtime.failures import cause
+from workflows.research.verification import verify_drafts
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
-    from tenure.algorithms.reasoning import strategies as thinking
-    from tenure.algorithms.text.questions import compared
-    from tenure.algorithms.writing.manuscript import together
+    from tenure.algorithms.reasoning import strategies
+    from tenure.algorithms.text.questions import extract_compared_items
+    from tenure.algorithms.writing.manuscript import interleave_passages
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
-    from tenure.contracts.evidence.reasoning import Considered, Reasoning, ReasoningStep, ReasoningStrategy
-    from tenure.contracts.run.run import Limits
+    from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, ReasoningStrategy, RejectedThought
+    from tenure.contracts.run.run import RunLimits
+    from tenure.roles.reasoning import hop_reasoner, reasoner, thought_evaluator, thought_proposer
     from tenure.roles.reasoning.hop_reasoner import HopReasonerInput
     from tenure.roles.reasoning.reasoner import ReasonerInput
     from tenure.roles.reasoning.thought_evaluator import ThoughtEvaluatorInput
     from tenure.roles.reasoning.thought_proposer import ThoughtProposerInput
 
-SHOWN = 30
-"""Passages that are thought over at once."""
-HOPS = 4
-"""Facts of a chain at the most."""
-FOUND = 8
-"""Passages of a search that a strategy makes itself."""
+MAX_PASSAGES = 30
+"""Passages that one call reads."""
+MAX_HOPS = 4
+"""Facts of a chain."""
+PASSAGES_PER_SEARCH = 8
+"""Passages of a search of a strategy."""
 
 
-class Matter:
-    """What is reasoned about, and what was found for it."""
+class ReasoningTask:
+    """Question that is reasoned about, and its evidence."""
 
     def __init__(
         self,
-        calls: Calls,
+        clients: ActivityClients,
         question: str,
         corpora: tuple[str, ...],
-        limits: Limits,
+        limits: RunLimits,
         evidence: tuple[PassageRef, ...],
-        stopped: Callable[[], bool],
+        is_stopped: Callable[[], bool],
     ) -> None:
-        """Reason about a question.
+        """Create a task.
 
         Args:
-            calls: of the workflow.
+            clients: clients of the workflow.
             question: the question.
-            corpora: where a strategy may search.
-            limits: bounds of the run.
-            evidence: what was found, best first.
-            stopped: tells whether nothing new is to be begun.
+            corpora: corpora that a strategy may search.
+            limits: limits of the run.
+            evidence: passages found so far, best first.
+            is_stopped: returns whether nothing new is to start.
         """
-        self.calls, self.question, self.corpora, self.limits = calls, question, corpora, limits
-        self.evidence, self.stopped = evidence, stopped
+        self.clients, self.question, self.corpora, self.limits = clients, question, corpora, limits
+        self.evidence, self.is_stopped = evidence, is_stopped
 
     async def think(
         self,
         strategy: ReasoningStrategy,
-        so_far: tuple[ReasoningStep, ...] = (),
+        earlier_steps: tuple[ReasoningStep, ...] = (),
         evidence: tuple[PassageRef, ...] | None = None,
     ) -> Reasoning:
-        """Have the reasoner put a line of thought together."""
-        return await self.calls.role(
-            RoleActivities.reasoner,
-            ReasonerInput(question=self.question, strategy=strategy, so_far=so_far),
-            self.evidence[:SHOWN] if evidence is None else evidence,
+        """Ask the reasoner for a line of thought."""
+        return await self.clients.models.ask(
+            reasoner.ROLE,
+            ReasonerInput(question=self.question, strategy=strategy, earlier_steps=earlier_steps),
+            self.evidence[:MAX_PASSAGES] if evidence is None else evidence,
             summary=f"{strategy.replace('_', ' ')}: {self.question}",
         )
 
     async def search(self, query: str) -> tuple[PassageRef, ...]:
-        """Search for more; what is found is known from then on."""
-        found = await self.calls.search(
-            SearchRequest(query=query, corpora=self.corpora, k=FOUND, max_per_source=self.limits.max_per_source),
+        """Search and add the passages to the evidence."""
+        found = await self.clients.knowledge.search(
+            SearchRequest(
+                query=query, corpora=self.corpora, k=PASSAGES_PER_SEARCH, max_per_source=self.limits.max_per_source
+            ),
             self.limits.min_relevance,
             summary=query,
         )
-        self.evidence = together([self.evidence, found])
+        self.evidence = interleave_passages([self.evidence, found])
         return found
 
 
-class Reasoned(NamedTuple):
-    """What came of reasoning."""
+class ReasoningResult(NamedTuple):
+    """Verified result of reasoning."""
 
     line: Reasoning | None = None
-    """The line of thought as far as it holds; None where nothing sound could be said."""
+    """The verified line of thought; None if there is none."""
     passages: tuple[PassageRef, ...] = ()
-    """What it cites."""
+    """Passages that it cites."""
     notes: tuple[str, ...] = ()
-    """What a reader should know of how it went."""
+    """Notes for readers on failures and removed steps."""
 
 
-async def _at_once(matter: Matter, strategy: ReasoningStrategy) -> Reasoning:
-    """Think the whole line at once."""
-    return await matter.think(strategy)
+async def _reason_directly(task: ReasoningTask, strategy: ReasoningStrategy) -> Reasoning:
+    """Have the whole line written in one call."""
+    return await task.think(strategy)
 
 
-async def _analogical(matter: Matter, strategy: ReasoningStrategy) -> Reasoning:
-    """Look for the principles of both things before they are laid side by side."""
-    sides = compared(matter.question) or ()
-    await asyncio.gather(*(matter.search(f"{side} principles and mechanisms") for side in sides))
-    return await matter.think(strategy)
+async def _reason_by_analogy(task: ReasoningTask, strategy: ReasoningStrategy) -> Reasoning:
+    """Search for the principles of both things that are compared, then reason."""
+    sides = extract_compared_items(task.question) or ()
+    await asyncio.gather(*(task.search(f"{side} principles and mechanisms") for side in sides))
+    return await task.think(strategy)
 
 
-async def _self_consistency(matter: Matter, strategy: ReasoningStrategy) -> Reasoning:
-    """Let lines of thought that share no source answer side by side, and count their votes."""
-    samples = thinking.samples(matter.evidence[: 2 * SHOWN], matter.limits.reasoning_samples)
-    lines = await asyncio.gather(*(matter.think(strategy, evidence=sample[:SHOWN]) for sample in samples))
-    return thinking.outvoted(lines) or Reasoning(strategy=strategy)
+async def _vote(task: ReasoningTask, strategy: ReasoningStrategy) -> Reasoning:
+    """Have several lines of thought written from disjoint sources, and take the majority (self-consistency)."""
+    samples = strategies.partition_by_source(task.evidence[: 2 * MAX_PASSAGES], task.limits.reasoning_samples)
+    lines = await asyncio.gather(*(task.think(strategy, evidence=sample[:MAX_PASSAGES]) for sample in samples))
+    return strategies.select_majority(lines) or Reasoning(strategy=strategy)
 
 
-async def _tree(matter: Matter, strategy: ReasoningStrategy) -> Reasoning:
-    """Grow a tree of thoughts level by level; an evaluator says which of them are followed."""
-    grown: list[ReasoningStep] = []
-    considered: list[Considered] = []
+async def _grow_tree(task: ReasoningTask, strategy: ReasoningStrategy) -> Reasoning:
+    """Grow a tree of thoughts level by level; an evaluator selects which are followed (tree of thoughts)."""
+    tree: list[ReasoningStep] = []
+    rejected: list[RejectedThought] = []
     level: tuple[int, ...] = (0,)
-    for _ in range(matter.limits.thought_depth):
-        proposed = await asyncio.gather(*(_proposed(matter, grown, tip) for tip in level))
-        thoughts = thinking.fresh([one for ways in proposed for one in ways], [step.claim.text for step in grown])
-        if not thoughts or matter.stopped():
+    for _ in range(task.limits.thought_depth):
+        proposals = await asyncio.gather(*(_propose_thoughts(task, tree, tip) for tip in level))
+        thoughts = strategies.select_new_thoughts(
+            [thought for proposed in proposals for thought in proposed], [step.claim.text for step in tree]
+        )
+        if not thoughts or task.is_stopped():
             break
-        judged = await _judged(matter, grown, thoughts)
-        kept, dropped = thinking.pruned([one.score for one in judged], matter.limits.thought_breadth)
-        considered += [
-            Considered(text=thoughts[n].claim.text, score=judged[n].score, why=judged[n].why) for n in dropped
+        scored = await _score_thoughts(task, tree, thoughts)
+        kept, dropped = strategies.prune_thoughts([thought.score for thought in scored], task.limits.thought_breadth)
+        rejected += [
+            RejectedThought(text=thoughts[n].claim.text, score=scored[n].score, reason=scored[n].reason)
+            for n in dropped
         ]
-        level = tuple(range(len(grown) + 1, len(grown) + len(kept) + 1))
-        grown += [thoughts[n] for n in kept]
-    line = await matter.think(strategy, thinking.ordered(grown)) if grown else Reasoning(strategy=strategy)
-    return line.model_copy(update={"considered": tuple(considered)})
+        level = tuple(range(len(tree) + 1, len(tree) + len(kept) + 1))
+        tree += [thoughts[n] for n in kept]
+    line = await task.think(strategy, strategies.flatten_tree(tree)) if tree else Reasoning(strategy=strategy)
+    return line.model_copy(update={"rejected": tuple(rejected)})
 
 
-async def _proposed(matter: Matter, grown: list[ReasoningStep], tip: int) -> list[ReasoningStep]:
-    """Return the ways on from a thought, by its number; from nothing where that is 0."""
-    path = thinking.path(grown, tip)
-    ways = await matter.calls.role(
-        RoleActivities.thought_proposer,
-        ThoughtProposerInput(question=matter.question, path=path, breadth=matter.limits.thought_breadth),
-        matter.evidence[:SHOWN],
-        summary=f"after “{path[-1]}”" if path else matter.question,
+async def _propose_thoughts(task: ReasoningTask, tree: list[ReasoningStep], tip: int) -> list[ReasoningStep]:
+    """Propose thoughts that follow a thought, given by its number; 0 is the root."""
+    path = strategies.trace_path(tree, tip)
+    output = await task.clients.models.ask(
+        thought_proposer.ROLE,
+        ThoughtProposerInput(question=task.question, path=path, breadth=task.limits.thought_breadth),
+        task.evidence[:MAX_PASSAGES],
+        summary=f"after “{path[-1]}”" if path else task.question,
     )
-    return [one.model_copy(update={"follows": (tip,) if tip else ()}) for one in ways.thoughts]
+    return [thought.model_copy(update={"follows": (tip,) if tip else ()}) for thought in output.thoughts]
 
 
-async def _judged(matter: Matter, grown: list[ReasoningStep], thoughts: list[ReasoningStep]) -> list[thinking.Score]:
-    verdicts = await matter.calls.role(
-        RoleActivities.thought_evaluator,
+async def _score_thoughts(
+    task: ReasoningTask, tree: list[ReasoningStep], thoughts: list[ReasoningStep]
+) -> list[strategies.ScoredThought]:
+    output = await task.clients.models.ask(
+        thought_evaluator.ROLE,
         ThoughtEvaluatorInput(
-            question=matter.question,
-            thoughts=tuple(one.claim.text for one in thoughts),
-            led=tuple(grown[one.follows[0] - 1].claim.text if one.follows else "" for one in thoughts),
+            question=task.question,
+            thoughts=tuple(thought.claim.text for thought in thoughts),
+            paths=tuple(tree[thought.follows[0] - 1].claim.text if thought.follows else "" for thought in thoughts),
         ),
-        matter.evidence[:SHOWN],
+        task.evidence[:MAX_PASSAGES],
         summary=f"{len(thoughts)} thoughts",
     )
-    return thinking.scores([(one.thought, one.score, one.why) for one in verdicts.scores], len(thoughts))
+    return strategies.collect_scores(
+        [(score.thought, score.score, score.why) for score in output.scores], len(thoughts)
+    )
 
 
-async def _multi_hop(matter: Matter, strategy: ReasoningStrategy) -> Reasoning:
-    """Find one fact after the other, each named by the one before, and put the chain together."""
-    asked, link = matter.question, ""
-    found, hops = matter.evidence, list[ReasoningStep]()
-    while len(hops) < HOPS and not matter.stopped():
-        hop = await matter.calls.role(
-            RoleActivities.hop_reasoner,
+async def _follow_hops(task: ReasoningTask, strategy: ReasoningStrategy) -> Reasoning:
+    """Find fact after fact, each named by the one before, then reason over the chain."""
+    hop_question, link = task.question, ""
+    found, hops = task.evidence, list[ReasoningStep]()
+    while len(hops) < MAX_HOPS and not task.is_stopped():
+        hop = await task.clients.models.ask(
+            hop_reasoner.ROLE,
             HopReasonerInput(
-                question=matter.question, asked=asked, facts=tuple(step.claim.text for step in hops), link=link
+                question=task.question,
+                hop_question=hop_question,
+                facts=tuple(step.claim.text for step in hops),
+                link=link,
             ),
-            found[:SHOWN],
-            summary=asked,
+            found[:MAX_PASSAGES],
+            summary=hop_question,
         )
         if hop.fact is None:
             break
@@ -182,43 +194,52 @@ async def _multi_hop(matter: Matter, strategy: ReasoningStrategy) -> Reasoning:
         hops.append(ReasoningStep(kind="hop", claim=hop.fact, follows=follows, link=link))
         if hop.complete or not hop.next_question:
             break
-        asked, link = hop.next_question, hop.link
-        found = together([await matter.search(asked), found])
-    if len(hops) < thinking.LEAST_SAID:
+        hop_question, link = hop.next_question, hop.link
+        found = interleave_passages([await task.search(hop_question), found])
+    if len(hops) < strategies.MIN_SENTENCES:
         return Reasoning(strategy=strategy)
-    first = thinking.cited(Reasoning(strategy=strategy, steps=tuple(hops)), matter.evidence)
-    return await matter.think(strategy, tuple(hops), tuple(dict.fromkeys((*first, *matter.evidence)))[:SHOWN])
+    first = strategies.select_cited_passages(Reasoning(strategy=strategy, steps=tuple(hops)), task.evidence)
+    return await task.think(strategy, tuple(hops), tuple(dict.fromkeys((*first, *task.evidence)))[:MAX_PASSAGES])
 
 
-STRATEGIES: Final[Mapping[ReasoningStrategy, Callable[[Matter, ReasoningStrategy], Awaitable[Reasoning]]]] = {
-    "chain": _at_once,
-    "causal": _at_once,
-    "counterfactual": _at_once,
-    "analogical": _analogical,
-    "self_consistency": _self_consistency,
-    "tree": _tree,
-    "multi_hop": _multi_hop,
+REASONING_STRATEGIES: Final[
+    Mapping[ReasoningStrategy, Callable[[ReasoningTask, ReasoningStrategy], Awaitable[Reasoning]]]
+] = {
+    "chain": _reason_directly,
+    "causal": _reason_directly,
+    "counterfactual": _reason_directly,
+    "analogical": _reason_by_analogy,
+    "self_consistency": _vote,
+    "tree": _grow_tree,
+    "multi_hop": _follow_hops,
 }
-"""Every strategy by its name."""
+"""Every reasoning strategy by its name."""
 
 
-async def reasoned(matter: Matter, strategy: ReasoningStrategy) -> Reasoned:
-    """Reason about a question and check every step; what fails or holds nothing is told, and costs the run nothing."""
-    named = f"Reasoning ({strategy.replace('_', ' ')})"
+async def reason_over(task: ReasoningTask, strategy: ReasoningStrategy) -> ReasoningResult:
+    """Reason with a strategy and verify every step; a failure becomes a note.
+
+    Without a line of thought there is a note only if a person asked for reasoning; the trace shows it in any case.
+    """
+    name = f"Reasoning ({strategy.replace('_', ' ')})"
     try:
-        thought = await STRATEGIES[strategy](matter, strategy)
+        reasoning = await REASONING_STRATEGIES[strategy](task, strategy)
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
-        return Reasoned(notes=(f"{named} was given up: {cause(error)}",))
-    said = thinking.drafts(thought)
-    settled = (
-        await verified(matter.calls, matter.question, said, matter.evidence[:SHOWN], "Reasoning") if said else None
-    )
-    line = thinking.held(thought, settled.drafts) if settled else None
-    removed = settled.notes if settled else ()
-    if line is None and matter.limits.reasoning is None:
-        return Reasoned(notes=removed)  # nobody waits for a part that nobody has asked for; the trace tells of it
+        return ReasoningResult(notes=(f"{name} failed: {describe_failure(error)}",))
+    line, notes = await _verify_steps(task, reasoning)
+    if line is None and task.limits.reasoning is not None:
+        notes = (*notes, f"{name}: the evidence supports no line of thought, so the report has none.")
     if line is None:
-        return Reasoned(notes=(*removed, f"{named}: what was found bears no line of thought, so none is set out."))
-    return Reasoned(line, thinking.cited(line, matter.evidence), removed)
+        return ReasoningResult(notes=notes)
+    return ReasoningResult(line, strategies.select_cited_passages(line, task.evidence), notes)
+
+
+async def _verify_steps(task: ReasoningTask, reasoning: Reasoning) -> tuple[Reasoning | None, tuple[str, ...]]:
+    """Return the supported part of a line of thought, None if there is none, and notes on removed steps."""
+    drafts = strategies.to_drafts(reasoning)
+    if not drafts:
+        return None, ()
+    verification = await verify_drafts(task.clients, task.question, drafts, task.evidence[:MAX_PASSAGES], "Reasoning")
+    return strategies.apply_verification(reasoning, verification.drafts), verification.notes

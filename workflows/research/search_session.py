@@ -1,4 +1,4 @@
-"""The searches of one task: every strategy makes them here, and finds here what they have brought."""
+"""The searches of one task and what they found; every strategy searches through a session."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -6,126 +6,138 @@ from typing import NamedTuple
 
 from temporalio import workflow
 
-from workflows.runtime.calls import Calls
+from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
-    from tenure.algorithms.research.planning import same
-    from tenure.algorithms.retrieval.rrf import fuse
+    from tenure.algorithms.research.planning import is_same_query
+    from tenure.algorithms.retrieval.rrf import fuse_rankings
     from tenure.contracts.base import ChunkId
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
     from tenure.contracts.evidence.react import ReactStep
-    from tenure.contracts.evidence.retrieval import Ending, Purpose, Retrieval, Retrieved
+    from tenure.contracts.evidence.retrieval import QueryPurpose, RetrievalResult, RetrievalStopReason, RetrievedPassage
     from tenure.contracts.research.spiral import SubagentRequest
     from tenure.contracts.result.programs import StoredArtifact
+    from tenure.roles.research import query_refiner
     from tenure.roles.research.query_refiner import QueryRefinerInput
 
-PASSAGES = 12
+PASSAGES_PER_SEARCH = 12
 """Passages of one search."""
-SHOWN = 8
-"""Passages that decide what to search for next."""
+MAX_REFINER_PASSAGES = 8
+"""Passages that the query refiner reads."""
 
 
-class Query(NamedTuple):
-    """A search to be made."""
+class SessionQuery(NamedTuple):
+    """One search of a session."""
 
     text: str
-    """What to look for."""
+    """Text of the query."""
     round: int = 1
-    """Round or hop it belongs to, from 1."""
+    """Number of its round or hop, from 1."""
     cluster: int | None = None
-    """Group it looks into."""
-    k: int = PASSAGES
+    """Number of the group of passages that it looks into, from 1."""
+    k: int = PASSAGES_PER_SEARCH
     """Passages wanted."""
 
 
-class Searching:
-    """The searches of one task, and what they have found."""
+class SearchSession:
+    """The searches of one task, and the passages that they found."""
 
-    def __init__(self, calls: Calls, task: SubagentRequest, stopped: Callable[[], bool]) -> None:
-        """Search for `task`; `stopped` tells whether a person or a budget wants no further round."""
-        self.calls = calls
+    def __init__(self, clients: ActivityClients, task: SubagentRequest, stopped: Callable[[], bool]) -> None:
+        """Create a session without passages.
+
+        Args:
+            clients: clients of the workflow.
+            task: the task.
+            stopped: returns whether a person or a budget wants no further round.
+        """
+        self.clients = clients
         self.task = task
-        self.stopped = stopped
+        self.is_stopped = stopped
         self.queries: list[str] = []
-        self.found: dict[ChunkId, Retrieved] = {}
+        self.found: dict[ChunkId, RetrievedPassage] = {}
         self.known: frozenset[ChunkId] = frozenset()
         self.steps: list[ReactStep] = []
         self.answer = ""
         self.artifacts: tuple[StoredArtifact, ...] = ()
         self._rankings: list[Mapping[ChunkId, int]] = []
 
-    async def look(self, *queries: Query) -> list[tuple[PassageRef, ...]]:
-        """Make searches at the same time; return what each finds of what is not known."""
+    async def search(self, *queries: SessionQuery) -> list[tuple[PassageRef, ...]]:
+        """Search concurrently; return for each query the passages that are not in `known`."""
         self.queries += [query.text for query in queries]
         found = await asyncio.gather(*(self._search(query) for query in queries))
         for query, passages in zip(queries, found, strict=True):
-            self.prefer(passages)
+            self.add_ranking(passages)
             for passage in passages:
-                retrieved = Retrieved(passage=passage, query=query.text, round=query.round, cluster=query.cluster)
+                retrieved = RetrievedPassage(
+                    passage=passage, query=query.text, round=query.round, cluster=query.cluster
+                )
                 self.found.setdefault(passage.chunk, retrieved)
         return found
 
-    async def _search(self, query: Query) -> tuple[PassageRef, ...]:
+    async def _search(self, query: SessionQuery) -> tuple[PassageRef, ...]:
         step, limits = self.task.step, self.task.limits
         request = SearchRequest(
             query=query.text,
             corpora=self.task.corpora,
             k=query.k + min(len(self.known), query.k),
-            hypothetical=self.task.hypothetical if query.text == step.query and not step.reads else "",
-            max_per_source=None if step.reads else limits.max_per_source,
-            sources=(step.reads.source,) if step.reads else (),
+            hypothetical_answer=self.task.hypothetical_answer
+            if query.text == step.query and not step.read_passage
+            else "",
+            max_per_source=None if step.read_passage else limits.max_per_source,
+            sources=(step.read_passage.source,) if step.read_passage else (),
         )
-        passages = await self.calls.search(request, limits.min_relevance, summary=query.text)
+        passages = await self.clients.knowledge.search(request, limits.min_relevance, summary=query.text)
         return tuple(passage for passage in passages if passage.chunk not in self.known)[: query.k]
 
-    def gain(self, passages: Sequence[PassageRef], query: str, round: int) -> int:
-        """Take in what a tool has brought for a query; return how many passages were not known."""
+    def add_results(self, passages: Sequence[PassageRef], query: str, round: int) -> int:
+        """Add the passages that a tool found for a query; return the number of new ones."""
         known = len(self.found)
         if query not in self.queries:
             self.queries.append(query)
-        self.prefer(passages)
+        self.add_ranking(passages)
         for passage in passages:
-            self.found.setdefault(passage.chunk, Retrieved(passage=passage, query=query, round=round))
+            self.found.setdefault(passage.chunk, RetrievedPassage(passage=passage, query=query, round=round))
         return len(self.found) - known
 
-    def prefer(self, passages: Sequence[PassageRef]) -> None:
-        """Let passages count as found once more, in this order."""
+    def add_ranking(self, passages: Sequence[PassageRef]) -> None:
+        """Add a ranking of passages, best first, to the fusion."""
         self._rankings.append({passage.chunk: rank for rank, passage in enumerate(passages, 1)})
 
-    def remember(self, passages: Sequence[PassageRef]) -> None:
-        """Take in what earlier runs have accepted."""
-        self.prefer(passages)
+    def add_remembered(self, passages: Sequence[PassageRef]) -> None:
+        """Add passages that earlier runs accepted."""
+        self.add_ranking(passages)
         for passage in passages:
-            remembered = Retrieved(passage=passage, query=self.task.step.query, remembered=True)
+            remembered = RetrievedPassage(passage=passage, query=self.task.step.query, remembered=True)
             self.found.setdefault(passage.chunk, remembered)
 
-    async def refined(self, passages: Sequence[PassageRef], purpose: Purpose) -> str:
-        """Return the next query for a purpose; empty where there is none that was not made."""
-        refined = await self.calls.role(
-            RoleActivities.query_refiner,
+    async def refine_query(self, passages: Sequence[PassageRef], purpose: QueryPurpose) -> str:
+        """Return the next query for a purpose, or an empty text if there is no new one."""
+        refined = await self.clients.models.ask(
+            query_refiner.ROLE,
             QueryRefinerInput(
-                question=self.task.question, task=self.task.step.query, made=tuple(self.queries), purpose=purpose
+                question=self.task.question, task=self.task.step.query, queries=tuple(self.queries), purpose=purpose
             ),
-            passages[:SHOWN],
+            passages[:MAX_REFINER_PASSAGES],
             summary=f"{self.task.step.query}, after {len(self.queries)}",
         )
         query = refined.query.strip()
-        return "" if refined.complete or any(same(query, made) for made in self.queries) else query
+        return "" if refined.complete or any(is_same_query(query, made) for made in self.queries) else query
 
-    def best(self) -> tuple[Retrieved, ...]:
-        """Return what was found, best first by all searches together."""
-        scores = fuse(self._rankings)
-        scored = [one.model_copy(update={"score": round(scores[chunk], 6)}) for chunk, one in self.found.items()]
-        return tuple(sorted(scored, key=lambda one: -one.score))
+    def rank_passages(self) -> tuple[RetrievedPassage, ...]:
+        """Return all passages, best first by reciprocal rank fusion of all rankings."""
+        scores = fuse_rankings(self._rankings)
+        scored = [
+            retrieved.model_copy(update={"score": round(scores[chunk], 6)}) for chunk, retrieved in self.found.items()
+        ]
+        return tuple(sorted(scored, key=lambda retrieved: -retrieved.score))
 
-    def retrieval(self, ending: Ending) -> Retrieval:
-        """Return what a strategy brings back."""
-        return Retrieval(
+    def to_retrieval(self, stop_reason: RetrievalStopReason) -> RetrievalResult:
+        """Return the result of the session; all strategies return this form."""
+        return RetrievalResult(
             strategy=self.task.strategy,
-            passages=self.best(),
+            passages=self.rank_passages(),
             queries=tuple(self.queries),
             steps=tuple(self.steps),
             answer=self.answer,
-            ending=ending,
+            stop_reason=stop_reason,
         )

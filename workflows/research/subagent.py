@@ -1,70 +1,71 @@
-"""SubagentWorkflow: one task of a research cycle, searched for with one strategy (document 004, subagents).
-
-How it searches is `workflows/research/strategies.py`'s; here it is begun, and what came of it is told.
-"""
+"""SubagentWorkflow: one task of a research cycle, searched with one retrieval strategy."""
 
 import asyncio
 
 from temporalio import workflow
 
-from workflows.research.search_session import Searching
-from workflows.research.strategies import retrieve
-from workflows.runtime.budget import by_signal
-from workflows.runtime.calls import Calls
-from workflows.runtime.control import Steered
-from workflows.runtime.progress import report
+from workflows.runtime.budget import request_by_signal
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.contracts.evidence.react import SteppedTask
+    from tenure.contracts.evidence.react import ReactTaskRecord
     from tenure.contracts.research.report import ProgressUpdate
-    from tenure.contracts.research.spiral import Candidate, SubagentRequest, SubagentResult
+    from tenure.contracts.research.spiral import CandidatePassage, SubagentRequest, SubagentResult
+
+    # The registries import every strategy and tool: once for all runs, not for every run.
+    from workflows.research.search_session import SearchSession
+    from workflows.research.strategy_registry import retrieve
 
 
 @workflow.defn
-class SubagentWorkflow(Steered):
-    """Looks for one thing."""
+class SubagentWorkflow(ControllableWorkflow):
+    """Workflow that searches for one thing."""
 
     @workflow.init
     def __init__(self, request: SubagentRequest) -> None:
-        """Start with nothing found."""
-        super().__init__(request.stance)
+        """Start without passages."""
+        super().__init__(request.control)
         self.request = request
-        self.calls = Calls(self, request.limits, by_signal(self, request.run))
-        self.searching = Searching(self.calls, request, lambda: self.finishing)
+        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run))
+        self.session = SearchSession(self.clients, request, lambda: self.is_finishing)
 
     @workflow.run
     async def run(self, request: SubagentRequest) -> SubagentResult:
-        """Search, and return every passage found with what led to it."""
+        """Search; return every passage with the query that found it."""
         try:
-            found = await retrieve(self.searching)
+            found = await retrieve(self.session)
         except (Exception, asyncio.CancelledError):
-            await self._tell()  # what its calls cost has to be known, and the rest of its budget is free again
+            await self._send_progress()  # the run must know what the calls cost, to free the rest of their budget
             raise
-        await self._tell()
+        await self._send_progress()
         await workflow.wait_condition(workflow.all_handlers_finished)
         topic = request.step.topic
         return SubagentResult(
             step=request.step.id,
-            candidates=tuple(Candidate.model_validate({"topic": topic, **dict(one)}) for one in found.passages),
+            candidates=tuple(
+                CandidatePassage.model_validate({"topic": topic, **dict(passage)}) for passage in found.passages
+            ),
             queries=tuple(query for query in found.queries if query != request.step.query),
             steps=found.steps,
             answer=found.answer,
-            ending=found.ending,
-            usage=self.calls.usage,
-            degraded=tuple(self.calls.degraded),
+            stop_reason=found.stop_reason,
+            usage=self.clients.record.usage,
+            fallbacks=tuple(self.clients.record.fallbacks),
         )
 
-    async def _tell(self) -> None:
-        """Report what the task used, and that it makes no more calls."""
-        found, steps, answer = len(self.searching.found), self.searching.steps, self.searching.answer
+    async def _send_progress(self) -> None:
+        """Report usage, steps and number of passages, and that the task has ended."""
+        found, steps, answer = len(self.session.found), self.session.steps, self.session.answer
         query = self.request.step.query
-        await report(
+        await send_progress(
             self.request.run,
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,
-                usage=self.calls.usage,
-                task=SteppedTask(query=query, steps=tuple(steps), answer=answer) if steps else None,
-                artifacts=self.searching.artifacts,
+                usage=self.clients.record.usage,
+                task=ReactTaskRecord(query=query, steps=tuple(steps), answer=answer) if steps else None,
+                artifacts=self.session.artifacts,
                 last=f"{found} passage{'' if found == 1 else 's'} for “{query[:120]}”",
                 ended=True,
             ),

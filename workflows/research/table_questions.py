@@ -1,8 +1,8 @@
-"""What the tables of a run say: asked in SQL first, then computed by a program where SQL cannot bring it.
+"""Answer a question from the tables of a run: by SQL first, then by a program for what SQL cannot compute.
 
-Who writes the queries says what is left to compute, so a run that needs no program pays nothing for one. A program
-reads the results of queries and nothing else, runs in the sandbox and nowhere else, and what it prints is kept as a
-source with its code. One that fails is shown to its writer again; where none works, the report says why.
+The SQL writer says what is left to compute, so that a run without such a rest pays for no program. A program reads only
+results of queries and runs only in the sandbox; its output becomes a source, stored with the code. A program that fails
+is shown to its writer for another attempt; if none works, the report says why.
 """
 
 from collections.abc import Callable
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows.runtime.calls import Calls
-from workflows.runtime.failures import cause
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
+    from activities.tables import TableActivities
     from tenure.algorithms.coding import programs
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.computing import (
-        LONGEST_INPUTS,
+        MAX_INPUT_BYTES,
         ComputationRequest,
         FailedProgram,
         ProgramInput,
@@ -30,18 +30,20 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.tables import FailedQuery, QueryRequest, TableInfo, TablesRequest
     from tenure.contracts.result.programs import ProgramRequest, StoredArtifact
     from tenure.contracts.run.run import RunRequest
-    from tenure.contracts.sandbox import GivenFile, Outcome, Program
+    from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome
+    from tenure.roles.coding import analyst
     from tenure.roles.coding.analyst import AnalystInput, AnalystOutput
+    from tenure.roles.retrieval import sql_writer
     from tenure.roles.retrieval.sql_writer import SqlWriterInput, WrittenQuery
 
-MENDED = 2
-"""How often queries and programs that brought nothing are written anew."""
+MAX_ATTEMPTS = 3
+"""Times that queries or a program are written until they work."""
 
-BRIEFLY = 15.0
-"""Seconds for which a sandbox is waited for: the report is worth having without it."""
+SANDBOX_WAIT_SECONDS = 15.0
+"""Time to wait for a worker with a sandbox, which a report can do without."""
 
-MOST_PRINTED = 12_000
-"""Characters of what a program prints that are kept."""
+MAX_PRINTED_LENGTH = 12_000
+"""Characters of a program's output that are stored."""
 
 _PROGRAM = "analysis.py"
 
@@ -49,178 +51,196 @@ _NO_SANDBOX = "no worker runs programs"
 
 
 @dataclass(frozen=True)
-class Computed:
-    """What a program has brought."""
+class Computation:
+    """Result of a program."""
 
     passages: tuple[PassageRef, ...] = ()
-    """Its figures."""
+    """Passages of its output."""
     artifacts: tuple[StoredArtifact, ...] = ()
-    """Files it made."""
+    """Files that it wrote."""
     notes: tuple[str, ...] = ()
-    """What a reader has to know of it."""
+    """Notes for readers: why nothing was computed."""
 
 
-class Tables:
-    """The tables of one run."""
+class TableQuestions:
+    """Client for the tables of one run and one question."""
 
-    def __init__(self, calls: Calls, request: RunRequest, stopped: Callable[[], bool]) -> None:
-        """Ask them for a request; `stopped` tells whether the run is to finish."""
-        self._calls, self._request, self._stopped = calls, request, stopped
-        self._there: tuple[TableInfo, ...] = ()
+    def __init__(self, clients: ActivityClients, request: RunRequest, is_stopped: Callable[[], bool]) -> None:
+        """Answer the question of `request`; `is_stopped` returns whether the run is to finish."""
+        self._clients, self._request, self._is_stopped = clients, request, is_stopped
+        self._tables: tuple[TableInfo, ...] = ()
         self._files: dict[str, TableFileReply] = {}
-        self.wanted = ""
-        """What is left to compute, once they were asked."""
+        self.open_computation = ""
+        """Rest that a program has to compute, as the SQL writer or a tool call says."""
 
-    async def look(self) -> tuple[TableInfo, ...]:
-        """Look which tables there are."""
-        asked = self._request
-        wanted = TablesRequest(question=asked.question, corpora=asked.corpora, databases=asked.databases)
-        self._there = (await self._calls.tables(wanted)).tables
-        return self._there
+    async def find_tables(self) -> tuple[TableInfo, ...]:
+        """Find the tables that the question may be about."""
+        request = self._request
+        tables_request = TablesRequest(question=request.question, corpora=request.corpora, databases=request.databases)
+        summary = "which tables there are"
+        self._tables = (
+            await self._clients.execute_activity(TableActivities.find_tables, tables_request, summary=summary)
+        ).tables
+        return self._tables
 
-    async def queried(self) -> tuple[PassageRef, ...]:
-        """Ask the tables, if there are any, in SQL; return what the queries brought."""
-        asked = self._request
-        await self.look()
+    async def query(self) -> tuple[PassageRef, ...]:
+        """Query the tables, if there are any, by SQL; return the passages of the results."""
+        request = self._request
+        await self.find_tables()
         found: list[PassageRef] = []
         failed: tuple[FailedQuery, ...] = ()
-        for _ in range(1 + MENDED if self._there else 0):
-            written = await self._calls.role(
-                RoleActivities.sql_writer,
-                SqlWriterInput(question=asked.question, tables=self._there, failed=failed),
-                summary=asked.question,
+        for _ in range(MAX_ATTEMPTS if self._tables else 0):
+            written = await self._clients.models.ask(
+                sql_writer.ROLE,
+                SqlWriterInput(question=request.question, tables=self._tables, failed_queries=failed),
+                summary=request.question,
             )
-            self.wanted = written.computation or self.wanted
-            replies = [(one, await self._calls.query(self._query(one), summary=one.shows)) for one in written.queries]
+            self.open_computation = written.computation or self.open_computation
+            replies = [
+                (query, await self._clients.knowledge.query(self._build_query(query), summary=query.shows))
+                for query in written.queries
+            ]
             found += [passage for _, reply in replies for passage in reply.passages]
-            failed = tuple(FailedQuery(sql=one.sql, problem=r.problem) for one, r in replies if r.problem)
+            failed = tuple(
+                FailedQuery(sql=query.sql, problem=reply.problem) for query, reply in replies if reply.problem
+            )
             if not failed:
                 break
         return tuple(found)
 
-    async def computed(self, run: RunId, known: tuple[PassageRef, ...]) -> Computed:
-        """Have computed what is left, if anything is, knowing what the queries brought.
+    async def compute(self, run: RunId, known: tuple[PassageRef, ...]) -> Computation:
+        """Compute the rest that the queries left open, if any, with a program.
 
-        Nothing that goes wrong with it ends the run: what was found without a program is still worth a report.
+        A failure does not end the run: the report then rests on what was found without a program.
+
+        Args:
+            run: identifier under which the files of the program are kept.
+            known: passages that the queries returned.
         """
-        if not self.wanted or self._stopped():
-            return Computed()
+        if not self.open_computation or self._is_stopped():
+            return Computation()
         try:
-            found = await self._calls.look_at_sandbox(BRIEFLY)
+            found = await self._clients.sandbox.check(SANDBOX_WAIT_SECONDS)
             if found is None or not found.usable:
-                return self._none(found.message if found else _NO_SANDBOX)
-            return await self._attempts(run, known, found.packages)
+                return self._explain_missing(found.message if found else _NO_SANDBOX)
+            return await self._write_and_run(run, known, found.packages)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            return self._none(cause(error))
+            return self._explain_missing(describe_failure(error))
 
-    async def run(self, run: RunId, written: AnalystOutput) -> Computed:
-        """Run a program that was written elsewhere."""
+    async def run_program(self, run: RunId, written: AnalystOutput) -> Computation:
+        """Run a given program once."""
         try:
-            outcome, problem = await self._ran(run, 1, written)
+            outcome, problem = await self._execute(run, 1, written)
             if outcome and not problem:
-                return await self._kept(written, outcome)
+                return await self._store(written, outcome)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            problem = cause(error)
-        return Computed(notes=(f"the program brought nothing: {problem}",))
+            problem = describe_failure(error)
+        return Computation(notes=(f"the program failed: {problem}",))
 
-    async def _attempts(self, run: RunId, known: tuple[PassageRef, ...], packages: tuple[str, ...]) -> Computed:
-        """Have programs written until one works, has been mended often enough, or a person says stop."""
+    async def _write_and_run(self, run: RunId, known: tuple[PassageRef, ...], packages: tuple[str, ...]) -> Computation:
+        """Have programs written and run until one works, the attempts are used up, or a person says stop."""
         failed: tuple[FailedProgram, ...] = ()
-        for attempt in range(1, 2 + MENDED):
-            if self._stopped():
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            if self._is_stopped():
                 break
-            written = await self._calls.role(
-                RoleActivities.analyst,
+            written = await self._clients.models.ask(
+                analyst.ROLE,
                 AnalystInput(
                     question=self._request.question,
-                    wanted=self.wanted,
-                    tables=self._there,
-                    installed=packages,
-                    failed=failed,
+                    computation=self.open_computation,
+                    tables=self._tables,
+                    packages=packages,
+                    failed_programs=failed,
                 ),
                 known,
-                summary=f"{self.wanted}{f': {failed[-1].problem}' if failed else ''}",
+                summary=f"{self.open_computation}{f': {failed[-1].problem}' if failed else ''}",
             )
             if not written.code.strip():
-                return self._none(failed[-1].problem if failed else "no program was written for it")
-            outcome, problem = await self._ran(run, attempt, written)
+                return self._explain_missing(failed[-1].problem if failed else "no program was written for it")
+            outcome, problem = await self._execute(run, attempt, written)
             if outcome and not problem:
-                return await self._kept(written, outcome)
+                return await self._store(written, outcome)
             failed = (*failed, FailedProgram(inputs=written.inputs, code=written.code, problem=problem))
-        return self._none(failed[-1].problem if failed else "the run was to finish")
+        return self._explain_missing(failed[-1].problem if failed else "the run was to finish")
 
-    async def _ran(self, run: RunId, attempt: int, written: AnalystOutput) -> tuple[Outcome | None, str]:
-        """Run a program beside its inputs; return what came of it, and what is wrong with that."""
+    async def _execute(self, run: RunId, attempt: int, written: AnalystOutput) -> tuple[SandboxOutcome | None, str]:
+        """Run a program on its inputs; return the outcome, and the problem if there is one."""
         if not written.inputs:
-            return None, "a program has to read at least one input: figures come out of the tables"
-        lying = [GivenFile(name=_PROGRAM, text=written.code, read_only=True)]
-        left = LONGEST_INPUTS
-        for name, sql in _named(written):
-            reply = await self._file(sql, left)
+            return None, "a program must read at least one input: its figures must come from the tables"
+        files = [InputFile(name=_PROGRAM, text=written.code, read_only=True)]
+        remaining = MAX_INPUT_BYTES
+        for name, sql in _name_inputs(written):
+            reply = await self._export(sql, remaining)
             if reply.problem:
                 return None, f"{name}: {reply.problem}"
-            lying.append(GivenFile(name=name, text=reply.text, read_only=True))
-            left -= len(reply.text.encode())
-        program = Program(files=tuple(lying), entry=_PROGRAM, limits=programs.bounds(self._request.limits))
-        outcome = await self._calls.run_program(
+            files.append(InputFile(name=name, text=reply.text, read_only=True))
+            remaining -= len(reply.text.encode())
+        program = Program(
+            files=tuple(files), entry=_PROGRAM, limits=programs.build_sandbox_limits(self._request.limits)
+        )
+        outcome = await self._clients.sandbox.run_program(
             ProgramRequest(run=run, attempt=attempt, program=program), summary=f"program {attempt}: {written.shows}"
         )
-        return outcome, _fault(outcome)
+        return outcome, _find_fault(outcome)
 
-    async def _file(self, sql: str, most: int) -> TableFileReply:
-        """Return the file of a query; one that was fetched is not asked for again."""
+    async def _export(self, sql: str, max_bytes: int) -> TableFileReply:
+        """Return the result of a query as a file, from the cache if there is one."""
         if sql not in self._files:
             request = TableFileRequest(
-                sql=sql, corpora=self._request.corpora, databases=self._request.databases, most=most
+                sql=sql, corpora=self._request.corpora, databases=self._request.databases, max_bytes=max_bytes
             )
-            reply = await self._calls.table_file(request, summary=sql)
+            reply = await self._clients.knowledge.export_query(request, summary=sql)
             if reply.problem:
                 return reply
             self._files[sql] = reply
         return self._files[sql]
 
-    async def _kept(self, written: AnalystOutput, outcome: Outcome) -> Computed:
-        """Keep what a program printed and made."""
-        made = programs.stored(outcome)
+    async def _store(self, written: AnalystOutput, outcome: SandboxOutcome) -> Computation:
+        """Store the output of a program as a source, and its files."""
+        artifacts = programs.build_stored_artifacts(outcome)
         request = ComputationRequest(
             question=self._request.question,
-            title=written.shows.strip() or self.wanted,
-            inputs=tuple(ProgramInput(name=name, sql=sql, read=self._files[sql].read) for name, sql in _named(written)),
+            title=written.shows.strip() or self.open_computation,
+            inputs=tuple(
+                ProgramInput(name=name, sql=sql, tables=self._files[sql].tables) for name, sql in _name_inputs(written)
+            ),
             code=written.code,
-            printed=programs.shortened(outcome.stdout, MOST_PRINTED),
-            artifacts=tuple(artifact.name for artifact in made),
+            output=programs.truncate_middle(outcome.stdout, MAX_PRINTED_LENGTH),
+            artifacts=tuple(artifact.name for artifact in artifacts),
             corpora=self._request.corpora,
             databases=self._request.databases,
         )
-        reply = await self._calls.keep_computation(request, summary=request.title)
-        return Computed(reply.passages, made)
+        reply = await self._clients.execute_activity(TableActivities.store_computation, request, summary=request.title)
+        return Computation(reply.passages, artifacts)
 
-    def _query(self, written: WrittenQuery) -> QueryRequest:
-        asked = self._request
+    def _build_query(self, written: WrittenQuery) -> QueryRequest:
+        request = self._request
         return QueryRequest(
             sql=written.sql,
-            corpora=asked.corpora,
-            databases=asked.databases,
+            corpora=request.corpora,
+            databases=request.databases,
             title=written.shows,
-            question=asked.question,
+            question=request.question,
         )
 
-    def _none(self, why: str) -> Computed:
-        return Computed(notes=(f"Not computed: {self.wanted.rstrip('.')}. The reason: {why.rstrip('.')}.",))
+    def _explain_missing(self, reason: str) -> Computation:
+        return Computation(
+            notes=(f"Not computed: {self.open_computation.rstrip('.')}. The reason: {reason.rstrip('.')}.",)
+        )
 
 
-def _named(written: AnalystOutput) -> list[tuple[str, str]]:
-    """Return the inputs of a program with the names of their files."""
+def _name_inputs(written: AnalystOutput) -> list[tuple[str, str]]:
+    """Return the file names and queries of the inputs of a program."""
     return [(f"input{n}.csv", sql) for n, sql in enumerate(written.inputs, 1)]
 
 
-def _fault(outcome: Outcome) -> str:
-    """Say why what a program printed cannot be kept; empty where it can."""
-    failures = programs.failures(outcome)
+def _find_fault(outcome: SandboxOutcome) -> str:
+    """Return the reason that an outcome cannot be stored, or an empty text if it can."""
+    failures = programs.collect_failures(outcome)
     if failures:
         return "\n".join(part for part in (failures[0].error, failures[0].trace) if part)
     return "" if outcome.stdout.strip() else "it printed nothing"

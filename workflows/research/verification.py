@@ -1,6 +1,6 @@
-"""Verification in a workflow: check, write anew once, check what is new, settle (document 003 §2.3.3).
+"""Verify drafts: check every claim, rewrite unsupported ones once, check the rewrites, remove what is not supported.
 
-Claims that are their own quotes cost nothing: a text of such claims makes no call.
+A claim that is a quote of its source needs no model call.
 """
 
 from collections.abc import Sequence
@@ -8,91 +8,92 @@ from collections.abc import Sequence
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows.runtime.calls import Calls
-from workflows.runtime.failures import cause
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
     from tenure.algorithms.claims import verification
-    from tenure.algorithms.claims.verification import Settled
+    from tenure.algorithms.claims.verification import ResolvedDrafts
     from tenure.contracts.evidence.passages import Draft, PassageRef
+    from tenure.roles.claims import claim_checker, claim_rewriter
     from tenure.roles.claims.claim_checker import ClaimCheckerInput
     from tenure.roles.claims.claim_rewriter import ClaimRewriterInput
 
 
-async def verified(
-    calls: Calls,
+async def verify_drafts(
+    clients: ActivityClients,
     question: str,
     drafts: Sequence[Draft],
     evidence: Sequence[PassageRef],
-    place: str,
+    part: str,
     *,
-    closing: bool = False,
-) -> Settled:
-    """Check every claim of some texts, and let nothing stand that does not hold.
+    for_writing: bool = False,
+) -> ResolvedDrafts:
+    """Check every claim of drafts and remove unsupported ones.
 
     Args:
-        calls: of the workflow.
-        question: of the whole report.
-        drafts: the texts, in reading order.
-        evidence: what a claim may be written anew from.
-        place: name of the report's part.
-        closing: whether the report is being written up.
+        clients: clients of the workflow.
+        question: question of the whole report.
+        drafts: the drafts, in reading order.
+        evidence: passages that a rewritten claim may cite.
+        part: name of the part of the report, for notes and summaries.
+        for_writing: whether calls may use the budget that is held back for writing the report.
     """
-    texts = tuple(drafts)
+    checked = tuple(drafts)
     try:
-        texts = await _checked(calls, question, texts, place, closing)
-        rewritten = await _rewritten(calls, question, texts, evidence, place, closing)
-        if rewritten != texts:
-            texts = await _checked(calls, question, rewritten, f"{place}, written anew", closing)
+        checked = await _check_claims(clients, question, checked, part, for_writing)
+        rewritten = await _rewrite_claims(clients, question, checked, evidence, part, for_writing)
+        if rewritten != checked:
+            checked = await _check_claims(clients, question, rewritten, f"{part}, rewritten", for_writing)
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
-        settled = verification.settled(texts, place)
-        return settled._replace(notes=(*settled.notes, f"{place}: not every claim was checked: {cause(error)}"))
-    return verification.settled(texts, place)
+        resolved = verification.remove_unsupported_claims(checked, part)
+        note = f"{part}: not every claim was checked: {describe_failure(error)}"
+        return resolved._replace(notes=(*resolved.notes, note))
+    return verification.remove_unsupported_claims(checked, part)
 
 
-async def _checked(
-    calls: Calls, question: str, texts: tuple[Draft, ...], place: str, closing: bool
+async def _check_claims(
+    clients: ActivityClients, question: str, drafts: tuple[Draft, ...], part: str, for_writing: bool
 ) -> tuple[Draft, ...]:
-    for batch in verification.batches(verification.unchecked(texts)):
-        known = verification.claims_of(texts)
+    for batch in verification.split_batches(verification.find_unchecked_claims(drafts)):
+        known = verification.list_claims(drafts)
         claims = tuple(known[n] for n in batch)
-        answer = await calls.role(
-            RoleActivities.claim_checker,
+        output = await clients.models.ask(
+            claim_checker.ROLE,
             ClaimCheckerInput(question=question, claims=claims),
-            verification.cited(claims),
-            summary=f"{place}: {len(claims)} claim(s)",
-            closing=closing,
+            verification.list_cited_passages(claims),
+            summary=f"{part}: {len(claims)} claim(s)",
+            for_writing=for_writing,
         )
-        texts = verification.replaced(texts, dict(zip(batch, answer.claims, strict=True)))
-    return texts
+        drafts = verification.replace_claims(drafts, dict(zip(batch, output.claims, strict=True)))
+    return drafts
 
 
-async def _rewritten(
-    calls: Calls,
+async def _rewrite_claims(
+    clients: ActivityClients,
     question: str,
-    texts: tuple[Draft, ...],
+    drafts: tuple[Draft, ...],
     evidence: Sequence[PassageRef],
-    place: str,
-    closing: bool,
+    part: str,
+    for_writing: bool,
 ) -> tuple[Draft, ...]:
-    """Write what does not hold anew, as many claims as one call takes."""
-    positions = verification.unsupported(texts)[: verification.MOST]
+    """Rewrite unsupported claims, as many as one call takes."""
+    positions = verification.find_unsupported_claims(drafts)[: verification.MAX_CLAIMS_PER_CALL]
     if not positions or not evidence:
-        return texts
-    known = verification.claims_of(texts)
-    answer = await calls.role(
-        RoleActivities.claim_rewriter,
+        return drafts
+    known = verification.list_claims(drafts)
+    output = await clients.models.ask(
+        claim_rewriter.ROLE,
         ClaimRewriterInput(
             question=question,
-            topic=place,
+            topic=part,
             claims=tuple(known[n] for n in positions),
-            said=tuple(claim.text for n, claim in enumerate(known) if n not in positions),
+            other_sentences=tuple(claim.text for n, claim in enumerate(known) if n not in positions),
         ),
         evidence,
-        summary=f"{place}: {len(positions)} claim(s)",
-        closing=closing,
+        summary=f"{part}: {len(positions)} claim(s)",
+        for_writing=for_writing,
     )
-    return verification.replaced(texts, dict(zip(positions, answer.claims, strict=True)))
+    return verification.replace_claims(drafts, dict(zip(positions, output.claims, strict=True)))

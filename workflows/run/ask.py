@@ -1,95 +1,107 @@
-"""AskWorkflow: a follow-up question on a run's knowledge base, answered with verified citations (DESIGN §8, `ask`).
+"""Answer a follow-up question from the corpora of a run, with verified citations.
 
-rewrite → search (→ refine → search) → answer → verify → assemble. It reads what the run reads and has an execution of
-its own, so that the run is neither asked nor changed, whether it is at work or over.
+The phases are rewrite, search, refine and search again, answer, verify, assemble. The workflow reads the corpora of
+the run but does not contact the run itself, which may still be running or have ended.
 """
 
 from temporalio import workflow
 
-from workflows.research.verification import verified
-from workflows.runtime.calls import Calls
-from workflows.runtime.control import Steered
+from workflows.research.verification import verify_drafts
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
-    from tenure.algorithms.control.budget import Account
-    from tenure.algorithms.research.planning import same
+    from activities.report import ReportActivities
+    from tenure.algorithms.control.budget import BudgetAccount
+    from tenure.algorithms.research.planning import is_same_query
     from tenure.algorithms.text.questions import shorten
     from tenure.contracts.base import RunId, SourceId
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
-    from tenure.contracts.evidence.retrieval import Purpose
+    from tenure.contracts.evidence.retrieval import QueryPurpose
     from tenure.contracts.research.report import ReportDraft, SectionDraft
-    from tenure.contracts.result.ask import REMEMBERED, Answer, AskRequest, Exchange, Thread
+    from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, Thread
     from tenure.contracts.result.result import Result
-    from tenure.contracts.run.budget import Draw, Grant
+    from tenure.contracts.run.budget import BudgetGrant, BudgetRequest
+    from tenure.roles.research import query_refiner, question_rewriter
     from tenure.roles.research.query_refiner import QueryRefinerInput
     from tenure.roles.research.question_rewriter import QuestionRewriterInput
-    from tenure.roles.writing.answerer import AnswererInput, Said
+    from tenure.roles.writing import answerer
+    from tenure.roles.writing.answerer import AnswererInput, ConversationExchange
 
-PASSAGES = 12
+PASSAGES_PER_SEARCH = 12
 """Passages of one search."""
-SHOWN = 8
-"""Passages that decide what to search for next."""
-REMEMBERED_TEXT = 1_500
-"""Characters of an answer that are remembered."""
-REMEMBERED_PASSAGES = 4
-"""Passages of an answer that are remembered."""
+MAX_REFINEMENT_PASSAGES = 8
+"""Passages that the next query is based on."""
+MAX_REMEMBERED_ANSWER_LENGTH = 1_500
+"""Characters of an answer that are kept in the thread."""
+MAX_REMEMBERED_PASSAGES = 4
+"""Passages of an answer that are kept in the thread."""
 
 
 @workflow.defn
-class AskWorkflow(Steered):
-    """Answers one follow-up question."""
+class AskWorkflow(ControllableWorkflow):
+    """Workflow that answers one follow-up question."""
 
     @workflow.init
     def __init__(self, request: AskRequest) -> None:
-        """Start from the question and what was said before it."""
+        """Start from the question and its thread."""
         super().__init__()
         self.request = request
-        self.account = Account(limits=request.limits)
-        self.calls = Calls(self, request.limits, self._drawn)
-        self.asked = request.question
+        self.account = BudgetAccount(limits=request.limits)
+        self.clients = ActivityClients(self, request.limits, self._grant_budget)
+        self.standalone_question = request.question
         self.notes: tuple[str, ...] = ()
 
     @workflow.run
-    async def run(self, request: AskRequest) -> Answer:
-        """Answer the question, or say that nothing was found."""
-        await self.calls.open_web()
-        await self._stand_alone()
+    async def run(self, request: AskRequest) -> AskReply:
+        """Answer the question, or reply that there is no evidence."""
+        if self.clients.web:
+            await self.clients.web.open()
+        await self._rewrite_question()
         evidence = await self._gather()
-        draft = await self._answered(evidence) if evidence else Draft()
-        result = await self.calls.assemble(self._document(draft))
+        draft = await self._write_answer(evidence) if evidence else Draft()
+        result = await self.clients.execute_activity(
+            ReportActivities.assemble_report,
+            self._build_document(draft),
+            summary="number the sources, check every quote",
+        )
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return self._answer(draft, evidence, result)
+        return self._build_reply(draft, evidence, result)
 
-    async def _stand_alone(self) -> None:
-        """Ask the question so that it means the same without the conversation."""
+    async def _rewrite_question(self) -> None:
+        """Rewrite the question so that it means the same without the thread."""
         exchanges = self.request.thread.exchanges
-        rewritten = await self.calls.role(
-            RoleActivities.question_rewriter,
+        rewritten = await self.clients.models.ask(
+            question_rewriter.ROLE,
             QuestionRewriterInput(
                 question=self.request.topic,
-                part=self.request.question,
-                earlier=(self.request.topic, *(exchange.asked for exchange in exchanges)),
+                sub_question=self.request.question,
+                earlier_questions=(self.request.topic, *(exchange.standalone_question for exchange in exchanges)),
             ),
-            [passage for exchange in reversed(exchanges) for passage in exchange.passages][:PASSAGES],
+            [passage for exchange in reversed(exchanges) for passage in exchange.passages][:PASSAGES_PER_SEARCH],
             summary=self.request.question,
         )
-        self.asked = rewritten.question.strip() or self.request.question
+        self.standalone_question = rewritten.question.strip() or self.request.question
 
     async def _gather(self) -> tuple[PassageRef, ...]:
-        """Search for the question, and once more for what is missing, where that is allowed."""
-        found = await self._search(self.asked)
-        if not self.request.search or self.finishing:
+        """Search for the question, and if allowed once more for what is missing."""
+        found = await self._search(self.standalone_question)
+        if not self.request.search or self.is_finishing:
             return found
-        purpose: Purpose = "next_hop" if found else "reword"
-        refined = await self.calls.role(
-            RoleActivities.query_refiner,
-            QueryRefinerInput(question=self.request.topic, task=self.asked, made=(self.asked,), purpose=purpose),
-            found[:SHOWN],
-            summary=self.asked,
+        purpose: QueryPurpose = "next_hop" if found else "reword"
+        refined = await self.clients.models.ask(
+            query_refiner.ROLE,
+            QueryRefinerInput(
+                question=self.request.topic,
+                task=self.standalone_question,
+                queries=(self.standalone_question,),
+                purpose=purpose,
+            ),
+            found[:MAX_REFINEMENT_PASSAGES],
+            summary=self.standalone_question,
         )
         query = refined.query.strip()
-        if refined.complete or not query or same(query, self.asked):
+        if refined.complete or not query or is_same_query(query, self.standalone_question):
             return found
         more = {passage.chunk: passage for passage in await self._search(query)}
         return tuple(({passage.chunk: passage for passage in found} | more).values())
@@ -97,68 +109,72 @@ class AskWorkflow(Steered):
     async def _search(self, query: str) -> tuple[PassageRef, ...]:
         limits = self.request.limits
         request = SearchRequest(
-            query=query, corpora=self.request.corpora, k=PASSAGES, max_per_source=limits.max_per_source
+            query=query, corpora=self.request.corpora, k=PASSAGES_PER_SEARCH, max_per_source=limits.max_per_source
         )
-        return await self.calls.search(request, limits.min_relevance, summary=query)
+        return await self.clients.knowledge.search(request, limits.min_relevance, summary=query)
 
-    async def _answered(self, evidence: tuple[PassageRef, ...]) -> Draft:
-        """Write the answer, and let nothing of it stand that its sources do not bear out."""
-        said = tuple(Said(question=one.question, answer=one.answer) for one in self.request.thread.exchanges)
-        draft = await self.calls.role(
-            RoleActivities.answerer,
-            AnswererInput(topic=self.request.topic, question=self.asked, earlier=said),
-            evidence,
-            summary=self.asked,
-            closing=True,
+    async def _write_answer(self, evidence: tuple[PassageRef, ...]) -> Draft:
+        """Write the answer and remove claims that its sources do not support."""
+        said = tuple(
+            ConversationExchange(question=one.question, answer=one.answer) for one in self.request.thread.exchanges
         )
-        settled = await verified(self.calls, self.asked, [draft], evidence, "Answer", closing=True)
+        draft = await self.clients.models.ask(
+            answerer.ROLE,
+            AnswererInput(topic=self.request.topic, question=self.standalone_question, conversation=said),
+            evidence,
+            summary=self.standalone_question,
+            for_writing=True,
+        )
+        settled = await verify_drafts(
+            self.clients, self.standalone_question, [draft], evidence, "Answer", for_writing=True
+        )
         self.notes = settled.notes
         return settled.drafts[0]
 
-    def _document(self, draft: Draft) -> ReportDraft:
-        """Return the answer as a document whose sources can be numbered and whose quotes can be checked."""
+    def _build_document(self, draft: Draft) -> ReportDraft:
+        """Return the answer as a document, so that its sources are numbered and its quotes checked."""
         return ReportDraft(
             id=RunId(workflow.info().workflow_id),
             mode="RESEARCH",
-            question=self.asked,
-            sections=(SectionDraft(topic=self.asked, draft=draft),) if draft.claims else (),
-            numbered=self.request.thread.sources,
+            question=self.standalone_question,
+            sections=(SectionDraft(topic=self.standalone_question, draft=draft),) if draft.claims else (),
+            numbered_sources=self.request.thread.sources,
             notes=self.notes,
         )
 
-    def _answer(self, draft: Draft, evidence: tuple[PassageRef, ...], result: Result) -> Answer:
+    def _build_reply(self, draft: Draft, evidence: tuple[PassageRef, ...], result: Result) -> AskReply:
         section = result.sections[0] if result.sections else None
-        return Answer(
+        return AskReply(
             run=self.request.run,
             question=self.request.question,
-            asked=self.asked,
+            standalone_question=self.standalone_question,
             status="answered" if result.sources else "no_evidence",
             markdown=section.markdown if section else "",
             claims=section.claims if section else (),
             sources=result.sources,
-            usage=self.calls.usage,
-            degraded=tuple(self.calls.degraded),
+            usage=self.clients.record.usage,
+            fallbacks=tuple(self.clients.record.fallbacks),
             notes=result.notes if result.sources else self.notes,
-            thread=self._remembered(draft, evidence, result),
+            thread=self._extend_thread(draft, evidence, result),
         )
 
-    def _remembered(self, draft: Draft, evidence: tuple[PassageRef, ...], result: Result) -> Thread:
-        """Return the thread with this exchange, and without those that are too old for it."""
+    def _extend_thread(self, draft: Draft, evidence: tuple[PassageRef, ...], result: Result) -> Thread:
+        """Return the thread with this exchange and without the oldest one if it is full."""
         before, limits = self.request.thread, self.request.limits
         cited = {citation.chunk for claim in draft.claims for citation in claim.citations}
         exchange = Exchange(
             question=self.request.question,
-            asked=self.asked,
-            answer=shorten(draft.text, REMEMBERED_TEXT) if draft.claims else "",
-            passages=tuple(passage for passage in evidence if passage.chunk in cited)[:REMEMBERED_PASSAGES],
+            standalone_question=self.standalone_question,
+            answer=shorten(draft.text, MAX_REMEMBERED_ANSWER_LENGTH) if draft.claims else "",
+            passages=tuple(passage for passage in evidence if passage.chunk in cited)[:MAX_REMEMBERED_PASSAGES],
         )
         return Thread(
-            exchanges=(*before.exchanges, exchange)[-REMEMBERED:],
+            exchanges=(*before.exchanges, exchange)[-MAX_THREAD_EXCHANGES:],
             sources=tuple(dict.fromkeys((*before.sources, *(SourceId(source.id) for source in result.sources)))),
             read_web=before.read_web or limits.web is not None,
         )
 
-    async def _drawn(self, draw: Draw) -> Grant:
-        """Answer a draw from what the answer may use."""
-        self.account, grant = self.account.grant(draw)
+    async def _grant_budget(self, request: BudgetRequest) -> BudgetGrant:
+        """Answer a budget request from the limits of the answer."""
+        self.account, grant = self.account.grant(request)
         return grant

@@ -1,9 +1,9 @@
-"""BatchWorkflow: many questions, so many at a time, each in a run of its own.
+"""Answer many questions, a limited number concurrently, each in a run of its own.
 
-The runs are ordinary ones: they can be watched, steered and read by their ids, and they outlive the batch. One that
-fails is an entry of the summary and stops nothing. Reports end up in the history of the batch as well, which is why
-it goes on in a new history when the server suggests that; the runs under way are waited for first, since only the
-history that began a child hears of its end.
+The runs are ordinary ones: people can watch and control them by their ids, and they outlive the batch. A failed run is
+an entry of the summary and does not stop the others. The results of the runs are part of the batch's history as well,
+so the batch continues as new when the server suggests it; it waits for the running runs first, since only the history
+that started a child receives its result.
 """
 
 import asyncio
@@ -13,127 +13,134 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
-from workflows.runtime.calls import ingest
-from workflows.runtime.control import send
-from workflows.runtime.failures import cause
-from workflows.upkeep.notify import Telling
+from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.control import send_signal
+from workflows.runtime.failures import describe_failure
+from workflows.upkeep.notify import NotificationSender
 
 with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
     from tenure.contracts.base import RunId
     from tenure.contracts.result.batch import BatchItem, BatchOutcome, BatchReport, BatchRequest, ItemStatus
     from tenure.contracts.result.result import Result
     from tenure.contracts.run.run import RunRequest
     from workflows.run.agent import AgentWorkflow
 
-_QUESTION = 200
-"""Characters of a question that the summary repeats."""
-_BUDGETS = ("max_tokens", "max_cost_usd", "max_calls", "max_searches", "max_seconds")
+_MAX_TEXT_LENGTH = 200
+"""Characters of a question or title in the summary."""
+_ITEM_LIMITS = ("max_tokens", "max_cost_usd", "max_calls", "max_searches", "max_seconds")
 
 
 @workflow.defn
 class BatchWorkflow:
-    """Answers many questions."""
+    """Workflow that answers many questions."""
 
     @workflow.init
     def __init__(self, request: BatchRequest) -> None:
-        """Take up the questions of which nothing is known yet."""
+        """Start with the questions that have no outcome yet."""
         self.request = request
-        self.ended = {outcome.key: outcome for outcome in request.known}
-        self.left = [item for item in request.items if item.key not in self.ended]
+        self.outcomes = {outcome.key: outcome for outcome in request.earlier_outcomes}
+        self.remaining = [item for item in request.items if item.key not in self.outcomes]
         self.children: dict[str, workflow.ChildWorkflowHandle[Any, Result]] = {}
         self.cancelled = False
-        self.telling = Telling(request.shared.notices, f"A batch of {len(request.items)} questions")
+        self.notifications = NotificationSender(
+            request.shared.notifications, f"A batch of {len(request.items)} questions"
+        )
 
     @workflow.run
     async def run(self, request: BatchRequest) -> BatchReport:
-        """Read the documents once, then ask the questions; ends in the summary."""
-        for wanted in request.shared.ingest if self.left else ():
-            await ingest(wanted)
-        self._show()
-        await asyncio.gather(*(self._lane() for _ in range(request.parallel)))
+        """Read the documents once, execute the runs, and return the summary."""
+        for ingest in request.shared.ingest if self.remaining else ():
+            await execute_activity(KnowledgeActivities.ingest_corpus, ingest, summary=f"read corpus {ingest.corpus}")
+        self._display_status()
+        await asyncio.gather(*(self._run_items() for _ in range(request.max_parallel)))
         await workflow.wait_condition(workflow.all_handlers_finished)
-        if self.left and not self.cancelled:
+        if self.remaining and not self.cancelled:
             shared = request.shared.model_copy(update={"ingest": ()})
-            known = tuple(self.ended.values())
-            workflow.continue_as_new(request.model_copy(update={"shared": shared, "known": known}))
+            outcomes = tuple(self.outcomes.values())
+            workflow.continue_as_new(request.model_copy(update={"shared": shared, "earlier_outcomes": outcomes}))
         report = self.progress()
-        self.telling.see("cancelled" if self.cancelled else "done")
-        await self.telling.all_begun()
+        self.notifications.update("cancelled" if self.cancelled else "done")
+        await self.notifications.wait_until_started()
         return report
 
-    @workflow.signal(description="Ask nothing more, and stop what is being answered.")
-    async def cancel(self, *beside: Any) -> None:
-        """Stop; the runs under way deliver what is written."""
+    @workflow.signal(description="Start no more runs and cancel the running ones.")
+    async def cancel(self, *ignored: Any) -> None:
+        """Stop the batch; the running runs deliver what is written."""
         self.cancelled = True
         for child in list(self.children.values()):
-            await send(child, "cancel")
+            await send_signal(child, "cancel")
 
-    @workflow.query(description="How the questions stand.")
+    @workflow.query(description="Outcomes of the questions so far.")
     def progress(self) -> BatchReport:
-        """Tell how the questions stand."""
-        outcomes = tuple(self.ended.get(item.key) or self._open(item) for item in self.request.items)
+        """Return the outcomes so far."""
+        outcomes = tuple(self.outcomes.get(item.key) or self._describe_open_item(item) for item in self.request.items)
         return BatchReport(outcomes=outcomes, cancelled=self.cancelled)
 
-    async def _lane(self) -> None:
-        """Ask one question after the other while there are any."""
-        while self.left and not self.cancelled and not workflow.info().is_continue_as_new_suggested():
-            item = self.left.pop(0)
-            self.ended[item.key] = await self._answered(item)
-            self._show()
+    async def _run_items(self) -> None:
+        """Execute runs one after the other while there are questions."""
+        while self.remaining and not self.cancelled and not workflow.info().is_continue_as_new_suggested():
+            item = self.remaining.pop(0)
+            self.outcomes[item.key] = await self._execute_run(item)
+            self._display_status()
 
-    async def _answered(self, item: BatchItem) -> BatchOutcome:
-        """Have a question answered, whatever comes of it."""
+    async def _execute_run(self, item: BatchItem) -> BatchOutcome:
+        """Execute the run of a question and return its outcome, also if it fails."""
         try:
             child = await workflow.start_child_workflow(
                 AgentWorkflow.run,
-                self._asked(item),
-                id=self._run(item),
+                self._build_request(item),
+                id=self._run_id(item),
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 memo={"question": item.question[:500]},
-                static_summary=item.question[: _QUESTION // 4],
+                static_summary=item.question[: _MAX_TEXT_LENGTH // 4],
             )
             self.children[item.key] = child
-            self._show()
+            self._display_status()
             if self.cancelled:
-                await send(child, "cancel")
-            return _outcome(self._open(item), await child)
+                await send_signal(child, "cancel")
+            return _summarize_result(self._describe_open_item(item), await child)
         except FailureError as error:
             if workflow.cancellation_reason() is not None:
                 raise
-            return self._open(item).model_copy(update={"status": "failed", "note": cause(error)[:300]})
+            return self._describe_open_item(item).model_copy(
+                update={"status": "failed", "note": describe_failure(error)[:300]}
+            )
         finally:
             self.children.pop(item.key, None)
 
-    def _asked(self, item: BatchItem) -> RunRequest:
-        """Return the request of a question's run."""
-        own = {name: getattr(item, name) for name in _BUDGETS if getattr(item, name) is not None}
+    def _build_request(self, item: BatchItem) -> RunRequest:
+        """Return the request of a question's run, with its own limits."""
+        own = {name: getattr(item, name) for name in _ITEM_LIMITS if getattr(item, name) is not None}
         limits = self.request.shared.limits.model_copy(update=own)
         return self.request.shared.model_copy(update={"question": item.question, "ingest": (), "limits": limits})
 
-    def _open(self, item: BatchItem) -> BatchOutcome:
-        """Describe a question that has no outcome yet."""
+    def _describe_open_item(self, item: BatchItem) -> BatchOutcome:
+        """Return the entry of a question without an outcome."""
         status: ItemStatus = "running" if item.key in self.children else "waiting"
-        return BatchOutcome(key=item.key, run=self._run(item), question=item.question[:_QUESTION], status=status)
+        return BatchOutcome(
+            key=item.key, run=self._run_id(item), question=item.question[:_MAX_TEXT_LENGTH], status=status
+        )
 
-    def _run(self, item: BatchItem) -> RunId:
+    def _run_id(self, item: BatchItem) -> RunId:
         return RunId(f"{workflow.info().workflow_id}-{item.key}")
 
-    def _show(self) -> None:
-        """Write the live status page: how many stand how, and the runs under way."""
+    def _display_status(self) -> None:
+        """Update the status page: the number of questions by status, and the running runs."""
         outcomes = self.progress().outcomes
         counts = Counter(outcome.status for outcome in outcomes)
         lines = [f"- {number} {status.replace('_', ' ')}" for status, number in counts.items()]
-        lines += ["", *(f"- `{one.run}` is at work" for one in outcomes if one.status == "running")]
+        lines += ["", *(f"- `{outcome.run}` is running" for outcome in outcomes if outcome.status == "running")]
         workflow.set_current_details("\n".join(lines))
 
 
-def _outcome(asked: BatchOutcome, result: Result) -> BatchOutcome:
-    """Sum a report up in a line of the summary."""
+def _summarize_result(asked: BatchOutcome, result: Result) -> BatchOutcome:
+    """Return the entry of a finished run."""
     usage = result.usage
     return asked.model_copy(
         update={
             "status": result.status,
-            "title": result.title[:_QUESTION],
+            "title": result.title[:_MAX_TEXT_LENGTH],
             "note": result.decisions[-1][:300] if result.status == "failed" and result.decisions else "",
             "tokens": usage.tokens_in + usage.tokens_out,
             "cost_usd": usage.cost_usd,

@@ -1,49 +1,51 @@
-"""Clarifying a question: a person is asked once what it leaves open, before anything is built upon it (DESIGN §7)."""
+"""Clarify an ambiguous question: ask a person once, before the research begins."""
 
 from collections.abc import Sequence
 
 from temporalio import workflow
 
-from workflows.run.interactive import Led
-from workflows.runtime.calls import Calls
+from workflows.run.interactive import InteractiveRun
+from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
-    from activities.roles import RoleActivities
-    from tenure.algorithms.fallback.ambiguity import as_meant
+    from tenure.algorithms.fallback.ambiguity import insert_answer
     from tenure.contracts.evidence.passages import PassageRef
-    from tenure.contracts.run.control import Question
+    from tenure.contracts.run.control import InputRequest
+    from tenure.roles.research import clarifier
     from tenure.roles.research.clarifier import ClarifierInput
 
-SHOWN = 12
-"""Passages by which it is judged what a question may mean."""
+MAX_PASSAGES = 12
+"""Passages by which the role judges what a question may mean."""
 
 
-async def clarified(run: Led, calls: Calls, question: str, evidence: Sequence[PassageRef]) -> str:
-    """Return a question as it is meant: as it stands, or with what a person answers, or with what is assumed.
+async def clarify_question(
+    run: InteractiveRun, clients: ActivityClients, question: str, evidence: Sequence[PassageRef]
+) -> str:
+    """Return a question with its meaning clarified: unchanged, with the person's answer, or with the assumption.
 
-    Nobody is asked about a question that is clear, nor where a person has set the outline or wants to finish.
+    No person is asked if the question is clear, the outline is set, or the run is finishing.
     """
-    if _needless(run):
+    if _is_pointless(run):
         return question
-    seen = await calls.role(
-        RoleActivities.clarifier, ClarifierInput(question=question), evidence[:SHOWN], summary=question
+    output = await clients.models.ask(
+        clarifier.ROLE, ClarifierInput(question=question), evidence[:MAX_PASSAGES], summary=question
     )
-    if _needless(run) or not seen.question:
+    if _is_pointless(run) or not output.question:
         return question
-    answer = await run.put(
-        Question(
+    reply = await run.wait_for_input(
+        InputRequest(
             reporter=workflow.info().workflow_id,
             number=0,
             kind="clarification",
-            text=seen.question,
-            assumed=seen.assumption,
+            text=output.question,
+            assumption=output.assumption,
         )
     )
-    if answer.said or not run.finishing:
-        return as_meant(question, answer.said or seen.assumption)
+    if reply.text or not run.is_finishing:
+        return insert_answer(question, reply.text or output.assumption)
     return question
 
 
-def _needless(run: Led) -> bool:
-    """Tell whether the question matters no more: a person has set the outline, or the run is to end."""
-    return run.finishing or run.stance.outline is not None
+def _is_pointless(run: InteractiveRun) -> bool:
+    """Whether the meaning of the question no longer matters: the outline is set, or the run is finishing."""
+    return run.is_finishing or run.control.outline is not None

@@ -1,9 +1,9 @@
-"""Leading a run: what people say to it is checked, followed or refused, and answered (DESIGN §7).
+"""Handle the commands that people send to a run: check each one, apply or refuse it, and reply.
 
-One update carries every word and answers what it will change; a word that cannot be followed is refused before
-anything is recorded. The same words come as plain signals, which have no sender to answer, so that the report
-tells those that were refused. A question of a part of the run waits here for its answer, by a timer that outlives
-worker and client, and ends with what was said to be assumed.
+The update `steer` carries any command and replies with its effect; a command that cannot be applied is rejected before
+it is recorded. The same commands exist as plain signals, which have no reply, so refused signals are listed in the
+report. An input request of a part of the run waits here for its reply, with a timer that survives worker and client,
+and ends with the announced assumption.
 """
 
 from datetime import timedelta
@@ -12,210 +12,230 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
-from workflows.runtime.control import Steered, send
+from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.stopwatch import Stopwatch
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.steering import Situation, answered, effect, feedback_of, read, refusal
-    from tenure.algorithms.research.outline_edits import following
-    from tenure.algorithms.research.research_state import told
-    from tenure.contracts.run.control import Acknowledged, Answer, Budget, Question, Steering, Verb
-    from tenure.contracts.run.run import Feedback, Status
+    from tenure.algorithms.control.steering import (
+        RunSituation,
+        convert_answer,
+        convert_to_feedback,
+        describe_effect,
+        find_refusal,
+        parse_command,
+    )
+    from tenure.algorithms.research.outline_edits import revise_outline
+    from tenure.algorithms.research.research_state import append_log
+    from tenure.contracts.run.control import (
+        BudgetBounds,
+        CommandName,
+        InputReply,
+        InputRequest,
+        RunCommand,
+        RunCommandReply,
+    )
+    from tenure.contracts.run.run import Feedback, RunStatus
 
-REFUSED = "Refused"
-"""Type of the error by which a word is refused; its message is one line for the person."""
+COMMAND_REFUSED = "Refused"
+"""Type of the error for a refused command; its message is one line for the person."""
 
-REMINDED = 0.5
-"""Share of the waiting after which a person is reminded."""
+REMINDER_SHARE = 0.5
+"""Share of the waiting time after which a person is reminded of an input request."""
 
 
-class Led(Steered):
-    """Base of the workflow that people speak to."""
+class InteractiveRun(ControllableWorkflow):
+    """Base of the workflow that people control."""
 
     def __init__(self) -> None:
-        """Start with nobody having said anything."""
+        """Start without any command."""
         super().__init__()
         self.cancelled = False
         self.discarded = False
         self.asked_to_finish = False
-        self.refused: tuple[str, ...] = ()
-        self.question: Question | None = None
-        self._reply: Answer | None = None
+        self.refusals: tuple[str, ...] = ()
+        self.input_request: InputRequest | None = None
+        self._reply: InputReply | None = None
 
-    def situation(self) -> Situation:
-        """Tell where the run is."""
+    def describe_situation(self) -> RunSituation:
+        """Return everything that decides whether a command can be applied."""
         raise NotImplementedError
 
     async def stop(self) -> None:
-        """End what is under way."""
+        """Stop the running work."""
         raise NotImplementedError
 
-    async def rebudget(self, budget: Budget) -> None:
-        """Let other bounds hold."""
+    async def change_budget(self, budget: BudgetBounds) -> None:
+        """Apply new limits."""
         raise NotImplementedError
 
-    async def explained(self, answer: Feedback) -> None:
-        """Keep what a person says of the question itself, which is read with it."""
+    async def add_clarification(self, answer: Feedback) -> None:
+        """Store a person's clarification of the question."""
         raise NotImplementedError
 
-    def noted(self, line: str) -> None:
-        """Write a line into the run's log and show it."""
+    def write_note(self, line: str) -> None:
+        """Add a line to the notes of the run and display it."""
         raise NotImplementedError
 
     @property
-    def unanswered(self) -> Question | None:
-        """The question that a person may still answer."""
-        return self.question if self._reply is None else None
+    def open_question(self) -> InputRequest | None:
+        """Input request that a person may still answer."""
+        return self.input_request if self._reply is None else None
 
     @property
-    def standing(self) -> Status:
-        """How the run stands while it goes on."""
-        if self.paused:
+    def current_status(self) -> RunStatus:
+        """Status of the running run."""
+        if self.is_paused:
             return "paused"
-        return "waiting" if self.question else "running"
+        return "waiting" if self.input_request else "running"
 
-    @workflow.update(description="Steer the run: a verb and what belongs to it; answers what it will change.")
-    async def steer(self, steering: Steering) -> Acknowledged:
-        """Follow a person's word and tell what it changes."""
-        affects = effect(steering, self.situation())
-        await self._follow(steering)
-        return Acknowledged(verb=steering.verb, affects=affects)
+    @workflow.update(description="Send a command: a name and what belongs to it; replies with its effect.")
+    async def steer(self, command: RunCommand) -> RunCommandReply:
+        """Apply a command and return its effect."""
+        affected = describe_effect(command, self.describe_situation())
+        await self._apply_command(command)
+        return RunCommandReply(name=command.name, effect=affected)
 
     @steer.validator
-    def _check(self, steering: Steering) -> None:
-        if why := refusal(steering, self.situation()):
-            raise ApplicationError(why, type=REFUSED)
+    def _validate(self, command: RunCommand) -> None:
+        if reason := find_refusal(command, self.describe_situation()):
+            raise ApplicationError(reason, type=COMMAND_REFUSED)
 
-    @workflow.signal(description="Hold the run: nothing new starts until it is resumed.")
-    async def pause(self, *beside: Any) -> None:
-        """Hold the run."""
-        await self._signalled("pause")
+    @workflow.signal(description="Pause the run: nothing new starts until it is resumed.")
+    async def pause(self, *ignored: Any) -> None:
+        """Pause the run."""
+        await self._handle_signal("pause")
 
-    @workflow.signal(description="Let a held run go on.")
-    async def resume(self, *beside: Any) -> None:
-        """Let the run go on."""
-        await self._signalled("resume")
+    @workflow.signal(description="Resume a paused run.")
+    async def resume(self, *ignored: Any) -> None:
+        """Resume the run."""
+        await self._handle_signal("resume")
 
     @workflow.signal(description="Stop gathering and deliver what there is.")
-    async def finish(self, *beside: Any) -> None:
-        """Stop gathering and deliver what there is; a held run goes on to do so."""
-        await self._signalled("finish")
+    async def finish(self, *ignored: Any) -> None:
+        """Stop gathering and deliver the results so far; a paused run is resumed for that."""
+        await self._handle_signal("finish")
 
-    @workflow.signal(description="Say something to the run: a text, or an object with text and topic.")
-    async def feedback(self, feedback: Any = None, *beside: Any) -> None:
-        """Take a person's word, whatever they type."""
-        await self._signalled("feedback", feedback)
+    @workflow.signal(description="Give feedback to the run: a text, or an object with text and topic.")
+    async def feedback(self, feedback: Any = None, *ignored: Any) -> None:
+        """Accept feedback in any form that a person types."""
+        await self._handle_signal("feedback", feedback)
 
-    @workflow.signal(description='Stop at once and deliver what is written; with {"discard": true} nothing.')
-    async def cancel(self, how: Any = None, *beside: Any) -> None:
-        """Stop at once; what is written is delivered, unless it is to be discarded."""
-        await self._signalled("cancel", how)
+    @workflow.signal(
+        description='Stop immediately and deliver the text written so far; with {"discard": true} nothing.'
+    )
+    async def cancel(self, options: Any = None, *ignored: Any) -> None:
+        """Stop immediately and deliver the text written so far, unless it is to be discarded."""
+        await self._handle_signal("cancel", options)
 
-    @workflow.signal(description="Set the outline: a list of headings, or of objects with heading, question and was.")
-    async def outline(self, topics: Any = None, *beside: Any) -> None:
+    @workflow.signal(
+        description="Set the outline: a list of headings, or of objects with heading, question and renamed_from."
+    )
+    async def outline(self, topics: Any = None, *ignored: Any) -> None:
         """Set the outline."""
-        await self._signalled("outline", topics)
+        await self._handle_signal("outline", topics)
 
-    @workflow.signal(description="Change bounds: an object with max_tokens, max_cost_usd, max_calls, and so on.")
-    async def budget(self, bounds: Any = None, *beside: Any) -> None:
-        """Change the bounds of the run."""
-        await self._signalled("budget", bounds)
+    @workflow.signal(description="Change limits: an object with max_tokens, max_cost_usd, max_calls, and so on.")
+    async def budget(self, limits: Any = None, *ignored: Any) -> None:
+        """Change the limits of the run."""
+        await self._handle_signal("budget", limits)
 
-    @workflow.signal(description="Approve the plan that waits for it.")
-    async def approve(self, *beside: Any) -> None:
-        """Let the research begin."""
-        await self._signalled("approve")
+    @workflow.signal(description="Approve the plan that waits for approval.")
+    async def approve(self, *ignored: Any) -> None:
+        """Start the research."""
+        await self._handle_signal("approve")
 
     @workflow.signal(description="Answer the question that the run has asked.")
-    async def answer(self, said: Any = None, *beside: Any) -> None:
-        """Take the answer to the run's question."""
-        await self._signalled("answer", said)
+    async def answer(self, text: Any = None, *ignored: Any) -> None:
+        """Accept the answer to the run's question."""
+        await self._handle_signal("answer", text)
 
     @workflow.signal(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
-    async def asks(self, question: Question) -> None:
-        """Put the question of a part of the run to people; not for people to send."""
-        answer = await self.put(question)
-        await send(workflow.get_external_workflow_handle(question.reporter), "answered", answer)
+    async def request_input(self, request: InputRequest) -> None:
+        """Ask a person on behalf of a child workflow; sent by workflows only."""
+        reply = await self.wait_for_input(request)
+        await send_signal(workflow.get_external_workflow_handle(request.reporter), "receive_input_reply", reply)
 
-    async def put(self, question: Question) -> Answer:
-        """Put a question to people and wait for what comes of it."""
-        until = workflow.now() + timedelta(seconds=self.situation().limits.answer_seconds)
-        self.question = question.model_copy(update={"until": until.isoformat(timespec="seconds")})
+    async def wait_for_input(self, request: InputRequest) -> InputReply:
+        """Ask a person and return the reply, which is empty if no person answers in time."""
+        seconds = self.describe_situation().limits.answer_seconds
+        deadline = workflow.now() + timedelta(seconds=seconds)
+        self.input_request = request.model_copy(update={"deadline": deadline.isoformat(timespec="seconds")})
         self._reply = None
-        self.noted(f"asks: {question.text}")
-        self.steered()
+        self.write_note(f"asks: {request.text}")
+        self.handle_control_change()
         try:
-            answer = await self._waited(question)
+            reply = await self._wait_for_reply(request, seconds)
         finally:
-            self.question = None  # a run that is cancelled meanwhile asks nothing any more
-        self.steered()
-        return answer
+            self.input_request = None  # a run that was cancelled meanwhile asks for nothing any more
+        self.handle_control_change()
+        return reply
 
-    async def _waited(self, question: Question) -> Answer:
-        """Wait for a person, remind them once, and say what is assumed when the time is up."""
-        seconds = self.situation().limits.answer_seconds
-        watch = Stopwatch(lambda: self.paused)
+    async def _wait_for_reply(self, request: InputRequest, seconds: float) -> InputReply:
+        """Wait for a person, remind them once, and note the assumption when the time is up."""
+        watch = Stopwatch(lambda: self.is_paused)
 
-        def over() -> bool:
-            return self._reply is not None or self.finishing
+        def is_over() -> bool:
+            return self._reply is not None or self.is_finishing
 
-        if await watch.reach(lambda: seconds * REMINDED, "half of the time for an answer", over):
-            self.noted(f"still waits for a person, and assumes unless somebody answers: {question.assumed}")
-            await watch.reach(lambda: seconds, "the time for an answer", over)
-        if self._reply is None and not self.finishing:
-            self.noted(f"nobody answered “{question.text}”; assumed: {question.assumed}")
-        return self._reply or Answer(number=question.number)
+        if await watch.wait_until(lambda: seconds * REMINDER_SHARE, "half of the time for an answer", is_over):
+            self.write_note(f"still waits for an answer; without one it assumes: {request.assumption}")
+            await watch.wait_until(lambda: seconds, "the time for an answer", is_over)
+        if self._reply is None and not self.is_finishing:
+            self.write_note(f"no answer to “{request.text}”; assumed: {request.assumption}")
+        return self._reply or InputReply(number=request.number)
 
-    async def _signalled(self, verb: Verb, given: Any = None) -> None:
-        """Follow a signal, or note why not: nobody waits for its answer."""
+    async def _handle_signal(self, name: CommandName, argument: Any = None) -> None:
+        """Apply the command of a signal, or note why it is refused: a signal has no reply."""
         try:
-            steering = read(verb, given)
-            why = refusal(steering, self.situation())
+            command = parse_command(name, argument)
+            reason = find_refusal(command, self.describe_situation())
         except ValueError as error:
-            why = str(error)
-        if why:
-            self.refused = told(self.refused, f"A signal “{verb}” was refused: {why}.")
-            self.noted(self.refused[-1])
+            reason = str(error)
+        if reason:
+            self.refusals = append_log(self.refusals, f"A signal “{name}” was refused: {reason}.")
+            self.write_note(self.refusals[-1])
         else:
-            await self._follow(steering)
+            await self._apply_command(command)
 
-    async def _follow(self, steering: Steering) -> None:
-        """Do what a person asks, which was found to be possible."""
-        match steering.verb:
+    async def _apply_command(self, command: RunCommand) -> None:
+        """Apply a command that was checked."""
+        match command.name:
             case "feedback":
-                await self.heard(feedback_of(steering))
+                await self.add_feedback(convert_to_feedback(command))
             case "pause":
-                await self.take(self.stand(paused=True))
+                await self.update_control(self.change_control(paused=True))
             case "resume":
-                await self.take(self.stand(paused=False))
+                await self.update_control(self.change_control(paused=False))
             case "finish":
                 self.asked_to_finish = True
-                await self.take(self.stand(paused=False, finishing=True))
+                await self.update_control(self.change_control(paused=False, finishing=True))
             case "cancel":
-                await self._cancel(discard=steering.discard)
+                await self._cancel(discard=command.discard)
             case "outline":
-                await self.take(self.stand(outline=following(self.stance.outline, steering.outline)))
+                outline = revise_outline(self.control.outline, command.outline)
+                await self.update_control(self.change_control(outline=outline))
             case "budget":
-                await self.rebudget(steering.budget)
+                await self.change_budget(command.budget)
             case "approve" | "answer":
-                await self._reply_with(steering)
+                await self._answer_question(command)
 
     async def _cancel(self, *, discard: bool) -> None:
         self.discarded = self.discarded or discard
         if self.cancelled:
             return
         self.cancelled = True
-        self.stand(paused=False, finishing=True)
-        self.steered()
+        self.change_control(paused=False, finishing=True)
+        self.handle_control_change()
         await self.stop()
 
-    async def _reply_with(self, steering: Steering) -> None:
-        """Let the question that waits have its answer; what a person says with it is heard by all parts of the run."""
-        question = self.unanswered
-        assert question is not None, "it was found to be there"
-        wish = answered(question, steering.text) if steering.text.strip() else None
-        self._reply = Answer(number=question.number, wish=wish.text if wish else "", said=steering.text.strip())
-        if wish and question.reporter == workflow.info().workflow_id:
-            await self.explained(wish)
-        elif wish:
-            await self.heard(wish)
+    async def _answer_question(self, command: RunCommand) -> None:
+        """Reply to the open input request, and forward any feedback in the answer to all parts of the run."""
+        request = self.open_question
+        assert request is not None, "the command was checked"
+        text = command.text.strip()
+        feedback = convert_answer(request, command.text) if text else None
+        self._reply = InputReply(number=request.number, feedback=feedback.text if feedback else "", text=text)
+        if feedback and request.reporter == workflow.info().workflow_id:
+            await self.add_clarification(feedback)
+        elif feedback:
+            await self.add_feedback(feedback)

@@ -1,7 +1,7 @@
-"""Remembering: a run is reminded of earlier ones at its start, and leaves what it has learned at its end (003, memory).
+"""Recall memories of earlier runs when a run starts, and store new ones when it ends.
 
-A memory that cannot be asked or kept costs the run a note and nothing else. The question as a whole is searched for
-anew in any case: what is remembered comes beside it, and alone is no evidence.
+A failure of the memory costs the run a note and nothing else. The question as a whole is searched in any case:
+memories supplement that search and are not evidence.
 """
 
 import asyncio
@@ -12,98 +12,102 @@ from typing import Final, TypeVar
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows.runtime.calls import Calls
-from workflows.runtime.control import Steered
-from workflows.runtime.failures import cause
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
+    from activities.memory import MemoryActivities
     from tenure.algorithms.memory import experience, known_facts
     from tenure.contracts.base import RunId
-    from tenure.contracts.knowledge.memory import Recollected, Recollecting, Recollection, RememberRequest
-    from tenure.contracts.research.learning import Experience, Inherited, InheritRequest, Related
+    from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberRequest, ScoredMemory
+    from tenure.contracts.research.learning import Experience, InheritReply, InheritRequest, RelatedRun
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.result.result import Result
     from tenure.contracts.run.run import RunRequest
 
-RECALLED: Final = 40
-"""Memories of earlier runs that a run is reminded of at the most, beside what these have found."""
-WAITED: Final = timedelta(minutes=5)
-"""How long a run waits for its memory, which it can do without."""
+MAX_RECALLED_MEMORIES: Final = 40
+"""Memories of earlier runs, not counting the facts they found."""
+MEMORY_TIMEOUT: Final = timedelta(minutes=5)
+"""Time that a run waits for its memory."""
 
 T = TypeVar("T")
 
 
-class Remembering:
-    """What one run has to do with the memory of its owner."""
+class RunMemory:
+    """Memory of one run's owner, as the run uses it."""
 
-    def __init__(self, steered: Steered, calls: Calls, request: RunRequest) -> None:
-        """Remember for the owner whose turn the run takes, where its request wants that."""
-        self._steered, self._calls, self._request = steered, calls, request
+    def __init__(self, workflow_: ControllableWorkflow, clients: ActivityClients, request: RunRequest) -> None:
+        """Use the memory of the run's owner, if the request enables it."""
+        self._workflow, self._clients, self._request = workflow_, clients, request
         self._run = RunId(workflow.info().workflow_id)
         self._owner = workflow.info().priority.fairness_key or ""
         self.notes: list[str] = []
 
     async def recall(self) -> Experience:
-        """Return what earlier runs have left to this one."""
+        """Return the experience of earlier runs."""
         if not self._request.memory:
             return Experience()
-        return await self._asked(self._recalled, "Earlier runs could not be remembered") or Experience()
+        return await self._try_call(self._recall, "Earlier runs could not be recalled") or Experience()
 
-    async def _asked(self, call: Callable[[], Awaitable[T]], otherwise: str) -> T | None:
-        """Return what a call to the memory brings, within a time; where it brings nothing, note that."""
-        await self._steered.ready()
+    async def _try_call(self, call: Callable[[], Awaitable[T]], failure: str) -> T | None:
+        """Return the result of a call, or note the failure and return None if it fails or takes too long."""
+        await self._workflow.wait_while_paused()
         try:
-            return await asyncio.wait_for(call(), WAITED.total_seconds())
+            return await asyncio.wait_for(call(), MEMORY_TIMEOUT.total_seconds())
         except TimeoutError:
-            self.notes.append(f"{otherwise}: it took too long.")
+            self.notes.append(f"{failure}: it took too long.")
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            self.notes.append(f"{otherwise}: {cause(error)}")
+            self.notes.append(f"{failure}: {describe_failure(error)}")
         return None
 
-    async def _recalled(self) -> Experience:
-        recollection, facts = await asyncio.gather(self._runs(), self._facts())
-        related = experience.related(recollection.memories, self._run)
-        left = await self._inherited((*related, *experience.telling(facts, related, self._run)))
-        return self._told(recollection, facts, related, left)
+    async def _recall(self) -> Experience:
+        memories, facts = await asyncio.gather(self._search_runs(), self._search_facts())
+        related = experience.find_related_runs(memories.memories, self._run)
+        inherited = await self._inherit((*related, *experience.find_runs_by_facts(facts, related, self._run)))
+        return self._build_experience(memories, facts, related, inherited)
 
-    async def _runs(self) -> Recollection:
-        """Return what is remembered of how earlier runs went, and what they have learned."""
+    async def _search_runs(self) -> MemorySearchReply:
+        """Return memories of how earlier runs went and what they learned."""
         question = self._request.question
-        request = Recollecting(
+        request = MemorySearchRequest(
             query=question,
             owner=self._owner,
             kinds=("episodic", "procedural"),
-            most=RECALLED,
+            limit=MAX_RECALLED_MEMORIES,
             now=workflow.now(),
-            occasion=self._run,
-            statistics=True,
+            used_by=self._run,
+            include_strategies=True,
         )
-        return await self._calls.recollect(request, summary=question)
+        return await self._clients.execute_activity(MemoryActivities.search_memories, request, summary=question)
 
-    async def _facts(self) -> tuple[Recollected, ...]:
-        """Return what is remembered of what earlier runs have found: asked for by itself, to crowd out nothing."""
-        if not workflow.patched("facts"):  # a run that was reminded before there were any
-            return ()
+    async def _search_facts(self) -> tuple[ScoredMemory, ...]:
+        """Return facts that earlier runs found; searched separately, so that they do not displace other memories."""
         question = self._request.question
-        request = Recollecting(
+        request = MemorySearchRequest(
             query=question,
             owner=self._owner,
-            kinds=known_facts.KINDS,
-            most=known_facts.MOST_RECALLED,
+            kinds=known_facts.FACT_KINDS,
+            limit=known_facts.MAX_RECALLED_FACTS,
             corpora=self._request.corpora,
             now=workflow.now(),
-            occasion=self._run,
+            used_by=self._run,
         )
-        return (await self._calls.recollect(request, summary=f"facts: {question}")).memories
+        reply = await self._clients.execute_activity(
+            MemoryActivities.search_memories, request, summary=f"facts: {question}"
+        )
+        return reply.memories
 
-    async def _inherited(self, related: tuple[Related, ...]) -> Inherited:
-        """Return what related runs have accepted; who asks again what is new wants all searches to be made."""
+    async def _inherit(self, related: tuple[RelatedRun, ...]) -> InheritReply:
+        """Return the findings of related runs; a scheduled question repeats all searches instead."""
         request = self._request
-        if not related or not request.corpora or request.standing:
-            return Inherited()
-        return await self._calls.inherit(
+        if not related or not request.corpora or request.scheduled:
+            return InheritReply()
+        return await self._clients.execute_activity(
+            KnowledgeActivities.inherit_findings,
             InheritRequest(
                 runs=related,
                 question=request.question,
@@ -111,41 +115,41 @@ class Remembering:
                 filters=request.limits.filters,
                 min_relevance=request.limits.min_relevance,
             ),
-            summary=f"what {len(related)} related runs have accepted",
+            summary=f"findings of {len(related)} related runs",
         )
 
-    def _told(
+    def _build_experience(
         self,
-        recollection: Recollection,
-        facts: tuple[Recollected, ...],
-        related: tuple[Related, ...],
-        left: Inherited,
+        memories: MemorySearchReply,
+        facts: tuple[ScoredMemory, ...],
+        related: tuple[RelatedRun, ...],
+        inherited: InheritReply,
     ) -> Experience:
-        memories: tuple[Recollected, ...] = recollection.memories
         # The web answers the same query differently from day to day.
-        made = () if self._request.limits.web else experience.queries(memories, related, left)
-        found = Experience(
+        repeatable = not self._request.limits.web
+        built = Experience(
             related=related,
-            passages=left.passages,
-            queries=made,
-            records=recollection.strategies,
-            advice=experience.advice(memories),
-            facts=known_facts.come_to_mind(facts),
+            passages=inherited.passages,
+            queries=experience.select_inherited_queries(memories.memories, related, inherited) if repeatable else (),
+            records=memories.strategies,
+            advice=experience.select_advice(memories.memories),
+            facts=known_facts.select_known_facts(facts),
         )
-        self.notes += experience.in_words(found)
-        return found
+        self.notes += experience.describe_experience(built)
+        return built
 
-    async def keep(self, result: Result, draft: ReportDraft) -> Result:
-        """Leave what the run has learned to later ones; return the result, with a note where that failed."""
+    async def store(self, result: Result, draft: ReportDraft) -> Result:
+        """Store the memories of this run; return the result, with a note if that failed."""
         if not self._request.memory or draft.mode != "RESEARCH":
             return result
-        known = len(self.notes)
-        # A query counts as asked only where it was put to all of the corpora, with all of their vectors.
-        whole = not self._request.limits.filters and result.usage.embedded_share == 1
-        kept = experience.impressions(result, draft.practised, draft.queries if whole else ())
-        request = RememberRequest(impressions=kept, owner=self._owner, now=workflow.now())
-        summary = f"what “{result.question}” has taught"
-        await self._asked(
-            lambda: self._calls.remember(request, summary=summary), "What was learned could not be remembered"
+        earlier_notes = len(self.notes)
+        # A query is remembered only if it was executed on whole corpora with all of their vectors.
+        complete = not self._request.limits.filters and result.usage.embedded_share == 1
+        memories = experience.build_memories(result, draft.strategy_outcomes, draft.queries if complete else ())
+        request = RememberRequest(memories=memories, owner=self._owner, now=workflow.now())
+        summary = f"memories of “{result.question}”"
+        await self._try_call(
+            lambda: self._clients.execute_activity(MemoryActivities.store_memories, request, summary=summary),
+            "The memories of this run could not be stored",
         )
-        return result.model_copy(update={"notes": (*result.notes, *self.notes[known:])})
+        return result.model_copy(update={"notes": (*result.notes, *self.notes[earlier_notes:])})

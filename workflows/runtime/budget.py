@@ -1,104 +1,121 @@
-"""The purse of a workflow: what the run has granted it of its budget and it has not used yet.
+"""Lease parts of the run's budget to its workflows and reserve from the lease what each call may use.
 
-A child fills it by a signal to the run and waits for the answer; the run fills its own from the
-account directly. Where nothing is limited nobody asks anything. When people change the bounds, what was
-granted under the old ones is void on both sides, so that lower ones hold from the next call on.
+A child extends its lease by a signal to the run and waits for the reply; the run takes from its own account directly.
+Without limits no request is made. When people change the limits, amounts that were granted under the old ones become
+void on both sides, so that lower limits hold from the next call on.
 """
 
 from collections.abc import Awaitable, Callable
 
 from temporalio import workflow
 
-from workflows.runtime.control import Steered
+from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.budget import added, covers, without
-    from tenure.contracts.run.budget import Amounts, Draw, Grant
-    from tenure.contracts.run.run import Limits
+    from tenure.algorithms.control.budget import add_amounts, is_sufficient, subtract_amounts
+    from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest
+    from tenure.contracts.run.run import RunLimits
 
-AHEAD = 4
-"""Calls for which is asked at once, where the budget is large enough."""
+PREFETCH_CALLS = 4
+"""Calls that one request covers if the budget is large enough."""
 
-Till = Callable[["Draw"], Awaitable["Grant"]]
-"""What answers a draw."""
+BudgetSource = Callable[["BudgetRequest"], Awaitable["BudgetGrant"]]
+"""Function that answers a budget request."""
 
 
-class Purse:
-    """What one workflow may use; where a draw is refused, the workflow stands as one whose budget is used up."""
+class BudgetLease:
+    """Granted but unused budget of one workflow; a refused request marks the workflow's budget as exhausted."""
 
-    def __init__(self, steered: Steered, limits: Limits, till: Till, used: Callable[[], Amounts]) -> None:
-        """Ask `till` for what is needed within limits; `used` tells what the workflow has used in all."""
-        self._steered = steered
+    def __init__(
+        self,
+        workflow_: ControllableWorkflow,
+        limits: RunLimits,
+        source: BudgetSource,
+        used: Callable[[], BudgetAmounts],
+    ) -> None:
+        """Start without any amount.
+
+        Args:
+            workflow_: the workflow that uses the lease.
+            limits: limits of the run.
+            source: answers requests for more.
+            used: returns everything that the workflow has used so far.
+        """
+        self._workflow = workflow_
         self._limits = limits
-        self._till = till
+        self._source = source
         self._used = used
-        self._left = Amounts()
-        self._anew = False
-        self.number = self._known
-        self.draws = 0
+        self._remaining = BudgetAmounts()
+        self._revised = False
+        self.revision = self._current_revision
+        self.request_count = 0
 
     @property
-    def left(self) -> Amounts:
-        """What is granted under the present bounds and not used."""
-        if self.number != self._known:
-            self.number, self._left, self._anew = self._known, Amounts(), True
-        return self._left
+    def remaining(self) -> BudgetAmounts:
+        """Amounts granted under the current limits and not reserved."""
+        if self.revision != self._current_revision:
+            self.revision, self._remaining, self._revised = self._current_revision, BudgetAmounts(), True
+        return self._remaining
 
-    def go_on(self, left: Amounts, draws: int) -> None:
-        """Go on with what this workflow was granted before its history was begun anew."""
-        self._left, self.draws = left, draws
+    def restore(self, remaining: BudgetAmounts, request_count: int) -> None:
+        """Continue with the lease of this workflow's previous history."""
+        self._remaining, self.request_count = remaining, request_count
 
     @property
-    def _known(self) -> int:
-        return self._steered.stance.allotment.number
+    def _current_revision(self) -> int:
+        return self._workflow.control.budget_revision.number
 
-    async def take(self, wanted: Amounts, least: Amounts, *, closing: bool = False) -> Amounts | None:
-        """Reserve what is wanted, or the least where there is no more; None where not even that is there."""
-        while not covers(self.left, least, self._steered.bounds(self._limits)):
-            draw = self._draw(wanted, least, closing=closing)
-            grant = await self._till(draw)
-            await workflow.wait_condition(lambda: self._known >= grant.allotment)  # noqa: B023 - awaited at once
-            if draw.allotment != self._known:
+    async def reserve(
+        self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool = False
+    ) -> BudgetAmounts | None:
+        """Reserve the wanted amounts, or the minimum if there is no more; None if even that is not granted."""
+        while not is_sufficient(self.remaining, minimum, self._workflow.apply_budget_revision(self._limits)):
+            request = self._build_request(wanted, minimum, for_writing=for_writing)
+            grant = await self._source(request)
+            revision = grant.budget_revision
+            await workflow.wait_condition(lambda: self._current_revision >= revision)  # noqa: B023 - awaited at once
+            if request.budget_revision != self._current_revision:
                 continue
-            if grant.spent is not None:
-                self._steered.stand(finishing=True, spent=grant.spent)
+            if grant.exhausted is not None:
+                self._workflow.change_control(finishing=True, exhausted=grant.exhausted)
                 return None
-            self._left = added(self.left, grant.amounts)
-        taken = wanted if covers(self.left, wanted, self._steered.bounds(self._limits)) else least
-        self._left = without(self.left, taken)
-        return taken
+            self._remaining = add_amounts(self.remaining, grant.amounts)
+        limits = self._workflow.apply_budget_revision(self._limits)
+        reserved = wanted if is_sufficient(self.remaining, wanted, limits) else minimum
+        self._remaining = subtract_amounts(self.remaining, reserved)
+        return reserved
 
-    def give_back(self, taken: Amounts, used: Amounts, number: int) -> None:
-        """Put back what a call reserved under the bounds of a number and did not use; more than that leaves a debt."""
-        left = self.left
-        if number == self.number:
-            self._left = added(left, without(taken, used))
+    def release(self, reserved: BudgetAmounts, used: BudgetAmounts, revision: int) -> None:
+        """Return the unused part of a reservation made under a budget revision; a call that used more leaves a debt."""
+        remaining = self.remaining
+        if revision == self.revision:
+            self._remaining = add_amounts(remaining, subtract_amounts(reserved, used))
 
-    def _draw(self, wanted: Amounts, least: Amounts, *, closing: bool) -> Draw:
-        self.draws += 1
-        left, anew, self._anew = self.left, self._anew, False
-        return Draw(
+    def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
+        self.request_count += 1
+        remaining, revised, self._revised = self.remaining, self._revised, False
+        return BudgetRequest(
             reporter=workflow.info().workflow_id,
-            number=self.draws,
-            least=Amounts(**{name: max(short, 0) for name, short in without(least, left)}),
-            wanted=Amounts(**{name: amount * AHEAD for name, amount in wanted}),
-            closing=closing,
-            allotment=self.number,
-            used=self._used() if anew else None,
+            number=self.request_count,
+            minimum=BudgetAmounts(**{name: max(missing, 0) for name, missing in subtract_amounts(minimum, remaining)}),
+            wanted=BudgetAmounts(**{name: amount * PREFETCH_CALLS for name, amount in wanted}),
+            for_writing=for_writing,
+            budget_revision=self.revision,
+            used=self._used() if revised else None,
         )
 
 
-def by_signal(steered: Steered, run: str) -> Till:
-    """Return the till of a child: the run's account, asked by signal."""
+def request_by_signal(child: ControllableWorkflow, run: str) -> BudgetSource:
+    """Return the budget source of a child workflow: the account of its run, requested by signal."""
 
-    async def till(draw: Draw) -> Grant:
-        await workflow.get_external_workflow_handle(run).signal("draw", draw)
-        await workflow.wait_condition(lambda: draw.number in steered.grants)
-        return steered.grants.pop(draw.number)
+    async def source(request: BudgetRequest) -> BudgetGrant:
+        await workflow.get_external_workflow_handle(run).signal("request_budget", request)
+        await workflow.wait_condition(lambda: request.number in child.grants)
+        return child.grants.pop(request.number)
 
-    return till
+    return source
 
 
-async def unlimited(draw: Draw) -> Grant:
-    """Grant whatever is wanted: the till of a workflow that belongs to no run."""
-    return Grant(number=draw.number, amounts=draw.wanted, allotment=draw.allotment)
+async def grant_everything(request: BudgetRequest) -> BudgetGrant:
+    """Grant all wanted amounts: the budget source of a workflow outside any run."""
+    return BudgetGrant(number=request.number, amounts=request.wanted, budget_revision=request.budget_revision)

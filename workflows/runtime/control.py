@@ -1,10 +1,9 @@
-"""Steering: what people tell a running workflow, and how its children hear it (DESIGN §7).
+"""Control running workflows: pause, resume, finish and feedback, forwarded from a run to its child workflows.
 
-Every workflow of a run takes the same signals. A pause holds back the next activity, it does not
-stop one that runs; a finish lets what has begun end and starts nothing new. What people say is passed
-on to children as a state, not as a verb: a child that starts late, or hears two words in the wrong
-order, still ends up where the run is. A signal takes inputs it has no use for (`beside`): one that did not would
-fail the run's next step for ever.
+All workflows of a run accept the same signals. A pause holds back the next activity and does not stop a running one; a
+finish lets running work end and starts nothing new. Commands are forwarded to children as a state, not as a command:
+a child that starts late or receives two signals in the wrong order still arrives at the state of the run. Signal
+handlers accept arguments that they ignore, since a missing parameter would fail the workflow task for ever.
 """
 
 import asyncio
@@ -14,141 +13,144 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.steering import within
-    from tenure.contracts.run.budget import Grant
-    from tenure.contracts.run.control import Answer
-    from tenure.contracts.run.run import Feedback, Limits, Stance
+    from tenure.algorithms.control.steering import apply_bounds
+    from tenure.contracts.run.budget import BudgetGrant
+    from tenure.contracts.run.control import InputReply
+    from tenure.contracts.run.run import ControlState, Feedback, RunLimits
 
 
-class Steerable(Protocol):
-    """What a steered workflow is started with."""
+class ControllableRequest(Protocol):
+    """Protocol of requests that start a controllable workflow."""
 
     @property
-    def stance(self) -> Stance:
-        """Where the run is."""
+    def control(self) -> ControlState:
+        """Control state of the run."""
 
 
-class Steered:
-    """Base of workflows that people can steer."""
+class ControllableWorkflow:
+    """Base of workflows that people can pause, finish and give feedback to."""
 
-    def __init__(self, stance: Stance | None = None) -> None:
-        """Start where the run is; where none is given, with nobody having said anything."""
-        self._stance = stance or Stance()
-        self.grants: dict[int, Grant] = {}
-        self.answers: dict[int, Answer] = {}
-        self.wishes: list[Feedback] = []
+    def __init__(self, control: ControlState | None = None) -> None:
+        """Start with the control state of the run, or with the initial one."""
+        self._control = control or ControlState()
+        self.grants: dict[int, BudgetGrant] = {}
+        self.input_replies: dict[int, InputReply] = {}
+        self.feedback_items: list[Feedback] = []
         self.children: dict[str, workflow.ChildWorkflowHandle[Any, Any]] = {}
-        self._telling = asyncio.Lock()
+        self._forwarding = (
+            asyncio.Lock()
+        )  # around the signals to children, so that the last one carries the newest state
 
     @property
-    def stance(self) -> Stance:
-        """What people asked of the run so far, and what its budgets allow."""
-        return self._stance
+    def control(self) -> ControlState:
+        """Commands given to the run so far, and the state of its budgets."""
+        return self._control
 
     @property
-    def paused(self) -> bool:
-        """Whether a person holds the run."""
-        return self._stance.paused
+    def is_paused(self) -> bool:
+        """Whether the run is paused."""
+        return self._control.paused
 
     @property
-    def finishing(self) -> bool:
-        """Whether nothing new is begun."""
-        return self._stance.finishing
+    def is_finishing(self) -> bool:
+        """Whether nothing new is started."""
+        return self._control.finishing
 
-    def bounds(self, limits: Limits) -> Limits:
-        """Return limits as people have changed them since."""
-        return within(limits, self._stance.allotment.budget)
+    def apply_budget_revision(self, limits: RunLimits) -> RunLimits:
+        """Return limits with the changes that people have made to the budget."""
+        return apply_bounds(limits, self._control.budget_revision.budget)
 
-    def stand(self, **changed: Any) -> Stance:
-        """Change a part of where the run is; return all of it."""
-        self._stance = self._stance.model_copy(update=changed)
-        return self._stance
+    def change_control(self, **changes: Any) -> ControlState:
+        """Change fields of the control state and return the new state."""
+        assert changes.keys() <= ControlState.model_fields.keys(), f"unknown fields in {', '.join(changes)}"
+        self._control = self._control.model_copy(update=changes)
+        return self._control
 
-    async def ready(self) -> None:
-        """Wait while a person holds the run."""
-        await workflow.wait_condition(lambda: not self.paused)
+    async def wait_while_paused(self) -> None:
+        """Wait until the run is not paused."""
+        await workflow.wait_condition(lambda: not self.is_paused)
 
-    @workflow.signal(description="Hold the run: nothing new starts until it is resumed.")
-    async def pause(self, *beside: Any) -> None:
-        """Hold the run."""
-        await self.take(self.stand(paused=True))
+    @workflow.signal(description="Pause the run: nothing new starts until it is resumed.")
+    async def pause(self, *ignored: Any) -> None:
+        """Pause the run."""
+        await self.update_control(self.change_control(paused=True))
 
-    @workflow.signal(description="Let a held run go on.")
-    async def resume(self, *beside: Any) -> None:
-        """Let the run go on."""
-        await self.take(self.stand(paused=False))
+    @workflow.signal(description="Resume a paused run.")
+    async def resume(self, *ignored: Any) -> None:
+        """Resume the run."""
+        await self.update_control(self.change_control(paused=False))
 
     @workflow.signal(description="Stop gathering and deliver what there is.")
-    async def finish(self, *beside: Any) -> None:
-        """Stop gathering and deliver what there is; a held run goes on to do so."""
-        await self.take(self.stand(paused=False, finishing=True))
+    async def finish(self, *ignored: Any) -> None:
+        """Stop gathering and deliver the results so far; a paused run is resumed for that."""
+        await self.update_control(self.change_control(paused=False, finishing=True))
 
-    @workflow.signal(description="Say something to this part of the run alone.")
+    @workflow.signal(description="Give feedback to this part of the run alone.")
     async def feedback(self, feedback: Feedback) -> None:
-        """Take a person's word."""
-        await self.heard(feedback)
+        """Accept feedback."""
+        await self.add_feedback(feedback)
 
     @workflow.signal
-    async def take(self, stance: Stance) -> None:
-        """Be where the run is, and the children with it; sent from workflow to workflow."""
-        self._stance = stance
-        self.steered()
-        await self.tell()
+    async def update_control(self, control: ControlState) -> None:
+        """Apply the parent's control state and forward it to child workflows; sent by workflows only."""
+        self._control = control
+        self.handle_control_change()
+        await self.forward_control()
 
     @workflow.signal
-    def granted(self, grant: Grant) -> None:
-        """Take the run's answer to a draw; sent from workflow to workflow."""
+    def receive_budget_grant(self, grant: BudgetGrant) -> None:
+        """Receive the run's answer to a budget request; sent by workflows only."""
         self.grants[grant.number] = grant
 
     @workflow.signal
-    def answered(self, answer: Answer) -> None:
-        """Take what came of a question; sent from workflow to workflow."""
-        self.answers[answer.number] = answer
+    def receive_input_reply(self, reply: InputReply) -> None:
+        """Receive the reply to an input request; sent by workflows only."""
+        self.input_replies[reply.number] = reply
 
-    def steered(self) -> None:
-        """Take note that a person changed where the run is; the run itself shows it."""
+    def handle_control_change(self) -> None:
+        """React to a new control state; overridden by the run, which displays it."""
 
-    async def heard(self, feedback: Feedback) -> None:
-        """Keep what was said, once; workflows with children also pass it on."""
-        if feedback not in self.wishes:
-            self.wishes.append(feedback)
+    async def add_feedback(self, feedback: Feedback) -> None:
+        """Store feedback once; workflows with children also forward it."""
+        if feedback not in self.feedback_items:
+            self.feedback_items.append(feedback)
 
-    async def begin(
-        self, name: str, run: Any, request: Steerable, child_id: str, summary: str, known: int | None = None
+    async def start_child(
+        self, name: str, run: Any, request: ControllableRequest, child_id: str, summary: str, known: int | None = None
     ) -> workflow.ChildWorkflowHandle[Any, Any]:
-        """Start a child, count it among those that hear, and tell it what it missed while it was started.
+        """Start a child workflow that receives control states, and send it what changed while it was started.
 
         Args:
-            name: name it is known by until the caller forgets it.
-            run: its run method.
-            request: what it is started with, which holds the stance it knows.
+            name: key of the child until the caller deletes it.
+            run: run method of the child.
+            request: its request, with the control state at this time.
             child_id: its workflow id.
-            summary: what the web UI shows of it.
-            known: number of wishes the request holds; None where a later request brings those it misses.
+            summary: description for the web UI.
+            known: number of feedback items in the request; None if a later request brings the missing ones.
         """
         child = await workflow.start_child_workflow(run, request, id=child_id, static_summary=summary[:200])
         self.children[name] = child
-        missed = [] if known is None else self.wishes[known:]
-        if request.stance != self.stance:
-            await self.tell()
-        for wish in missed:
-            await send(child, "feedback", wish)
+        missed = [] if known is None else self.feedback_items[known:]
+        if request.control != self.control:
+            await self.forward_control()
+        for feedback in missed:
+            await send_signal(child, "feedback", feedback)
         return child
 
-    async def tell(self) -> None:
-        """Tell the children where the run is; one telling at a time, so that the last one is the newest."""
-        async with self._telling:
+    async def forward_control(self) -> None:
+        """Send the control state to all children."""
+        async with self._forwarding:
             for child in list(self.children.values()):
-                await send(child, "take", self.stance)
+                await send_signal(child, "update_control", self.control)
 
 
-async def send(
-    child: workflow.ChildWorkflowHandle[Any, Any] | workflow.ExternalWorkflowHandle[Any], signal: str, *args: Any
+async def send_signal(
+    handle: workflow.ChildWorkflowHandle[Any, Any] | workflow.ExternalWorkflowHandle[Any], signal: str, *args: Any
 ) -> bool:
-    """Signal a child and tell whether it was there to hear it: it may have ended a moment ago."""
+    """Signal a workflow and return whether it received the signal: it may just have ended."""
     try:
-        await child.signal(signal, args=args)
+        await handle.signal(signal, args=args)
     except FailureError as error:
-        workflow.logger.info("child %s did not take signal %s: %s", child.id, signal, error)
+        workflow.logger.info("workflow %s did not receive signal %s: %s", handle.id, signal, error)
         return False
     return True

@@ -1,10 +1,10 @@
-"""Failures of activities and children as people read them: the one line at the bottom of the chain."""
+"""Describe failures of activities and child workflows for people, by the innermost message."""
 
 from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError
 
 
-def cause(error: BaseException) -> str:
-    """Return the one line that matters of a chain of failures."""
+def describe_failure(error: BaseException) -> str:
+    """Return the message of the innermost failure of a chain."""
     inner = error
     while isinstance(inner, ActivityError | ChildWorkflowError) and inner.__cause__ is not None:
         inner = inner.__cause__

@@ -1,4 +1,4 @@
-"""What the parts of a run tell it of themselves."""
+"""Send the progress of a child workflow to its run."""
 
 from temporalio import workflow
 
@@ -6,6 +6,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ProgressUpdate
 
 
-async def report(run: str, update: ProgressUpdate) -> None:
-    """Tell the run how far a part of it is."""
-    await workflow.get_external_workflow_handle(run).signal("progressed", update)
+async def send_progress(run: str, update: ProgressUpdate) -> None:
+    """Signal the progress to the run."""
+    await workflow.get_external_workflow_handle(run).signal("report_progress", update)

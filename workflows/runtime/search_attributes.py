@@ -1,18 +1,21 @@
-"""Search attributes of a run: what `list` and the web UI filter by. No question and no answer goes here."""
+"""Define the search attributes of a run, by which `list` and the web UI filter.
+
+Their values are stored unencrypted, so they contain no text of questions or reports.
+"""
 
 from temporalio.common import SearchAttributeKey
 
 MODE = SearchAttributeKey.for_keyword("TenureMode")
-"""RESEARCH, CODE or UNDEFINED."""
+"""Mode: RESEARCH, CODE or UNDEFINED."""
 
 PHASE = SearchAttributeKey.for_keyword("TenurePhase")
-"""What the run is doing."""
+"""Phase of the run."""
 
 STATUS = SearchAttributeKey.for_keyword("TenureStatus")
-"""How the run stands."""
+"""Status of the run."""
 
 OWNER = SearchAttributeKey.for_keyword("TenureOwner")
-"""Whose run it is; a run of nobody in particular has none."""
+"""Owner of the run; absent for a run without an owner."""
 
 ALL = (MODE, PHASE, STATUS, OWNER)
-"""Every attribute a namespace needs."""
+"""All attributes that a namespace needs."""

@@ -1,4 +1,4 @@
-"""A stopwatch for a workflow: time that goes by while nobody holds it, with durable timers."""
+"""Measure time in a workflow except while it is paused, with durable timers."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,55 +7,55 @@ from datetime import datetime
 
 from temporalio import workflow
 
-CLOSE = 0.001
-"""Seconds that may be missing: timers and clocks count in other units than floats."""
+TOLERANCE_SECONDS = 0.001
+"""Time that may be missing: timers and clocks count in other units than floats."""
 
 
 class Stopwatch:
-    """Counts the seconds in which it is not held."""
+    """Counter of the seconds in which it is not paused."""
 
-    def __init__(self, held: Callable[[], bool]) -> None:
-        """Stand still while `held` is true."""
-        self._held = held
-        self._gone = 0.0
+    def __init__(self, is_paused: Callable[[], bool]) -> None:
+        """Stop counting while `is_paused` returns true."""
+        self._is_paused = is_paused
+        self._elapsed = 0.0
         self._since: datetime | None = None
 
     @property
     def seconds(self) -> float:
-        """How many have gone by."""
+        """Seconds counted so far."""
         running = (workflow.now() - self._since).total_seconds() if self._since else 0.0
-        return self._gone + running
+        return self._elapsed + running
 
-    async def reach(
-        self, due: Callable[[], float | None], summary: str, over: Callable[[], bool] = lambda: False
+    async def wait_until(
+        self, due: Callable[[], float | None], summary: str, is_over: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Wait until so many seconds have gone by, and tell whether they have: they need not, once it is over.
+        """Wait until a number of seconds is counted and return True, or return False as soon as the wait is over.
 
         Args:
-            due: how many; None for as long as it takes. It may change while they are waited for.
-            summary: what the web UI shows of the timer.
-            over: whether there is nothing left to wait for.
+            due: returns the number of seconds, or None for no limit; the value may change during the wait.
+            summary: description of the timer for the web UI.
+            is_over: returns whether there is no reason to wait any longer.
         """
-        while not over():
-            await workflow.wait_condition(lambda: over() or not self._held())
+        while not is_over():
+            await workflow.wait_condition(lambda: is_over() or not self._is_paused())
             wanted = due()
-            if wanted is not None and wanted - self._gone < CLOSE:
+            if wanted is not None and wanted - self._elapsed < TOLERANCE_SECONDS:
                 return True
-            await self._run(wanted, summary, lambda: over() or self._held() or due() != wanted)  # noqa: B023 - awaited
+            await self._run(wanted, summary, lambda: is_over() or self._is_paused() or due() != wanted)  # noqa: B023
         return False
 
     async def _run(self, wanted: float | None, summary: str, until: Callable[[], bool]) -> None:
-        """Let time go by until something happens or enough is gone."""
+        """Count until a condition holds or the wanted number is reached."""
         self._since = workflow.now()
-        left = None if wanted is None else wanted - self._gone
+        remaining = None if wanted is None else wanted - self._elapsed
         try:
             with suppress(TimeoutError):
-                await workflow.wait_condition(until, timeout=left, timeout_summary=summary)
+                await workflow.wait_condition(until, timeout=remaining, timeout_summary=summary)
         except asyncio.CancelledError:
             self._stop()
             raise
-        # Not in a `finally`: a workflow that is dropped from memory ends here as well, and has no clock any more.
+        # Not in a `finally`: a workflow evicted from the cache ends here as well, and has no clock any more.
         self._stop()
 
     def _stop(self) -> None:
-        self._gone, self._since = self.seconds, None
+        self._elapsed, self._since = self.seconds, None

@@ -1,4 +1,4 @@
-"""Task queues, one per resource (DESIGN §9); a worker serves all of them or some."""
+"""Name the task queues, one per resource; a worker serves all of them or some."""
 
 TENURE_QUEUE = "tenure"
 """Workflows and cheap activities."""
@@ -7,16 +7,16 @@ MODEL_QUEUE = "tenure-model"
 """Chat model calls; rate-limited by the server."""
 
 EMBED_QUEUE = "tenure-embed"
-"""Ingestion and search: what needs the CPU and the knowledge base."""
+"""Ingestion and search: activities that need the CPU and the knowledge base."""
 
 SANDBOX_QUEUE = "tenure-sandbox"
-"""Programs that are run and tested; its workers need no key and no password."""
+"""Programs to run and test; its workers need no API keys or passwords."""
 
 WEB_QUEUE = "tenure-web"
-"""Search engines and pages of the web: what waits for other people's servers."""
+"""Web search, web pages and MCP servers: activities that wait for foreign servers."""
 
 BROWSER_QUEUE = "tenure-browser"
-"""Pages whose scripts have to run: what needs a browser, and memory for it."""
+"""Web pages whose scripts have to run: activities that need a browser and its memory."""
 
 ALL_QUEUES = (TENURE_QUEUE, MODEL_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE, WEB_QUEUE, BROWSER_QUEUE)
-"""Every queue, in the order a worker starts them."""
+"""All queues, in the order in which a worker starts them."""

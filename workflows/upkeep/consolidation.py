@@ -1,17 +1,14 @@
-"""ConsolidationWorkflow: what becomes of memories between runs, away from any of them.
+"""Consolidate memories between runs: promote, merge, abstract and forget them.
 
-A schedule starts it (`tenure/temporal/schedules.py`). Each step is an activity of its own, so that one that fails or is
-interrupted is done again alone, and goes on with what it had not come to.
+A schedule starts this workflow (`tenure/temporal/schedules.py`). Each step is a separate activity: a step that fails
+or is interrupted is retried alone and continues with the memories it has not reached.
 """
 
-from datetime import timedelta
 from typing import get_args
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 
-from workflows.runtime.activity_options import SILENCE
-from workflows.runtime.task_queues import EMBED_QUEUE
+from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.memory import MemoryActivities
@@ -22,44 +19,37 @@ with workflow.unsafe.imports_passed_through():
         ConsolidationStepReport,
     )
 
-_ABOUT: dict[ConsolidationStep, str] = {
-    "embed": "make anew the vectors of another embedding model",
+_SUMMARIES: dict[ConsolidationStep, str] = {
+    "embed": "renew the vectors of another embedding model",
     "promote": "keep what proved useful",
-    "compare": "join what says the same, decide what contradicts",
-    "abstract": "draw lessons from episodes",
+    "compare": "merge duplicates, resolve contradictions",
+    "abstract": "derive lessons from episodes",
     "forget": "forget what has faded",
 }
 
 
 @workflow.defn
 class ConsolidationWorkflow:
-    """Promotes, joins, abstracts and forgets memories."""
+    """Workflow that promotes, merges, abstracts and forgets memories."""
 
     @workflow.run
     async def run(self) -> ConsolidationReport:
-        """Do the steps, one after the other."""
+        """Execute the steps in order."""
         steps: list[ConsolidationStepReport] = []
         for step in get_args(ConsolidationStep):
-            workflow.set_current_details(_page(steps, _ABOUT[step]))
+            workflow.set_current_details(_render_status(steps, _SUMMARIES[step]))
+            request = ConsolidationRequest(step=step, now=workflow.now())
             steps.append(
-                await workflow.execute_activity_method(
-                    MemoryActivities.consolidate_memories,
-                    ConsolidationRequest(step=step, now=workflow.now()),
-                    task_queue=EMBED_QUEUE,
-                    start_to_close_timeout=timedelta(hours=6),
-                    schedule_to_close_timeout=timedelta(hours=12),
-                    heartbeat_timeout=SILENCE,
-                    retry_policy=RetryPolicy(maximum_attempts=5, maximum_interval=timedelta(minutes=10)),
-                    summary=_ABOUT[step],
-                )
+                await execute_activity(MemoryActivities.consolidate_memories, request, summary=_SUMMARIES[step])
             )
-        workflow.set_current_details(_page(steps))
+        workflow.set_current_details(_render_status(steps))
         return ConsolidationReport(steps=tuple(steps))
 
 
-def _page(steps: list[ConsolidationStepReport], running: str = "") -> str:
-    """Return the live status page: what is done, and what is being done."""
+def _render_status(steps: list[ConsolidationStepReport], running: str = "") -> str:
+    """Return the live status page: the finished steps and the running one."""
     lines = [
-        f"- {_ABOUT[one.step]}: {one.looked_at} looked at, {one.changed} changed, {one.seconds:.1f} s" for one in steps
+        f"- {_SUMMARIES[step.step]}: {step.looked_at} looked at, {step.changed} changed, {step.seconds:.1f} s"
+        for step in steps
     ]
     return "\n".join([*lines, f"- {running} …"] if running else lines)

@@ -1,11 +1,8 @@
-"""CorpusWorkflow: what corpora hold, asked where the knowledge base is."""
-
-from datetime import timedelta
+"""List, describe or drop corpora where the knowledge base is."""
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 
-from workflows.runtime.task_queues import EMBED_QUEUE
+from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
@@ -14,16 +11,9 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn
 class CorpusWorkflow:
-    """Lists, describes or drops corpora."""
+    """Workflow that lists, describes or drops corpora."""
 
     @workflow.run
     async def run(self, request: CorpusRequest) -> CorpusReply:
-        """Ask the knowledge base."""
-        return await workflow.execute_activity_method(
-            KnowledgeActivities.corpora,
-            request,
-            task_queue=EMBED_QUEUE,
-            start_to_close_timeout=timedelta(minutes=2),
-            retry_policy=RetryPolicy(maximum_attempts=3),
-            summary=request.action,
-        )
+        """Execute the request."""
+        return await execute_activity(KnowledgeActivities.manage_corpora, request, summary=request.action)

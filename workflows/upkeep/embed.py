@@ -1,81 +1,62 @@
-"""EmbedWorkflow: make the vectors that a corpus lacks, beside the runs that search it already.
+"""Compute the vectors that a corpus lacks, while runs already search it.
 
-Its id is made from the corpus: runs that read the same corpus share one. It outlives the run that began
-it, can be held and let go on, and takes up what is left wherever another one was interrupted.
+The workflow id is derived from the corpus: runs that read the same corpus share one workflow. It outlives the run
+that started it, can be paused and resumed, and continues after an interruption with the chunks that are left.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError, is_cancelled_exception
-from temporalio.workflow import ActivityCancellationType, ParentClosePolicy
+from temporalio.workflow import ParentClosePolicy
 
-from workflows.runtime.activity_options import PATIENCE, SILENCE
-from workflows.runtime.task_queues import EMBED_QUEUE
+from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from tenure.contracts.evidence.corpora import EmbedReport, EmbedRequest
 
-LATER = Priority(priority_key=5)
-"""Searches go first where both wait for a worker."""
-
 
 @workflow.defn
 class EmbedWorkflow:
-    """Embeds what was stored without vectors."""
+    """Workflow that embeds the chunks of a corpus that were stored without a vector."""
 
     def __init__(self) -> None:
-        """Begin at once."""
-        self._paused = self._held = False
-        self._work: workflow.ActivityHandle[EmbedReport] | None = None
+        """Start unpaused."""
+        self._paused = self._interrupted = False
+        self._activity: workflow.ActivityHandle[EmbedReport] | None = None
 
     @workflow.run
     async def run(self, request: EmbedRequest) -> EmbedReport:
-        """Embed until nothing is left, except while held."""
+        """Embed until nothing is left; a pause cancels the activity, which continues after the resume."""
         while True:
             await workflow.wait_condition(lambda: not self._paused)
-            self._held = False
-            self._work = embedding(request)
+            self._interrupted = False
+            options = ACTIVITY_OPTIONS["embed_corpus"].copy()
+            options["summary"] = f"embed corpus {request.corpus}"
+            self._activity = workflow.start_activity_method(KnowledgeActivities.embed_corpus, request, **options)
             try:
-                return await self._work
+                return await self._activity
             except ActivityError as error:
-                if not (self._held and is_cancelled_exception(error)):
+                if not (self._interrupted and is_cancelled_exception(error)):
                     raise
 
-    @workflow.signal(description="Hold the embedding; what is made stays.")
-    def pause(self, *beside: Any) -> None:
-        """Hold the embedding."""
-        self._paused = self._held = True
-        if self._work is not None:
-            self._work.cancel()
+    @workflow.signal(description="Pause the embedding; computed vectors are kept.")
+    def pause(self, *ignored: Any) -> None:
+        """Pause the embedding."""
+        self._paused = self._interrupted = True
+        if self._activity is not None:
+            self._activity.cancel()
 
-    @workflow.signal(description="Let a held embedding go on.")
-    def resume(self, *beside: Any) -> None:
-        """Let it go on."""
+    @workflow.signal(description="Resume a paused embedding.")
+    def resume(self, *ignored: Any) -> None:
+        """Resume the embedding."""
         self._paused = False
 
 
-def embedding(request: EmbedRequest) -> workflow.ActivityHandle[EmbedReport]:
-    """Start to embed; an interrupted attempt is gone on with."""
-    return workflow.start_activity_method(
-        KnowledgeActivities.embed,
-        request,
-        task_queue=EMBED_QUEUE,
-        start_to_close_timeout=timedelta(days=7),
-        heartbeat_timeout=SILENCE,
-        retry_policy=PATIENCE,
-        cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-        priority=LATER,
-        summary=f"embed corpus {request.corpus}",
-    )
-
-
-async def embed_beside(corpora: Sequence[str]) -> None:
-    """Have the rest of corpora embedded by workflows that outlive this one, unless somebody does so already."""
+async def embed_in_background(corpora: Sequence[str]) -> None:
+    """Start a workflow for each corpus that outlives this one, unless one is running already."""
     for corpus in corpora:
         try:
             await workflow.start_child_workflow(
@@ -83,7 +64,7 @@ async def embed_beside(corpora: Sequence[str]) -> None:
                 EmbedRequest(corpus=corpus),
                 id=f"embed-{corpus}",
                 parent_close_policy=ParentClosePolicy.ABANDON,
-                static_summary=f"make the vectors of {corpus}",
+                static_summary=f"compute the vectors of {corpus}",
             )
         except WorkflowAlreadyStartedError:
             workflow.logger.info("corpus %s is being embedded already", corpus)

@@ -1,12 +1,8 @@
-"""GraphWorkflow: what an entity is related to, asked where the knowledge base is."""
-
-from datetime import timedelta
+"""Look up the relations of an entity where the knowledge base is."""
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 
-from workflows.runtime.activity_options import SILENCE
-from workflows.runtime.task_queues import EMBED_QUEUE
+from workflows.runtime.activity_options import RETRY_BRIEFLY, execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.graph import GraphActivities
@@ -15,17 +11,11 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn
 class GraphWorkflow:
-    """Looks an entity up."""
+    """Workflow that looks up the relations of one entity for a person."""
 
     @workflow.run
     async def run(self, request: RelatedRequest) -> RelatedReply:
-        """Ask the knowledge base."""
-        return await workflow.execute_activity_method(
-            GraphActivities.related,
-            request,
-            task_queue=EMBED_QUEUE,
-            start_to_close_timeout=timedelta(minutes=5),
-            heartbeat_timeout=SILENCE,
-            retry_policy=RetryPolicy(maximum_attempts=3),
-            summary=request.entity[:200],
+        """Find the relations of the entity."""
+        return await execute_activity(
+            GraphActivities.find_relations, request, summary=request.entity, retry_policy=RETRY_BRIEFLY
         )

@@ -1,27 +1,38 @@
-"""IngestWorkflow: bring a corpus into the state of its files, durably.
+"""Bring a corpus into the state of its files, durably.
 
-Once everything is read the corpus can be searched; whoever waits for this workflow waits for all vectors as well.
+The corpus can be searched as soon as everything is read; the workflow ends when all vectors are computed as well.
 """
 
 from temporalio import workflow
 
-from workflows.runtime.calls import ingest
-from workflows.upkeep.embed import embedding
+from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
     from tenure.contracts.evidence.corpora import EmbedRequest, IngestReport, IngestRequest
 
 
 @workflow.defn
 class IngestWorkflow:
-    """Reads documents into a corpus."""
+    """Workflow that reads documents into a corpus."""
 
     @workflow.run
     async def run(self, request: IngestRequest) -> IngestReport:
-        """Read what is new or changed, remove what is gone, embed what has no vector."""
-        report = await ingest(request)
+        """Read new and changed files, remove deleted ones, embed chunks without a vector."""
+        report = await execute_activity(
+            KnowledgeActivities.ingest_corpus, request, summary=f"read corpus {request.corpus}"
+        )
         if not report.pending:
             return report
-        made = await embedding(EmbedRequest(corpus=request.corpus))
-        seconds = report.seconds + made.seconds
-        return report.model_copy(update={"pending": 0, "embedded": report.embedded + made.embedded, "seconds": seconds})
+        embedded = await execute_activity(
+            KnowledgeActivities.embed_corpus,
+            EmbedRequest(corpus=request.corpus),
+            summary=f"embed corpus {request.corpus}",
+        )
+        return report.model_copy(
+            update={
+                "pending": 0,
+                "embedded": report.embedded + embedded.embedded,
+                "seconds": report.seconds + embedded.seconds,
+            }
+        )

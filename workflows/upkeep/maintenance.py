@@ -1,23 +1,19 @@
-"""MaintenanceWorkflow: what keeps the knowledge base quick and small, away from any run.
+"""Keep the knowledge base fast and small, independently of any run.
 
-A schedule starts it (`tenure/temporal/schedules.py`). Each step is an activity of its own, so that a step that fails or
-is interrupted is done again alone, and the web UI shows which took how long.
+A schedule starts this workflow (`tenure/temporal/schedules.py`). Each step is a separate activity: a step that fails
+or is interrupted is retried alone, and the web UI shows how long each step took.
 """
 
-from datetime import timedelta
-
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 
-from workflows.runtime.activity_options import SILENCE
-from workflows.runtime.task_queues import EMBED_QUEUE
+from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.maintenance import MaintenanceActivities
-    from tenure.contracts.knowledge.maintenance import MaintenanceReport, StepReport
+    from tenure.contracts.knowledge.maintenance import MaintenanceReport, MaintenanceStepReport
 
 _STEPS = (
-    (MaintenanceActivities.compact_tables, "join small files"),
+    (MaintenanceActivities.compact_tables, "compact small files"),
     (MaintenanceActivities.refresh_indexes, "build and refresh indexes"),
     (MaintenanceActivities.remove_old_versions, "remove old versions"),
 )
@@ -25,35 +21,25 @@ _STEPS = (
 
 @workflow.defn
 class MaintenanceWorkflow:
-    """Compacts the tables, refreshes their indexes, removes old versions."""
+    """Workflow that compacts the tables, refreshes their indexes and removes old versions."""
 
     @workflow.run
     async def run(self) -> MaintenanceReport:
-        """Do the three steps, one after the other."""
-        reports: list[StepReport] = []
+        """Execute the three steps in order."""
+        reports: list[MaintenanceStepReport] = []
         for method, summary in _STEPS:
-            workflow.set_current_details(_page(reports, summary))
-            reports.append(
-                await workflow.execute_activity_method(
-                    method,
-                    task_queue=EMBED_QUEUE,
-                    start_to_close_timeout=timedelta(hours=6),
-                    schedule_to_close_timeout=timedelta(hours=12),
-                    heartbeat_timeout=SILENCE,
-                    retry_policy=RetryPolicy(maximum_attempts=5, maximum_interval=timedelta(minutes=10)),
-                    summary=summary,
-                )
-            )
-        workflow.set_current_details(_page(reports))
+            workflow.set_current_details(_render_status(reports, summary))
+            reports.append(await execute_activity(method, summary=summary))
+        workflow.set_current_details(_render_status(reports))
         return MaintenanceReport(steps=tuple(reports))
 
 
-def _page(reports: list[StepReport], running: str = "") -> str:
-    """Return the live status page: what is done, what is being done, what could not be done."""
+def _render_status(reports: list[MaintenanceStepReport], running: str = "") -> str:
+    """Return the live status page: the finished steps, the running one, and tables that could not be maintained."""
     lines = [
         f"- {summary}: {report.tables} tables, {report.changed} changes, {report.seconds:.1f} s"
         for report, (_, summary) in zip(reports, _STEPS, strict=False)
     ]
     lines += [f"- {running} …"] if running else []
-    lines += [f"  - left: {reason}" for report in reports for reason in report.left]
+    lines += [f"  - left: {reason}" for report in reports for reason in report.failed_tables]
     return "\n".join(lines)

@@ -1,49 +1,36 @@
-"""MemoryWorkflow: what is remembered, asked and forgotten where the knowledge base is."""
-
-from collections.abc import Callable
-from datetime import timedelta
-from typing import Any, TypeVar
+"""List, search and forget memories where the knowledge base is."""
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 
-from workflows.runtime.activity_options import SILENCE
-from workflows.runtime.task_queues import EMBED_QUEUE
+from workflows.runtime.activity_options import RETRY_BRIEFLY, execute_activity
 
 with workflow.unsafe.imports_passed_through():
-    from pydantic import BaseModel
-
     from activities.memory import MemoryActivities
     from tenure.contracts.knowledge.memory import MemoryReply, MemoryRequest
-
-I = TypeVar("I", bound="BaseModel")  # noqa: E741 - I in, O out
-O = TypeVar("O", bound="BaseModel")  # noqa: E741
 
 
 @workflow.defn
 class MemoryWorkflow:
-    """Lists, searches or forgets memories."""
+    """Workflow that lists, searches or forgets memories for a person."""
 
     @workflow.run
     async def run(self, request: MemoryRequest) -> MemoryReply:
-        """Ask the knowledge base."""
+        """Execute the parts of the request."""
         reply = MemoryReply()
         if request.forget is not None:
-            reply = reply.model_copy(update={"forgot": await _asked(MemoryActivities.forget, request.forget)})
+            forgotten = await execute_activity(
+                MemoryActivities.forget_memories, request.forget, summary="forget memories"
+            )
+            reply = reply.model_copy(update={"forgotten": forgotten})
         if request.search is not None:
-            reply = reply.model_copy(update={"found": await _asked(MemoryActivities.recollect, request.search)})
+            found = await execute_activity(
+                MemoryActivities.search_memories,
+                request.search,
+                summary="search memories",
+                retry_policy=RETRY_BRIEFLY,
+            )
+            reply = reply.model_copy(update={"found": found})
         if request.page is not None:
-            reply = reply.model_copy(update={"page": await _asked(MemoryActivities.list_memories, request.page)})
+            page = await execute_activity(MemoryActivities.list_memories, request.page, summary="list memories")
+            reply = reply.model_copy(update={"page": page})
         return reply
-
-
-async def _asked(method: "Callable[[Any, I], O]", request: "I") -> "O":
-    return await workflow.execute_activity_method(
-        method,
-        request,
-        task_queue=EMBED_QUEUE,
-        start_to_close_timeout=timedelta(minutes=30),
-        heartbeat_timeout=SILENCE,
-        retry_policy=RetryPolicy(maximum_attempts=3),
-        summary=type(request).__name__,
-    )

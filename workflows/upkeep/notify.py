@@ -1,107 +1,94 @@
-"""NotifyWorkflow: people outside are told of a run, for as long as it takes them to hear.
+"""Notify people that a run waits for them or has ended.
 
-A run that has something to tell begins one and goes on: a receiver that is away for hours keeps no report back, and
-one that is gone for good fails nothing but its own notice.
+A run starts this workflow for each notification and continues: a receiver that is unavailable for hours does not
+delay the report, and an unreachable receiver fails only its own notification.
 """
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
 
-from workflows.runtime.task_queues import TENURE_QUEUE
+from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
-    from activities.notices import NoticeActivities
-    from tenure.contracts.run.notifications import Notice, Notices, Occasion
+    from activities.notifications import NotificationActivities
+    from tenure.contracts.run.notifications import Notification, NotificationEvent, NotificationSettings
 
-_OCCASIONS: dict[str, Occasion] = {
+_EVENTS: dict[str, NotificationEvent] = {
     "waiting": "waiting",
     **dict.fromkeys(("done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported"), "finished"),
     "failed": "failed",
 }
-"""Statuses of a run that are worth telling."""
-_QUESTION = 500
-"""Characters of a question that are told."""
+"""Event of each status of a run that people are notified of."""
+_MAX_QUESTION_LENGTH = 500
+"""Characters of the question in a notification."""
 
 
 @workflow.defn
 class NotifyWorkflow:
-    """Delivers a notice."""
+    """Workflow that delivers one notification."""
 
     @workflow.run
-    async def run(self, notice: Notice) -> None:
-        """Send it to the address, and run the command; neither waits for the other."""
-        ends = await asyncio.gather(
-            workflow.execute_activity_method(
-                NoticeActivities.post_notice,
-                notice,
-                task_queue=TENURE_QUEUE,
-                start_to_close_timeout=timedelta(seconds=30),
-                schedule_to_close_timeout=timedelta(hours=24),
-                retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=10)),
-                summary=f"{notice.occasion}: to the address",
+    async def run(self, notification: Notification) -> None:
+        """Call the webhook and run the command concurrently."""
+        outcomes = await asyncio.gather(
+            execute_activity(
+                NotificationActivities.post_notification, notification, summary=f"{notification.event}: webhook"
             ),
-            workflow.execute_activity_method(
-                NoticeActivities.run_notice_command,
-                notice,
-                task_queue=TENURE_QUEUE,
-                start_to_close_timeout=timedelta(seconds=90),
-                schedule_to_close_timeout=timedelta(hours=24),
-                retry_policy=RetryPolicy(maximum_attempts=3),
-                summary=f"{notice.occasion}: by the command",
+            execute_activity(
+                NotificationActivities.run_notification_command, notification, summary=f"{notification.event}: command"
             ),
             return_exceptions=True,
         )
-        for end in ends:
-            if isinstance(end, BaseException):
-                raise end
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
 
 
-class Telling:
-    """What one workflow tells people outside."""
+class NotificationSender:
+    """Sender of the notifications of one workflow."""
 
-    def __init__(self, wanted: Notices | None, question: str) -> None:
-        """Tell what concerns a question; nothing where nobody wants to be told."""
-        self._wanted, self._question = wanted, question
+    def __init__(self, settings: NotificationSettings | None, question: str) -> None:
+        """Send notifications about a question; none without settings."""
+        self._settings, self._question = settings, question
         self._status = ""
-        self._told: tuple[Occasion, str] | None = None
-        self._begun: list[asyncio.Task[Any]] = []
+        self._last: tuple[NotificationEvent, str] | None = None
+        self._tasks: list[asyncio.Task[Any]] = []
 
-    def see(self, status: str, about: str = "") -> None:
-        """Take note of a status; one that is new and worth it is told.
+    def update(self, status: str, subject: str = "") -> None:
+        """Store a status and send a notification if people are to be notified of it.
 
         Args:
-            status: how the workflow stands.
-            about: what it waits for, which is told once, also where somebody holds the workflow in between.
+            status: status of the workflow.
+            subject: input that it waits for; people are notified of each input once, even if the workflow is paused
+                meanwhile.
         """
         self._status = status
-        occasion = _OCCASIONS.get(status)
-        if self._wanted and occasion and (occasion, about) != self._told:
-            self._told = occasion, about
-            self._begun.append(asyncio.create_task(self._tell(self._wanted, occasion)))
+        event = _EVENTS.get(status)
+        if self._settings and event and (event, subject) != self._last:
+            self._last = event, subject
+            self._tasks.append(asyncio.create_task(self._send(self._settings, event)))
 
-    async def all_begun(self) -> None:
-        """Wait until every notice is under way: what has not begun when a workflow ends never will."""
-        await asyncio.gather(*self._begun)
+    async def wait_until_started(self) -> None:
+        """Wait until all notifications have started: the end of the workflow would cancel the others."""
+        await asyncio.gather(*self._tasks)
 
-    async def _tell(self, wanted: Notices, occasion: Occasion) -> None:
+    async def _send(self, settings: NotificationSettings, event: NotificationEvent) -> None:
         info, delivery = workflow.info(), str(workflow.uuid4())
-        notice = Notice(
+        notification = Notification(
             delivery=delivery,
             id=info.workflow_id,
-            occasion=occasion,
+            event=event,
             status=self._status,
-            question=self._question[:_QUESTION],
+            question=self._question[:_MAX_QUESTION_LENGTH],
             at=workflow.now().isoformat(timespec="seconds"),
-            ui=wanted.ui,
+            ui_url_prefix=settings.ui_url_prefix,
         )
         await workflow.start_child_workflow(
             NotifyWorkflow.run,
-            notice,
-            id=f"{info.workflow_id}/notice-{delivery[:8]}",
+            notification,
+            id=f"{info.workflow_id}/notification-{delivery[:8]}",
             parent_close_policy=workflow.ParentClosePolicy.ABANDON,
-            static_summary=occasion,
+            static_summary=event,
         )

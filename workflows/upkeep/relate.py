@@ -1,151 +1,130 @@
-"""RelateWorkflow: have the chat model read a corpus for its relations, within a budget, beside whatever else goes on.
+"""Let the chat model read a corpus for its relations, within a budget, concurrently with runs.
 
-Its id is made from the corpus, so that a corpus is read once at a time. A passage that was read is not read again,
-so an interrupted reading, or one whose budget was used up, is gone on with by starting another.
+The workflow id is derived from the corpus, so that a corpus is read once at a time. Passages that were read are
+skipped, so an interrupted reading, or one whose budget was exhausted, is continued by starting another.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from temporalio import workflow
 
-from workflows.runtime.activity_options import PATIENCE, SILENCE
-from workflows.runtime.calls import Calls
-from workflows.runtime.control import Steered
-from workflows.runtime.task_queues import EMBED_QUEUE
+from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from activities.graph import GraphActivities
-    from activities.roles import RoleActivities
-    from tenure.algorithms.control.budget import Account
+    from tenure.algorithms.control.budget import BudgetAccount
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.knowledge.graph import RelateReport, RelateRequest, RelationsKept, UnreadReply, UnreadRequest
-    from tenure.contracts.run.budget import Draw, Grant
+    from tenure.contracts.run.budget import BudgetGrant, BudgetRequest
+    from tenure.roles.retrieval import relation_extractor
     from tenure.roles.retrieval.relation_extractor import RelationExtractorInput
 
-I = TypeVar("I")  # noqa: E741 - I in, O out
-O = TypeVar("O")  # noqa: E741
-
-ABREAST = 4
-"""Calls that are under way at the same time."""
+MAX_PARALLEL_CALLS = 4
+"""Model calls that run concurrently."""
 
 
 @workflow.defn
-class RelateWorkflow(Steered):
-    """Reads the relations of a corpus."""
+class RelateWorkflow(ControllableWorkflow):
+    """Workflow that reads the relations of a corpus."""
 
     @workflow.init
     def __init__(self, request: RelateRequest) -> None:
-        """Begin, or go on where an earlier history ended."""
-        super().__init__(request.stance)
+        """Start, or continue where an earlier history ended."""
+        super().__init__(request.control)
         self.request = request
         self.report = request.report or RelateReport(corpus=request.corpus)
-        account = Account(limits=request.limits)
-        self.account = account.settled(workflow.info().workflow_id, self.report.usage)
-        self.calls = Calls(self, request.limits, self._drawn)
-        self.calls.usage = self.report.usage
+        account = BudgetAccount(limits=request.limits)
+        self.account = account.settle(workflow.info().workflow_id, self.report.usage)
+        self.clients = ActivityClients(self, request.limits, self._grant_budget)
+        self.clients.record.usage = self.report.usage
 
     @workflow.run
     async def run(self, request: RelateRequest) -> RelateReport:
-        """Read until everything is read, a budget is used up, or a person says stop."""
+        """Read until everything is read, a budget is exhausted, or a person stops it."""
         after = request.after
         while True:
-            await self.ready()
-            unread = await self._unread(after)
-            self._told(unread=unread.left, of=unread.of)
+            await self.wait_while_paused()
+            unread = await self._list_unread(after)
+            self._update_report(unread=unread.remaining, total=unread.total)
             if not unread.passages:
-                self._told(ending="complete")
+                self._update_report(stop_reason="complete")
                 break
             await self._read(unread.passages)
             after = unread.passages[-1].chunk
-            if self.report.ending:
+            if self.report.stop_reason:
                 break
-            if self._is_long():
+            if self._is_history_long():
                 await workflow.wait_condition(workflow.all_handlers_finished)
-                self._begin_anew(after)
-        await self._refresh()
+                self._continue_as_new(after)
+        if self.report.passages:
+            await execute_activity(
+                GraphActivities.refresh_relations, self.request.corpus, summary="update the graph that searches walk"
+            )
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self.report
 
-    @workflow.query(description="How far the reading is.")
+    @workflow.query(description="Progress of the reading.")
     def reading(self) -> RelateReport:
-        """Tell how far the reading is."""
+        """Return the progress of the reading."""
         return self.report
 
-    async def _unread(self, after: str) -> UnreadReply:
-        most = ABREAST * self.request.passages_per_call
-        return await _asked(
-            GraphActivities.unread,
-            UnreadRequest(corpus=self.request.corpus, after=after, most=most),
-            f"what is left of {self.request.corpus}",
+    async def _list_unread(self, after: str) -> UnreadReply:
+        limit = MAX_PARALLEL_CALLS * self.request.passages_per_call
+        request = UnreadRequest(corpus=self.request.corpus, after=after, limit=limit)
+        return await execute_activity(
+            GraphActivities.list_unread_passages, request, summary=f"unread passages of {self.request.corpus}"
         )
 
     async def _read(self, passages: Sequence[PassageRef]) -> None:
-        """Have some passages read, a few calls at the same time."""
-        kept = await asyncio.gather(*(self._extract(batch) for batch in self._batches(passages)))
-        usage, stance = self.calls.usage, self.stance
-        ending = stance.spent or ("stopped" if self.finishing else "" if usage.model_calls else "no model")
-        self._told(
-            passages=self.report.passages + sum(one.passages for one in kept),
-            relations=self.report.relations + sum(one.relations for one in kept),
-            refused=self.report.refused + sum(one.refused for one in kept),
-            unread=self.report.unread - sum(one.passages for one in kept),
+        """Let the model read some passages, in a few concurrent calls."""
+        stored = await asyncio.gather(*(self._extract(batch) for batch in self._split(passages)))
+        usage = self.clients.record.usage
+        stopped = "stopped" if self.is_finishing else "" if usage.model_calls else "no model"
+        read = sum(batch.passages for batch in stored)
+        self._update_report(
+            passages=self.report.passages + read,
+            relations=self.report.relations + sum(batch.relations for batch in stored),
+            refused=self.report.refused + sum(batch.refused for batch in stored),
+            unread=self.report.unread - read,
             usage=usage,
-            ending=ending,
+            stop_reason=self.control.exhausted or stopped,
         )
 
     async def _extract(self, batch: Sequence[PassageRef]) -> RelationsKept:
-        return await self.calls.role(
-            RoleActivities.relation_extractor,
+        return await self.clients.models.ask(
+            relation_extractor.ROLE,
             RelationExtractorInput(),
             batch,
             summary=f"{len(batch)} passages of {self.request.corpus}",
-            closing=True,  # nothing is written up in the end, for which something would have to be held back
+            for_writing=True,  # no report follows for which a part of the budget would be held back
         )
 
-    def _batches(self, passages: Sequence[PassageRef]) -> Iterator[Sequence[PassageRef]]:
+    def _split(self, passages: Sequence[PassageRef]) -> Iterator[Sequence[PassageRef]]:
         size = self.request.passages_per_call
-        return (passages[at : at + size] for at in range(0, len(passages), size))
+        return (passages[start : start + size] for start in range(0, len(passages), size))
 
-    async def _drawn(self, draw: Draw) -> Grant:
-        """Answer a draw from what may be used."""
-        self.account, grant = self.account.grant(draw)
+    async def _grant_budget(self, request: BudgetRequest) -> BudgetGrant:
+        self.account, grant = self.account.grant(request)
         return grant
 
-    def _told(self, **changes: Any) -> None:
-        """Note how far the reading is, where people see it."""
-        self.report = self.report.model_copy(update=changes)
-        now = self.report
+    def _update_report(self, **changes: Any) -> None:
+        """Change the report and the status page."""
+        self.report = report = self.report.model_copy(update=changes)
         workflow.set_current_details(
-            f"{now.of - now.unread:,} of {now.of:,} passages of {now.corpus} read, {now.relations:,} relations kept, "
-            f"{now.refused:,} refused, {now.usage.model_calls:,} answers of the model"
+            f"{report.total - report.unread:,} of {report.total:,} passages of {report.corpus} read, "
+            f"{report.relations:,} relations kept, {report.refused:,} refused, "
+            f"{report.usage.model_calls:,} answers of the model"
         )
 
-    async def _refresh(self) -> None:
-        """Have what was read stand in the graph that searches walk."""
-        if self.report.passages:
-            await _asked(GraphActivities.refresh_relations, self.request.corpus, "bring the graph up to date")
-
-    def _is_long(self) -> bool:
+    def _is_history_long(self) -> bool:
         info = workflow.info()
-        long = info.get_current_history_length() > self.request.limits.long_history
-        return long or info.is_continue_as_new_suggested()
+        is_long = info.get_current_history_length() > self.request.limits.max_history_events
+        return is_long or info.is_continue_as_new_suggested()
 
-    def _begin_anew(self, after: str) -> None:
-        going_on = {"stance": self.stance, "after": after, "report": self.report}
-        workflow.continue_as_new(self.request.model_copy(update=going_on))
-
-
-async def _asked(method: "Callable[[GraphActivities, I], O]", request: I, summary: str) -> O:
-    """Ask the knowledge base."""
-    return await workflow.execute_activity_method(
-        method,
-        request,
-        task_queue=EMBED_QUEUE,
-        start_to_close_timeout=timedelta(hours=1),
-        heartbeat_timeout=SILENCE,
-        retry_policy=PATIENCE,
-        summary=summary,
-    )
+    def _continue_as_new(self, after: str) -> None:
+        changes = {"control": self.control, "after": after, "report": self.report}
+        workflow.continue_as_new(self.request.model_copy(update=changes))

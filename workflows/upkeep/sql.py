@@ -1,23 +1,25 @@
-"""SqlWorkflow: a person's own SQL over the tables of corpora and databases."""
+"""Run a person's own SQL over the tables of corpora and databases."""
 
 from temporalio import workflow
 
-from workflows.runtime.calls import ingest, query
+from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
+    from activities.tables import TableActivities
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest, SqlRequest
 
 
 @workflow.defn
 class SqlWorkflow:
-    """Runs one SELECT."""
+    """Workflow that runs one SELECT."""
 
     @workflow.run
     async def run(self, request: SqlRequest) -> QueryReply:
-        """Read what is new or changed, then run the query; its rows are returned and not kept."""
-        for wanted in request.ingest:
-            await ingest(wanted)
-        asked = QueryRequest(
-            sql=request.sql, corpora=request.corpora, databases=request.databases, keep=False, rows=True
+        """Read new and changed files, then run the query; its rows are returned and not stored."""
+        for ingest in request.ingest:
+            await execute_activity(KnowledgeActivities.ingest_corpus, ingest, summary=f"read corpus {ingest.corpus}")
+        query = QueryRequest(
+            sql=request.sql, corpora=request.corpora, databases=request.databases, keep=False, return_rows=True
         )
-        return await query(asked, summary=request.sql)
+        return await execute_activity(TableActivities.query_tables, query, summary=request.sql)

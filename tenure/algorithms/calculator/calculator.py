@@ -1,8 +1,8 @@
-"""The calculator: exact arithmetic with units, percentages and dates, from text that nobody has to trust.
+"""Calculate untrusted expressions: exact arithmetic with units, percentages and dates.
 
-An expression has a grammar of its own; nothing in it is ever code. It is read once, by descent, and computed while
-it is read. How long it is, how deep it nests and how large its numbers grow is bounded, and each operation is
-refused before it is done where it would be larger, so that every expression is over within milliseconds.
+Expressions have their own grammar and are never executed as code. A recursive-descent parser reads them once and
+computes the value. Length, nesting and size of numbers are limited, and an operation whose result would be too large is
+refused before it is computed, so that every expression takes milliseconds.
 """
 
 from datetime import date
@@ -10,93 +10,99 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from tenure.algorithms.calculator.functions import Value
-from tenure.algorithms.calculator.parser import Reader
-from tenure.algorithms.calculator.quantities import DIGITS, Quantity, Refused, in_units, named
-from tenure.algorithms.calculator.tokens import tokens
+from tenure.algorithms.calculator.functions import CalculatorValue
+from tenure.algorithms.calculator.parser import ExpressionParser
+from tenure.algorithms.calculator.quantities import (
+    MAX_DIGITS,
+    CalculationError,
+    Quantity,
+    convert_to_units,
+    format_units,
+)
+from tenure.algorithms.calculator.tokens import tokenize
 
-LONGEST: Final = 1_000
-"""Characters of an expression."""
-_SHOWN_DIGITS: Final = 15
-"""Digits of a number that has no exact value, or one too long to read."""
-_READABLE: Final = 40
-"""Digits of an exact number that are all shown."""
-_FRACTION_DIGITS: Final = 9
-"""Digits above and below the bar of a fraction that is shown as one."""
+MAX_EXPRESSION_LENGTH: Final = 1_000
+"""Maximum characters of an expression."""
+_MAX_ROUNDED_DIGITS: Final = 15
+"""Digits of rounded numbers."""
+_MAX_EXACT_DIGITS: Final = 40
+"""Maximum digits of an exact number that is shown completely."""
+_MAX_FRACTION_DIGITS: Final = 9
+"""Maximum digits of numerator and denominator of a number shown as a fraction."""
 
 
 class Calculation(NamedTuple):
-    """An expression and what it is worth."""
+    """Expression with its result."""
 
     expression: str
-    """The expression, in one line."""
+    """Expression in one line."""
     result: str
-    """Its value, with its unit."""
-    exact: bool
-    """Whether it is exact as it is written."""
+    """Value with its unit."""
+    is_exact: bool
+    """Whether the result is exact as written."""
 
     @property
     def text(self) -> str:
-        """The calculation as one line."""
-        return f"{self.expression} {'=' if self.exact else '≈'} {self.result}"
+        """Expression and result as one line."""
+        return f"{self.expression} {'=' if self.is_exact else '≈'} {self.result}"
 
 
 def calculate(expression: str) -> Calculation:
-    """Return what an expression is worth, as people write it.
+    """Calculate an expression and format the result.
 
     Raises:
-        Refused: it cannot be calculated; the message says why.
+        CalculationError: the expression cannot be calculated; the message is for its author.
     """
     value = evaluate(expression)
-    line = _line(expression)
+    line = _normalize_line(expression)
     if isinstance(value, date):
-        return Calculation(line, value.isoformat(), exact=True)
-    return Calculation(line, *_written(value))
+        return Calculation(line, value.isoformat(), is_exact=True)
+    return Calculation(line, *_format_quantity(value))
 
 
-def evaluate(expression: str) -> Value:
-    """Return what an expression is worth.
+def evaluate(expression: str) -> CalculatorValue:
+    """Return the value of an expression.
 
     Raises:
-        Refused: it cannot be calculated; the message says why.
+        CalculationError: the expression cannot be calculated; the message is for its author.
     """
-    if len(expression) > LONGEST:
-        raise Refused(f"an expression has at most {LONGEST:,} characters")
-    return Reader(list(tokens(_line(expression)))).value()
+    if len(expression) > MAX_EXPRESSION_LENGTH:
+        raise CalculationError(f"an expression has at most {MAX_EXPRESSION_LENGTH:,} characters")
+    return ExpressionParser(list(tokenize(_normalize_line(expression)))).parse()
 
 
-def _line(expression: str) -> str:
+def _normalize_line(expression: str) -> str:
     return " ".join(expression.split()).removesuffix("=").rstrip()
 
 
-def _written(value: Quantity) -> tuple[str, bool]:
-    """Return a quantity as people write it, and whether that is all of it."""
-    number = in_units(value)
-    text, exact = _digits(number) if value.exact else (_rounded(number), False)
-    whole = " ".join(part for part in (text, named(value.shown)) if part)
+def _format_quantity(value: Quantity) -> tuple[str, bool]:
+    """Return a quantity as text, and whether the text is exact."""
+    number = convert_to_units(value)
+    text, exact = _format_exact(number) if value.is_exact else (_format_rounded(number), False)
+    whole = " ".join(part for part in (text, format_units(value.units)) if part)
     return whole, exact
 
 
-def _digits(number: Fraction) -> tuple[str, bool]:
-    """Return an exact number, shortened where it is too long to read."""
+def _format_exact(number: Fraction) -> tuple[str, bool]:
+    """Return an exact number as text, rounded if it is too long, and whether the text is exact."""
     above, below = number.numerator, number.denominator
-    places = _places(below)
-    if places is not None and len(str(abs(above))) + places <= _READABLE:
-        return _pointed(above * 10**places // below, places), True
-    if max(abs(above), below) < 10**_FRACTION_DIGITS:
-        return f"{_rounded(number)} (exactly {above}/{below})", False
-    return _rounded(number), False
+    places = _count_decimal_places(below)
+    if places is not None and len(str(abs(above))) + places <= _MAX_EXACT_DIGITS:
+        return _format_decimal(above * 10**places // below, places), True
+    if max(abs(above), below) < 10**_MAX_FRACTION_DIGITS:
+        return f"{_format_rounded(number)} (exactly {above}/{below})", False
+    return _format_rounded(number), False
 
 
-def _pointed(number: int, places: int) -> str:
-    """Return a whole number with a point before its last digits."""
+def _format_decimal(number: int, places: int) -> str:
+    """Return an integer with a decimal point before its last `places` digits."""
     digits = str(abs(number)).rjust(places + 1, "0")
     text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
     return f"-{text}" if number < 0 else text
 
 
-def _places(denominator: int) -> int | None:
-    """Return how many decimal places a fraction of some denominator has; None for endless ones."""
+def _count_decimal_places(denominator: int) -> int | None:
+    """Return the decimal places of a fraction with this denominator; None for a repeating decimal."""
     twos = (denominator & -denominator).bit_length() - 1
     rest, fives = denominator >> twos, 0
     while rest % 5 == 0:
@@ -104,7 +110,7 @@ def _places(denominator: int) -> int | None:
     return max(twos, fives) if rest == 1 else None
 
 
-def _rounded(number: Fraction) -> str:
-    context = Context(prec=_SHOWN_DIGITS, Emax=10 * DIGITS, Emin=-10 * DIGITS)
+def _format_rounded(number: Fraction) -> str:
+    context = Context(prec=_MAX_ROUNDED_DIGITS, Emax=10 * MAX_DIGITS, Emin=-10 * MAX_DIGITS)
     found = context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(context)
     return f"{found:f}" if -7 < found.adjusted() < 21 else f"{found:E}".replace("E+", "e").replace("E", "e")

@@ -1,6 +1,6 @@
-"""Functions of the calculator: of numbers with units, and of dates.
+"""Functions of the calculator, for quantities and dates.
 
-What a function would make is bounded before it is made, like every operation on quantities.
+The size of a result is checked before it is computed, as for operators.
 """
 
 import math
@@ -12,249 +12,249 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from tenure.algorithms.calculator.quantities import (
+    CalculationError,
     Quantity,
-    Refused,
-    bounded,
-    computed,
-    decimal,
-    in_units,
-    measured,
-    over,
-    plus,
-    power,
-    root,
-    times,
+    add,
+    build_quantity,
+    check_size,
+    compute_inexact,
+    convert_to_decimal,
+    divide,
+    convert_to_units,
+    extract_root,
+    multiply,
+    raise_to_power,
 )
 
-MANY: Final = 200
-"""Arguments of a function that takes any number of them."""
-_LARGEST: Final = 100_000
-"""Number from which factorials and their like are surely too large."""
+MAX_ARGUMENTS: Final = 200
+"""Maximum arguments of a variadic function."""
+_MAX_INTEGER: Final = 100_000
+"""Maximum argument of factorials and other integer functions."""
 
-Value = Quantity | date
-"""What an expression is worth."""
+CalculatorValue = Quantity | date
+"""Value of an expression."""
 
 
-class Function(NamedTuple):
-    """A function."""
+class CalculatorFunction(NamedTuple):
+    """Function of quantities."""
 
-    least: int
-    """Arguments it needs."""
-    most: int
-    """Arguments it takes."""
-    of: Callable[[Sequence[Quantity]], Quantity]
-    """What it makes of them."""
+    min_arguments: int
+    max_arguments: int
+    compute: Callable[[Sequence[Quantity]], Quantity]
 
 
 class DateFunction(NamedTuple):
-    """A function whose arguments, or whose value, are dates."""
+    """Function with dates as arguments or as value."""
 
     arguments: tuple[type[Quantity] | type[date], ...]
-    """What it takes."""
-    of: Callable[..., Value]
-    """What it makes of them."""
+    """Types of the arguments."""
+    compute: Callable[..., CalculatorValue]
 
 
 def _sum(numbers: Sequence[Quantity]) -> Quantity:
-    return reduce(plus, numbers)
+    return reduce(add, numbers)
 
 
 def _mean(numbers: Sequence[Quantity]) -> Quantity:
-    return over(_sum(numbers), Quantity(Fraction(len(numbers))))
+    return divide(_sum(numbers), Quantity(Fraction(len(numbers))))
 
 
 def _median(numbers: Sequence[Quantity]) -> Quantity:
-    ordered = _ordered(numbers)
+    ordered = _sort_quantities(numbers)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else _mean(ordered[middle - 1 : middle + 1])
 
 
-def _ordered(numbers: Sequence[Quantity]) -> list[Quantity]:
+def _sort_quantities(numbers: Sequence[Quantity]) -> list[Quantity]:
     for other in numbers[1:]:
-        plus(numbers[0], other, -1)  # refuses what cannot be compared
+        add(numbers[0], other, -1)  # refuses what cannot be compared
     return sorted(numbers, key=lambda one: one.value)
 
 
 def _variance(numbers: Sequence[Quantity]) -> Quantity:
     middle = _mean(numbers)
-    squares = [times(apart, apart) for apart in (plus(one, middle, -1) for one in numbers)]
-    return over(_sum(squares), Quantity(Fraction(len(numbers) - 1)))
+    squares = [multiply(apart, apart) for apart in (add(one, middle, -1) for one in numbers)]
+    return divide(_sum(squares), Quantity(Fraction(len(numbers) - 1)))
 
 
 def _round(numbers: Sequence[Quantity]) -> Quantity:
-    """Round halves away from zero, as people do, in the unit that the number is written in."""
-    places = _whole(numbers[1], "digits of `round`", 50) if len(numbers) > 1 else 0
-    return _stepwise(numbers[0], _nearest, places)
+    """Round half away from zero, in the unit in which the number is written."""
+    places = _to_integer(numbers[1], "digits of `round`", 50) if len(numbers) > 1 else 0
+    return _apply_step(numbers[0], _round_half_away, places)
 
 
-def _nearest(number: Fraction) -> int:
+def _round_half_away(number: Fraction) -> int:
     away = math.floor(abs(number) + Fraction(1, 2))
     return away if number >= 0 else -away
 
 
-def _stepwise(one: Quantity, step: Callable[[Fraction], int], places: int = 0) -> Quantity:
-    grown = in_units(one) * 10**places
-    return replace(measured(Fraction(step(grown), 10**places), one.shown), exact=one.exact)
+def _apply_step(one: Quantity, step: Callable[[Fraction], int], places: int = 0) -> Quantity:
+    grown = convert_to_units(one) * 10**places
+    return replace(build_quantity(Fraction(step(grown), 10**places), one.units), is_exact=one.is_exact)
 
 
-def _plain(one: Quantity, what: str) -> Fraction:
-    """Return a number without unit.
+def _to_plain_number(one: Quantity, what: str) -> Fraction:
+    """Return the value of a dimensionless quantity.
 
     Raises:
-        Refused: it has one.
+        CalculationError: the quantity has a unit.
     """
     if one.dimension:
-        raise Refused(f"{what} is a plain number")
+        raise CalculationError(f"{what} must be a plain number")
     return one.value
 
 
-def _whole(one: Quantity, what: str, most: int = _LARGEST) -> int:
-    """Return a whole number that is not negative.
+def _to_integer(one: Quantity, what: str, maximum: int = _MAX_INTEGER) -> int:
+    """Return a non-negative integer.
 
     Raises:
-        Refused: it is none, or too large.
+        CalculationError: the quantity is not one, or it is too large.
     """
-    number = _plain(one, what)
-    if number.denominator != 1 or not 0 <= number <= most:
-        raise Refused(f"{what}: a whole number from 0 to {most:,} is needed")
+    number = _to_plain_number(one, what)
+    if number.denominator != 1 or not 0 <= number <= maximum:
+        raise CalculationError(f"{what}: a whole number from 0 to {maximum:,} is needed")
     return number.numerator
 
 
 def _exp(numbers: Sequence[Quantity]) -> Quantity:
-    exponent = decimal(_plain(numbers[0], "what `exp` takes"))
-    return computed(lambda c: c.exp(exponent)) if exponent else Quantity(Fraction(1))
+    exponent = convert_to_decimal(_to_plain_number(numbers[0], "the argument of `exp`"))
+    return compute_inexact(lambda c: c.exp(exponent)) if exponent else Quantity(Fraction(1))
 
 
 def _ln(numbers: Sequence[Quantity]) -> Quantity:
-    number = _positive(numbers[0])
-    return computed(lambda c: c.ln(decimal(number))) if number != 1 else Quantity(Fraction(0))
+    number = _to_positive(numbers[0])
+    return compute_inexact(lambda c: c.ln(convert_to_decimal(number))) if number != 1 else Quantity(Fraction(0))
 
 
-def _positive(one: Quantity) -> Fraction:
-    number = _plain(one, "what a logarithm is taken of")
+def _to_positive(one: Quantity) -> Fraction:
+    number = _to_plain_number(one, "the argument of a logarithm")
     if number <= 0:
-        raise Refused("there is a logarithm of positive numbers only")
+        raise CalculationError("a logarithm needs a positive number")
     return number
 
 
 def _log(numbers: Sequence[Quantity]) -> Quantity:
-    """Return a logarithm, to the base 10 unless told otherwise; exact where it is a whole number."""
+    """Return a logarithm, by default to base 10; exact if it is an integer."""
     base = numbers[1] if len(numbers) > 1 else Quantity(Fraction(10))
-    number, to = _positive(numbers[0]), _positive(base)
+    number, to = _to_positive(numbers[0]), _to_positive(base)
     if to == 1:
-        raise Refused("there is no logarithm to the base 1")
-    found = computed(lambda c: c.divide(c.ln(decimal(number)), c.ln(decimal(to))))
+        raise CalculationError("a logarithm to base 1 does not exist")
+    found = compute_inexact(lambda c: c.divide(c.ln(convert_to_decimal(number)), c.ln(convert_to_decimal(to))))
     nearest = Quantity(Fraction(round(found.value)))
-    if power(base, nearest).value == number:
-        return replace(nearest, exact=numbers[0].exact and base.exact)
+    if raise_to_power(base, nearest).value == number:
+        return replace(nearest, is_exact=numbers[0].is_exact and base.is_exact)
     return found
 
 
 def _factorial(numbers: Sequence[Quantity]) -> Quantity:
-    number = _whole(numbers[0], "what a factorial is taken of")
-    bounded(_log2_factorial(number))
+    number = _to_integer(numbers[0], "the argument of a factorial")
+    check_size(_compute_log2_factorial(number))
     return Quantity(Fraction(math.factorial(number)))
 
 
-def _log2_factorial(number: int) -> int:
+def _compute_log2_factorial(number: int) -> int:
     return int(math.lgamma(number + 1) / math.log(2))
 
 
 def _comb(numbers: Sequence[Quantity]) -> Quantity:
-    whole, part = (_whole(one, "what is chosen of") for one in numbers)
+    whole, part = (_to_integer(one, "an argument of `comb`") for one in numbers)
     if part <= whole:
-        bounded(_log2_factorial(whole) - _log2_factorial(part) - _log2_factorial(whole - part) - 1)
+        check_size(
+            _compute_log2_factorial(whole) - _compute_log2_factorial(part) - _compute_log2_factorial(whole - part) - 1
+        )
     return Quantity(Fraction(math.comb(whole, part)))
 
 
 def _perm(numbers: Sequence[Quantity]) -> Quantity:
-    whole, part = (_whole(one, "what is arranged of") for one in numbers)
+    whole, part = (_to_integer(one, "an argument of `perm`") for one in numbers)
     if part <= whole:
-        bounded(_log2_factorial(whole) - _log2_factorial(whole - part) - 1)
+        check_size(_compute_log2_factorial(whole) - _compute_log2_factorial(whole - part) - 1)
     return Quantity(Fraction(math.perm(whole, part)))
 
 
-def _divisors(numbers: Sequence[Quantity], name: str) -> list[int]:
-    found = [_plain(one, f"what `{name}` takes") for one in numbers]
+def _to_integers(numbers: Sequence[Quantity], name: str) -> list[int]:
+    found = [_to_plain_number(one, f"an argument of `{name}`") for one in numbers]
     if any(number.denominator != 1 for number in found):
-        raise Refused(f"`{name}` takes whole numbers")
+        raise CalculationError(f"`{name}` takes whole numbers")
     return [number.numerator for number in found]
 
 
 def _gcd(numbers: Sequence[Quantity]) -> Quantity:
-    return Quantity(Fraction(math.gcd(*_divisors(numbers, "gcd"))))
+    return Quantity(Fraction(math.gcd(*_to_integers(numbers, "gcd"))))
 
 
 def _lcm(numbers: Sequence[Quantity]) -> Quantity:
-    whole = _divisors(numbers, "lcm")
-    bounded(sum(number.bit_length() for number in whole))
+    whole = _to_integers(numbers, "lcm")
+    check_size(sum(number.bit_length() for number in whole))
     return Quantity(Fraction(math.lcm(*whole)))
 
 
-def divided(a: Quantity, b: Quantity) -> Quantity:
-    """Return how often one quantity goes into another as a whole.
+def divide_to_integer(a: Quantity, b: Quantity) -> Quantity:
+    """Return the integer quotient of two quantities.
 
     Raises:
-        Refused: they are not of one kind, or something is divided by zero.
+        CalculationError: they have different dimensions, or the divisor is zero.
     """
-    plus(a, b)  # refuses what cannot be compared
-    return _stepwise(over(replace(a, shown=()), replace(b, shown=())), math.floor)
+    add(a, b)  # refuses what cannot be compared
+    return _apply_step(divide(replace(a, units=()), replace(b, units=())), math.floor)
 
 
 def _mod(numbers: Sequence[Quantity]) -> Quantity:
     a, b = numbers
-    return plus(a, times(b, divided(a, b)), -1)
+    return add(a, multiply(b, divide_to_integer(a, b)), -1)
 
 
 def _percent(numbers: Sequence[Quantity]) -> Quantity:
     part, whole = numbers
-    plus(part, whole)  # refuses what cannot be compared
-    return replace(over(part, whole), shown=(("%", 1),))
+    add(part, whole)  # refuses what cannot be compared
+    return replace(divide(part, whole), units=(("%", 1),))
 
 
 def _change(numbers: Sequence[Quantity]) -> Quantity:
     before, after = numbers
-    return _percent((plus(after, before, -1), before))
+    return _percent((add(after, before, -1), before))
 
 
-FUNCTIONS: Final[Mapping[str, Function]] = {
-    "sum": Function(1, MANY, _sum),
-    "product": Function(1, MANY, lambda numbers: reduce(times, numbers)),
-    "mean": Function(1, MANY, _mean),
-    "average": Function(1, MANY, _mean),
-    "median": Function(1, MANY, _median),
-    "min": Function(1, MANY, lambda numbers: _ordered(numbers)[0]),
-    "max": Function(1, MANY, lambda numbers: _ordered(numbers)[-1]),
-    "count": Function(1, MANY, lambda numbers: Quantity(Fraction(len(numbers)))),
-    "variance": Function(2, MANY, _variance),
-    "stdev": Function(2, MANY, lambda numbers: root(_variance(numbers), 2)),
-    "round": Function(1, 2, _round),
-    "floor": Function(1, 1, lambda numbers: _stepwise(numbers[0], math.floor)),
-    "ceil": Function(1, 1, lambda numbers: _stepwise(numbers[0], math.ceil)),
-    "abs": Function(1, 1, lambda numbers: replace(numbers[0], value=abs(numbers[0].value))),
-    "sqrt": Function(1, 1, lambda numbers: root(numbers[0], 2)),
-    "root": Function(2, 2, lambda numbers: root(numbers[0], _whole(numbers[1], "the degree of a root"))),
-    "exp": Function(1, 1, _exp),
-    "ln": Function(1, 1, _ln),
-    "log": Function(1, 2, _log),
-    "factorial": Function(1, 1, _factorial),
-    "comb": Function(2, 2, _comb),
-    "perm": Function(2, 2, _perm),
-    "gcd": Function(1, MANY, _gcd),
-    "lcm": Function(1, MANY, _lcm),
-    "mod": Function(2, 2, _mod),
-    "percent": Function(2, 2, _percent),
-    "change": Function(2, 2, _change),
+FUNCTIONS: Final[Mapping[str, CalculatorFunction]] = {
+    "sum": CalculatorFunction(1, MAX_ARGUMENTS, _sum),
+    "product": CalculatorFunction(1, MAX_ARGUMENTS, lambda numbers: reduce(multiply, numbers)),
+    "mean": CalculatorFunction(1, MAX_ARGUMENTS, _mean),
+    "average": CalculatorFunction(1, MAX_ARGUMENTS, _mean),
+    "median": CalculatorFunction(1, MAX_ARGUMENTS, _median),
+    "min": CalculatorFunction(1, MAX_ARGUMENTS, lambda numbers: _sort_quantities(numbers)[0]),
+    "max": CalculatorFunction(1, MAX_ARGUMENTS, lambda numbers: _sort_quantities(numbers)[-1]),
+    "count": CalculatorFunction(1, MAX_ARGUMENTS, lambda numbers: Quantity(Fraction(len(numbers)))),
+    "variance": CalculatorFunction(2, MAX_ARGUMENTS, _variance),
+    "stdev": CalculatorFunction(2, MAX_ARGUMENTS, lambda numbers: extract_root(_variance(numbers), 2)),
+    "round": CalculatorFunction(1, 2, _round),
+    "floor": CalculatorFunction(1, 1, lambda numbers: _apply_step(numbers[0], math.floor)),
+    "ceil": CalculatorFunction(1, 1, lambda numbers: _apply_step(numbers[0], math.ceil)),
+    "abs": CalculatorFunction(1, 1, lambda numbers: replace(numbers[0], value=abs(numbers[0].value))),
+    "sqrt": CalculatorFunction(1, 1, lambda numbers: extract_root(numbers[0], 2)),
+    "root": CalculatorFunction(
+        2, 2, lambda numbers: extract_root(numbers[0], _to_integer(numbers[1], "the degree of a root"))
+    ),
+    "exp": CalculatorFunction(1, 1, _exp),
+    "ln": CalculatorFunction(1, 1, _ln),
+    "log": CalculatorFunction(1, 2, _log),
+    "factorial": CalculatorFunction(1, 1, _factorial),
+    "comb": CalculatorFunction(2, 2, _comb),
+    "perm": CalculatorFunction(2, 2, _perm),
+    "gcd": CalculatorFunction(1, MAX_ARGUMENTS, _gcd),
+    "lcm": CalculatorFunction(1, MAX_ARGUMENTS, _lcm),
+    "mod": CalculatorFunction(2, 2, _mod),
+    "percent": CalculatorFunction(2, 2, _percent),
+    "change": CalculatorFunction(2, 2, _change),
 }
-"""Functions of numbers; `percent` is what the first is of the second, `change` what the second is over the first."""
+"""Functions of quantities; `percent(a, b)` is a/b, and `change(a, b)` is (b − a)/a, both in percent."""
 
 
 def _date(year: Quantity, month: Quantity, day: Quantity) -> date:
-    parts = [_whole(one, "year, month and day of a date", 9999) for one in (year, month, day)]
+    parts = [_to_integer(one, "year, month and day of a date", 9999) for one in (year, month, day)]
     try:
         return date(*parts)
     except ValueError as error:
-        raise Refused(f"there is no such date: {error}") from error
+        raise CalculationError(f"invalid date: {error}") from error
 
 
 def _days(a: date, b: date) -> Quantity:
@@ -262,7 +262,7 @@ def _days(a: date, b: date) -> Quantity:
 
 
 def _years(a: date, b: date) -> Quantity:
-    """Return the whole years from one date to another, as ages are counted."""
+    """Return the completed years from one date to another, like an age."""
     first, last = min(a, b), max(a, b)
     whole = last.year - first.year - ((last.month, last.day) < (first.month, first.day))
     return Quantity(Fraction(whole if a <= b else -whole))
@@ -275,4 +275,5 @@ DATE_FUNCTIONS: Final[Mapping[str, DateFunction]] = {
     "year": DateFunction((date,), lambda one: Quantity(Fraction(one.year))),
     "weekday": DateFunction((date,), lambda one: Quantity(Fraction(one.isoweekday()))),
 }
-"""Functions of dates: `date` of year, month and day; `days` and `years` from one to another; `weekday`, Monday 1."""
+"""Functions of dates: `date(year, month, day)`, `days` and `years` between two dates, `year`, `weekday` (Monday is 1).
+"""

@@ -1,4 +1,4 @@
-"""The reader of the calculator: takes an expression token by token and computes it on the way, by descent.
+"""Parse and evaluate calculator expressions by recursive descent.
 
 conversion = sum, [ ("to" | "as" | "in"), units ]
 sum        = product, { ("+" | "-"), product }
@@ -16,331 +16,337 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Final
 
-from tenure.algorithms.calculator.functions import DATE_FUNCTIONS, FUNCTIONS, Value, divided
+from tenure.algorithms.calculator.functions import DATE_FUNCTIONS, FUNCTIONS, CalculatorValue, divide_to_integer
 from tenure.algorithms.calculator.quantities import (
-    DIGITS,
+    MAX_DIGITS,
+    CalculationError,
     Quantity,
-    Refused,
-    Shown,
-    combined,
-    measured,
-    named,
-    over,
-    plus,
-    power,
-    times,
+    UnitPowers,
+    add,
+    build_quantity,
+    combine_units,
+    divide,
+    format_units,
+    multiply,
+    raise_to_power,
 )
 from tenure.algorithms.calculator.tokens import Token
-from tenure.algorithms.calculator.units import unit
+from tenure.algorithms.calculator.units import find_unit
 
-DEEPEST: Final = 40
-"""Brackets, functions and exponents within each other."""
+MAX_DEPTH: Final = 40
+"""Maximum nesting depth of brackets, functions and exponents."""
 _CURRENCIES: Final = frozenset("$€£¥₹")
-_CONVERTS: Final = frozenset(("to", "as"))
+_CONVERSION_WORDS: Final = frozenset(("to", "as"))
 _UNIT_POWER: Final = re.compile(r"(\D+)([23])")
 _SCALES: Final[Mapping[str, int]] = {
     **{"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12},
 }
 _CONSTANTS: Final[Mapping[str, Quantity]] = {
-    "pi": Quantity(Fraction("3.14159265358979323846264338327950288419716939937510"), exact=False),
-    "e": Quantity(Fraction("2.71828182845904523536028747135266249775724709369995"), exact=False),
+    "pi": Quantity(Fraction("3.14159265358979323846264338327950288419716939937510"), is_exact=False),
+    "e": Quantity(Fraction("2.71828182845904523536028747135266249775724709369995"), is_exact=False),
 }
-_DAY: Final = 86_400
+_DAY_SECONDS: Final = 86_400
 
 
-class Reader:
-    """Reads tokens once, and computes what they mean."""
+class ExpressionParser:
+    """Parser that computes the value while it reads the tokens."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
-        """Read `tokens`."""
+        """Create a parser for a list of tokens that ends with an `end` token."""
         self._tokens = tokens
-        self._place = 0
+        self._position = 0
         self._depth = 0
 
-    def value(self) -> Value:
-        """Return what all of it is worth.
+    def parse(self) -> CalculatorValue:
+        """Return the value of the whole expression.
 
         Raises:
-            Refused: it cannot be calculated; the message says why.
+            CalculationError: the expression cannot be calculated; the message is for its author.
         """
-        value = self._sum()
-        if self._converts():
-            self._place += 1
-            value = _converted(value, self._units())
-        if self._now.kind != "end":
-            raise Refused(f"{self._now.text!r} is not expected there")
+        value = self._parse_sum()
+        if self._is_conversion():
+            self._position += 1
+            value = _convert(value, self._parse_units())
+        if self._current.kind != "end":
+            raise CalculationError(f"{self._current.text!r} is unexpected")
         return value
 
     @property
-    def _now(self) -> Token:
-        return self._tokens[self._place]
+    def _current(self) -> Token:
+        return self._tokens[self._position]
 
     @property
-    def _after(self) -> Token:
-        return self._tokens[min(self._place + 1, len(self._tokens) - 1)]
+    def _next(self) -> Token:
+        return self._tokens[min(self._position + 1, len(self._tokens) - 1)]
 
-    def _taken(self, *texts: str) -> str:
-        """Return the present token and go on, where it is one of some; else an empty text."""
-        text = self._now.text
-        if text not in texts or self._now.kind not in ("mark", "name"):
+    def _accept(self, *texts: str) -> str:
+        """Consume and return the current token if it is one of `texts`; otherwise return an empty text."""
+        text = self._current.text
+        if text not in texts or self._current.kind not in ("mark", "name"):
             return ""
-        self._place += 1
+        self._position += 1
         return text
 
     def _expect(self, text: str) -> None:
-        if not self._taken(text):
-            raise Refused(f"{text!r} is missing" + (f" before {self._now.text!r}" if self._now.text else ""))
+        if not self._accept(text):
+            raise CalculationError(
+                f"{text!r} is missing" + (f" before {self._current.text!r}" if self._current.text else "")
+            )
 
-    def _converts(self) -> bool:
-        """Tell whether a conversion follows; `in` is an inch where no unit comes after it."""
-        named_unit = self._after.kind == "name" and self._after.text not in _CONVERTS
-        return self._now.text in _CONVERTS or (self._now.text == "in" and named_unit)
+    def _is_conversion(self) -> bool:
+        """Return whether a conversion follows; `in` without a unit after it is an inch."""
+        named_unit = self._next.kind == "name" and self._next.text not in _CONVERSION_WORDS
+        return self._current.text in _CONVERSION_WORDS or (self._current.text == "in" and named_unit)
 
-    def _sum(self) -> Value:
-        value = self._product()
-        while mark := self._taken("+", "-"):
-            value = _added(value, self._product(), 1 if mark == "+" else -1)
+    def _parse_sum(self) -> CalculatorValue:
+        value = self._parse_product()
+        while mark := self._accept("+", "-"):
+            value = _add_values(value, self._parse_product(), 1 if mark == "+" else -1)
         return value
 
-    def _product(self) -> Value:
-        value = self._sign()
-        while mark := self._taken("*", "/", "//", "of"):
-            left, right = _factor(value), _factor(self._sign())
-            value = {"/": over, "//": divided}.get(mark, times)(left, right)
+    def _parse_product(self) -> CalculatorValue:
+        value = self._parse_sign()
+        while mark := self._accept("*", "/", "//", "of"):
+            left, right = _to_factor(value), _to_factor(self._parse_sign())
+            value = {"/": divide, "//": divide_to_integer}.get(mark, multiply)(left, right)
         return value
 
-    def _sign(self) -> Value:
+    def _parse_sign(self) -> CalculatorValue:
         negative = False
-        while mark := self._taken("+", "-"):
+        while mark := self._accept("+", "-"):
             negative ^= mark == "-"
-        value = self._power()
+        value = self._parse_power()
         if negative:
-            number = _number(value)
+            number = _to_quantity(value)
             return replace(number, value=-number.value)
         return value
 
-    def _power(self) -> Value:
-        value = self._amount()
-        if not self._taken("^", "**"):
+    def _parse_power(self) -> CalculatorValue:
+        value = self._parse_amount()
+        if not self._accept("^", "**"):
             return value
-        with_depth = self._deeper()
-        raised = power(_number(value), _number(self._sign()))
+        with_depth = self._enter_level()
+        raised = raise_to_power(_to_quantity(value), _to_quantity(self._parse_sign()))
         self._depth = with_depth
         return raised
 
-    def _deeper(self) -> int:
-        """Go one level down; return the level to come back to.
+    def _enter_level(self) -> int:
+        """Enter a nesting level and return the previous one.
 
         Raises:
-            Refused: it is too deep.
+            CalculationError: the expression nests too deeply.
         """
-        if self._depth == DEEPEST:
-            raise Refused(f"it nests more than {DEEPEST} levels deep")
+        if self._depth == MAX_DEPTH:
+            raise CalculationError(f"it nests more than {MAX_DEPTH} levels deep")
         self._depth += 1
         return self._depth - 1
 
-    def _amount(self) -> Value:
-        value = self._atom()
+    def _parse_amount(self) -> CalculatorValue:
+        value = self._parse_atom()
         while True:
-            if self._taken("!"):
-                value = FUNCTIONS["factorial"].of([_number(value)])
-            elif self._taken("%"):
-                value = times(_number(value), Quantity(Fraction(1, 100)))
-                value = replace(value, shown=(("%", 1),)) if not value.dimension else value
-            elif self._now.kind == "name" and self._now.text != "of" and not self._converts():
-                value = self._measured(_number(value))
+            if self._accept("!"):
+                value = FUNCTIONS["factorial"].compute([_to_quantity(value)])
+            elif self._accept("%"):
+                value = multiply(_to_quantity(value), Quantity(Fraction(1, 100)))
+                value = replace(value, units=(("%", 1),)) if not value.dimension else value
+            elif self._current.kind == "name" and self._current.text != "of" and not self._is_conversion():
+                value = self._parse_suffix(_to_quantity(value))
             else:
                 return value
 
-    def _measured(self, number: Quantity) -> Quantity:
-        """Return a number with the word after it: a scale such as million, or a unit."""
-        if scale := _SCALES.get(self._now.text):
-            self._place += 1
-            return times(number, Quantity(Fraction(scale)))
-        shown = self._unit()
-        if _has_zero(shown):
-            if number.shown:
-                raise Refused("a temperature scale stands after a plain number; write K for differences")
-            return replace(measured(number.value, shown), exact=number.exact)
-        return times(number, measured(Fraction(1), shown))
+    def _parse_suffix(self, number: Quantity) -> Quantity:
+        """Return a number times the following scale word, such as million, or unit."""
+        if scale := _SCALES.get(self._current.text):
+            self._position += 1
+            return multiply(number, Quantity(Fraction(scale)))
+        shown = self._parse_unit()
+        if _has_offset(shown):
+            if number.units:
+                raise CalculationError("a temperature scale must follow a plain number; write K for differences")
+            return replace(build_quantity(number.value, shown), is_exact=number.is_exact)
+        return multiply(number, build_quantity(Fraction(1), shown))
 
-    def _unit(self) -> Shown:
-        """Read one unit with its power."""
-        name = self._now.text
+    def _parse_unit(self) -> UnitPowers:
+        """Parse one unit with its power."""
+        name = self._current.text
         squared = _UNIT_POWER.fullmatch(name)
-        found, exponent = unit(name), 1
+        found, exponent = find_unit(name), 1
         if found is None and squared:
-            found, exponent = unit(squared[1]), int(squared[2])
+            found, exponent = find_unit(squared[1]), int(squared[2])
         if found is None:
-            raise Refused(f"{name!r} is no unit and no function")
-        self._place += 1
-        if exponent == 1 and self._now.text in ("^", "**"):
-            self._place += 1
-            exponent = self._exponent()
+            raise CalculationError(f"{name!r} is neither a unit nor a function")
+        self._position += 1
+        if exponent == 1 and self._current.text in ("^", "**"):
+            self._position += 1
+            exponent = self._parse_exponent()
         return ((found.symbol, exponent),)
 
-    def _exponent(self) -> int:
-        """Read the power of a unit."""
-        negative = bool(self._taken("-"))
-        digits = self._now.text
+    def _parse_exponent(self) -> int:
+        negative = bool(self._accept("-"))
+        digits = self._current.text
         if not (digits.isdecimal() and len(digits) == 1):
-            raise Refused("the power of a unit is one digit")
-        self._place += 1
+            raise CalculationError("the power of a unit must be one digit")
+        self._position += 1
         return -int(digits) if negative else int(digits)
 
-    def _units(self) -> Shown:
-        """Read the units that something is converted to."""
-        if self._taken("%"):
+    def _parse_units(self) -> UnitPowers:
+        """Parse the target units of a conversion."""
+        if self._accept("%"):
             return (("%", 1),)
         shown, sign, last = list[tuple[str, int]](), 1, False
         while not last:
-            if self._now.kind != "name":
-                raise Refused("a unit is missing after the conversion")
-            shown += [(symbol, sign * exponent) for symbol, exponent in self._unit()]
-            mark = self._taken("*", "/")
+            if self._current.kind != "name":
+                raise CalculationError("a unit is missing after the conversion")
+            shown += [(symbol, sign * exponent) for symbol, exponent in self._parse_unit()]
+            mark = self._accept("*", "/")
             sign = -1 if mark == "/" else 1
-            last = not mark and self._now.kind != "name"
-        # A temperature scale keeps its zero only where it stands alone.
-        return combined(shown) if len(shown) > 1 else tuple(shown)
+            last = not mark and self._current.kind != "name"
+        # A temperature scale keeps its offset only if it is the only unit.
+        return combine_units(shown) if len(shown) > 1 else tuple(shown)
 
-    def _atom(self) -> Value:
-        token = self._now
-        self._place += 1
+    def _parse_atom(self) -> CalculatorValue:
+        token = self._current
+        self._position += 1
         if token.kind == "number":
-            return _literal(token.text)
+            return _parse_number(token.text)
         if token.kind == "date":
-            return _dated(token.text)
+            return _parse_date(token.text)
         if token.text == "(" and token.kind == "mark":
-            return self._bracketed()
+            return self._parse_brackets()
         if token.kind == "name":
-            return self._named(token.text)
-        raise Refused(f"a number is missing before {token.text!r}" if token.text else "a number is missing at the end")
+            return self._parse_name(token.text)
+        raise CalculationError(
+            f"a number is missing before {token.text!r}" if token.text else "a number is missing at the end"
+        )
 
-    def _bracketed(self) -> Value:
-        level = self._deeper()
-        value = self._sum()
+    def _parse_brackets(self) -> CalculatorValue:
+        level = self._enter_level()
+        value = self._parse_sum()
         self._expect(")")
         self._depth = level
         return value
 
-    def _named(self, name: str) -> Value:
-        """Return what a name at the beginning of an amount means."""
-        if self._now.text == "(":
-            return self._called(name)
+    def _parse_name(self, name: str) -> CalculatorValue:
+        """Return the value of a name at the start of an amount: function, constant, scale, currency or unit."""
+        if self._current.text == "(":
+            return self._parse_call(name)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in _SCALES:
             return Quantity(Fraction(_SCALES[name]))
-        if name in _CURRENCIES and self._now.kind == "number":
-            self._place += 1
-            return times(_literal(self._tokens[self._place - 1].text), _of_unit(name))
-        self._place -= 1
-        shown = self._unit()
-        if _has_zero(shown):
-            raise Refused(f"a temperature in {name} needs its number before it; write K for differences")
-        return measured(Fraction(1), shown)
+        if name in _CURRENCIES and self._current.kind == "number":
+            self._position += 1
+            return multiply(_parse_number(self._tokens[self._position - 1].text), _build_unit(name))
+        self._position -= 1
+        shown = self._parse_unit()
+        if _has_offset(shown):
+            raise CalculationError(f"a temperature in {name} needs its number before it; write K for differences")
+        return build_quantity(Fraction(1), shown)
 
-    def _called(self, name: str) -> Value:
-        """Return the value of a function."""
+    def _parse_call(self, name: str) -> CalculatorValue:
         if name not in FUNCTIONS and name not in DATE_FUNCTIONS:
             there = ", ".join(sorted((*FUNCTIONS, *DATE_FUNCTIONS)))
-            raise Refused(f"there is no function {name!r}; there are {there}")
-        level = self._deeper()
-        self._place += 1
-        arguments = [] if self._now.text == ")" else [self._sum()]
-        while self._taken(","):
-            arguments.append(self._sum())
+            raise CalculationError(f"unknown function {name!r}; available are {there}")
+        level = self._enter_level()
+        self._position += 1
+        arguments = [] if self._current.text == ")" else [self._parse_sum()]
+        while self._accept(","):
+            arguments.append(self._parse_sum())
         self._expect(")")
         self._depth = level
-        return _applied(name, arguments)
+        return _call_function(name, arguments)
 
 
-def _applied(name: str, arguments: Sequence[Value]) -> Value:
+def _call_function(name: str, arguments: Sequence[CalculatorValue]) -> CalculatorValue:
     if name in DATE_FUNCTIONS:
         wanted, of = DATE_FUNCTIONS[name]
         if len(arguments) != len(wanted) or not all(map(isinstance, arguments, wanted)):
             kinds = ", ".join("a date" if kind is date else "a number" for kind in wanted)
-            raise Refused(f"`{name}` takes {kinds}")
+            raise CalculationError(f"`{name}` takes {kinds}")
         return of(*arguments)
     function = FUNCTIONS[name]
-    if not function.least <= len(arguments) <= function.most:
-        many = f"{function.least} to {function.most}" if function.most > function.least else f"{function.least}"
-        raise Refused(f"`{name}` takes {many} argument(s), not {len(arguments)}")
-    return function.of([_number(argument) for argument in arguments])
+    if not function.min_arguments <= len(arguments) <= function.max_arguments:
+        many = (
+            f"{function.min_arguments} to {function.max_arguments}"
+            if function.max_arguments > function.min_arguments
+            else f"{function.min_arguments}"
+        )
+        raise CalculationError(f"`{name}` takes {many} argument(s), not {len(arguments)}")
+    return function.compute([_to_quantity(argument) for argument in arguments])
 
 
-def _of_unit(name: str) -> Quantity:
-    found = unit(name)
+def _build_unit(name: str) -> Quantity:
+    found = find_unit(name)
     assert found  # every sign of a currency is one
-    return measured(Fraction(1), ((found.symbol, 1),))
+    return build_quantity(Fraction(1), ((found.symbol, 1),))
 
 
-def _has_zero(shown: Shown) -> bool:
-    return any((found := unit(symbol)) is not None and bool(found.zero) for symbol, _ in shown)
+def _has_offset(shown: UnitPowers) -> bool:
+    return any((found := find_unit(symbol)) is not None and bool(found.offset) for symbol, _ in shown)
 
 
-def _literal(text: str) -> Quantity:
-    """Return a number as it is written.
+def _parse_number(text: str) -> Quantity:
+    """Parse a number.
 
     Raises:
-        Refused: it has too many digits.
+        CalculationError: it has too many digits.
     """
     digits, _, exponent = text.replace(",", "").replace("_", "").lower().partition("e")
-    if len(exponent) > 5 or len(digits) + abs(int(exponent or 0)) > DIGITS:
-        raise Refused(f"{text} has more than {DIGITS:,} digits")
+    if len(exponent) > 5 or len(digits) + abs(int(exponent or 0)) > MAX_DIGITS:
+        raise CalculationError(f"{text} has more than {MAX_DIGITS:,} digits")
     return Quantity(Fraction(digits) * Fraction(10) ** int(exponent or 0))
 
 
-def _dated(text: str) -> date:
+def _parse_date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise Refused(f"there is no date {text}") from error
+        raise CalculationError(f"{text} is not a valid date") from error
 
 
-def _number(value: Value) -> Quantity:
+def _to_quantity(value: CalculatorValue) -> Quantity:
     if isinstance(value, date):
-        raise Refused("a date can only have days added or subtracted, or another date subtracted")
+        raise CalculationError("a date can only have days added or subtracted, or another date subtracted")
     return value
 
 
-def _factor(value: Value) -> Quantity:
-    number = _number(value)
-    if _has_zero(number.shown):
-        raise Refused("a temperature on a scale cannot be multiplied or divided: convert it to K first")
+def _to_factor(value: CalculatorValue) -> Quantity:
+    number = _to_quantity(value)
+    if _has_offset(number.units):
+        raise CalculationError("a temperature on a scale cannot be multiplied or divided: convert it to K first")
     return number
 
 
-def _added(a: Value, b: Value, sign: int) -> Value:
-    """Add or subtract numbers, days to a date, or two dates."""
+def _add_values(a: CalculatorValue, b: CalculatorValue, sign: int) -> CalculatorValue:
+    """Add or subtract quantities, a date and days, or two dates."""
     if isinstance(a, date) and isinstance(b, date) and sign == -1:
-        return measured(Fraction((a - b).days), (("day", 1),))
+        return build_quantity(Fraction((a - b).days), (("day", 1),))
     if isinstance(a, date):
-        return _shifted(a, _number(b), sign)
-    number = _number(b)
-    if sign == 1 and _has_zero(a.shown) and _has_zero(number.shown):
-        raise Refused("two temperatures on scales cannot be added: write K for what one is raised by")
-    return plus(a, number, sign)
+        return _shift_date(a, _to_quantity(b), sign)
+    number = _to_quantity(b)
+    if sign == 1 and _has_offset(a.units) and _has_offset(number.units):
+        raise CalculationError("two temperatures cannot be added: write K for a temperature difference")
+    return add(a, number, sign)
 
 
-def _shifted(day: date, by: Quantity, sign: int) -> date:
-    days = by.value / _DAY
+def _shift_date(day: date, by: Quantity, sign: int) -> date:
+    days = by.value / _DAY_SECONDS
     if by.dimension != (("s", 1),) or days.denominator != 1:
-        raise Refused("a date is moved by whole days, as in `2024-03-01 + 10 days`")
+        raise CalculationError("a date is moved by whole days, as in `2024-03-01 + 10 days`")
     try:
         return day + timedelta(days=sign * days.numerator)
     except OverflowError as error:
-        raise Refused("there are dates of the years 1 to 9999 only") from error
+        raise CalculationError("dates are limited to the years 1 to 9999") from error
 
 
-def _converted(value: Value, shown: Shown) -> Quantity:
-    """Return a value in other units.
+def _convert(value: CalculatorValue, shown: UnitPowers) -> Quantity:
+    """Convert a value to other units.
 
     Raises:
-        Refused: it is of another kind.
+        CalculationError: the dimensions differ.
     """
-    number = _number(value)
+    number = _to_quantity(value)
     if Quantity(Fraction(1), shown).dimension != number.dimension:
-        here = named(number.shown) if number.dimension else "a plain number"
-        raise Refused(f"{here} cannot be converted to {named(shown)}")
-    return replace(number, shown=shown)
+        here = format_units(number.units) if number.dimension else "a plain number"
+        raise CalculationError(f"{here} cannot be converted to {format_units(shown)}")
+    return replace(number, units=shown)

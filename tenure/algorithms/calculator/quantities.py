@@ -1,8 +1,8 @@
-"""Quantities: exact numbers with units, whose size is known before they are computed.
+"""Exact quantities with units and dimensional analysis, with a limit on the size of numbers.
 
-Numbers are fractions. Whatever would have more digits than a number may have is refused by an estimate of its size,
-so that no operation takes longer than the largest allowed one. What has no exact value, such as a square root of 2,
-is computed to fifty digits and marked as not exact.
+Numbers are fractions. The size of a result is estimated before each operation, and a result with too many digits is
+refused, so that the time of every operation is bounded. Irrational results, such as the square root of 2, are computed
+to 50 digits and marked as inexact.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,236 +13,240 @@ from functools import reduce
 from math import isqrt, log2
 from typing import Final
 
-from tenure.algorithms.calculator.units import Dimension, base_units, dimension, unit
+from tenure.algorithms.calculator.units import Dimension, compute_dimension, find_unit, list_base_units
 
-DIGITS: Final = 2_000
-"""Digits that a number may have, above and below the fraction bar."""
+MAX_DIGITS: Final = 2_000
+"""Maximum digits of numerator and denominator."""
 PRECISION: Final = 50
-"""Digits of a number that has no exact value."""
-_BITS: Final = int(DIGITS * log2(10))
-_CONTEXT: Final = Context(prec=PRECISION + 10, rounding=ROUND_HALF_EVEN, Emax=10 * DIGITS, Emin=-10 * DIGITS)
-_TOO_LARGE: Final = f"a number in it would have more than {DIGITS:,} digits"
-_HIGHEST_POWER: Final = 12
-"""Power of a unit from which nothing is measured in it."""
-_SCALES: Final = {"degC": "K", "degF": "K"}
-"""What differences on scales with a zero of their own are measured in."""
+"""Digits of inexact numbers."""
+_MAX_BITS: Final = int(MAX_DIGITS * log2(10))
+_CONTEXT: Final = Context(prec=PRECISION + 10, rounding=ROUND_HALF_EVEN, Emax=10 * MAX_DIGITS, Emin=-10 * MAX_DIGITS)
+_TOO_LARGE: Final = f"a number in it would have more than {MAX_DIGITS:,} digits"
+_MAX_UNIT_POWER: Final = 12
+"""Maximum power of a unit."""
+_DIFFERENCE_UNITS: Final = {"degC": "K", "degF": "K"}
+"""Units of temperature differences, by temperature scale."""
 
-Shown = tuple[tuple[str, int], ...]
-"""Units in which a quantity is written: symbols with their powers."""
+UnitPowers = tuple[tuple[str, int], ...]
+"""Product of units: symbols with their powers."""
 
 
-class Refused(ValueError):
-    """What cannot be calculated, and why, in words for who wrote it."""
+class CalculationError(ValueError):
+    """Expression that cannot be calculated; the message is for its author."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with a unit."""
+    """Number with a unit."""
 
     value: Fraction
-    """How many base units it is."""
-    shown: Shown = ()
-    """The units it is written in."""
-    exact: bool = True
+    """Value in base units."""
+    units: UnitPowers = ()
+    """Units in which it is written."""
+    is_exact: bool = True
     """Whether the value is exact."""
 
     @property
     def dimension(self) -> Dimension:
-        """What it is measured in."""
-        return dimension((base, power * times) for symbol, times in self.shown for base, power in _unit(symbol))
+        """Dimension, as powers of base units."""
+        return compute_dimension(
+            (base, power * times) for symbol, times in self.units for base, power in _get_dimension(symbol)
+        )
 
 
-def _unit(symbol: str) -> Dimension:
-    found = unit(symbol)
+def _get_dimension(symbol: str) -> Dimension:
+    found = find_unit(symbol)
     assert found  # symbols come from units that were found
     return found.dimension
 
 
-def measured(number: Fraction, shown: Shown) -> Quantity:
-    """Return so many of a product of units.
+def build_quantity(number: Fraction, shown: UnitPowers) -> Quantity:
+    """Return a number of units as a quantity.
 
     Raises:
-        Refused: it is too large.
+        CalculationError: the value is too large.
     """
-    size, zero = _size(shown)
-    scaled = times(Quantity(number), Quantity(size))
-    return Quantity(plus(scaled, Quantity(zero)).value, shown)
+    size, zero = _compute_scale(shown)
+    scaled = multiply(Quantity(number), Quantity(size))
+    return Quantity(add(scaled, Quantity(zero)).value, shown)
 
 
-def in_units(one: Quantity) -> Fraction:
-    """Return how many of the units it is written in a quantity is."""
-    size, zero = _size(one.shown)
+def convert_to_units(one: Quantity) -> Fraction:
+    """Return the number of a quantity in its own units."""
+    size, zero = _compute_scale(one.units)
     return (one.value - zero) / size
 
 
-def _size(shown: Shown) -> tuple[Fraction, Fraction]:
-    """Return how many base units a product of units is, and where its zero is."""
-    found = [(known, power) for symbol, power in shown if (known := unit(symbol))]
+def _compute_scale(shown: UnitPowers) -> tuple[Fraction, Fraction]:
+    """Return the factor to base units and the offset of a product of units."""
+    found = [(known, power) for symbol, power in shown if (known := find_unit(symbol))]
     size = reduce(lambda product, one: product * one[0].factor ** one[1], found, Fraction(1))
-    return size, found[0][0].zero if len(found) == 1 else Fraction(0)
+    return size, found[0][0].offset if len(found) == 1 else Fraction(0)
 
 
-def named(shown: Shown) -> str:
-    """Return units as they are written."""
-    above = [_powered(symbol, times) for symbol, times in shown if times > 0]
-    below = [_powered(symbol, -times if above else times) for symbol, times in shown if times < 0]
+def format_units(shown: UnitPowers) -> str:
+    """Return units as text."""
+    above = [_format_power(symbol, times) for symbol, times in shown if times > 0]
+    below = [_format_power(symbol, -times if above else times) for symbol, times in shown if times < 0]
     return "/".join([" ".join(above), *below]) if above else " ".join(below)
 
 
-def _powered(symbol: str, times: int) -> str:
+def _format_power(symbol: str, times: int) -> str:
     return symbol if times == 1 else f"{symbol}^{times}"
 
 
-def bounded(numerator: int, denominator: int = 1) -> None:
-    """Refuse a number by the bits that it would have above and below the bar.
+def check_size(numerator: int, denominator: int = 1) -> None:
+    """Refuse a number by the bits of its numerator and denominator.
 
     Raises:
-        Refused: it would have more digits than a number may have.
+        CalculationError: it would have too many digits.
     """
-    if max(numerator, denominator) > _BITS:
-        raise Refused(_TOO_LARGE)
+    if max(numerator, denominator) > _MAX_BITS:
+        raise CalculationError(_TOO_LARGE)
 
 
-def _bits(number: Fraction) -> tuple[int, int]:
+def _count_bits(number: Fraction) -> tuple[int, int]:
     return number.numerator.bit_length(), number.denominator.bit_length()
 
 
-def plus(a: Quantity, b: Quantity, sign: int = 1) -> Quantity:
-    """Return a sum, or a difference where the sign is −1.
+def add(a: Quantity, b: Quantity, sign: int = 1) -> Quantity:
+    """Return a + sign·b.
 
     Raises:
-        Refused: they are not of one kind, or the result is too large.
+        CalculationError: the dimensions differ, or the result is too large.
     """
     if a.dimension != b.dimension:
-        raise Refused(f"{_kind(a)} and {_kind(b)} cannot be added, subtracted or compared")
-    (above_a, below_a), (above_b, below_b) = _bits(a.value), _bits(b.value)
-    bounded(max(above_a + below_b, above_b + below_a) + 1, below_a + below_b)
-    shown = combined(a.shown) if a.dimension else a.shown if a.shown == b.shown else ()
-    return Quantity(a.value + sign * b.value, shown, a.exact and b.exact)
+        raise CalculationError(f"{_describe_kind(a)} and {_describe_kind(b)} cannot be added, subtracted or compared")
+    (above_a, below_a), (above_b, below_b) = _count_bits(a.value), _count_bits(b.value)
+    check_size(max(above_a + below_b, above_b + below_a) + 1, below_a + below_b)
+    shown = combine_units(a.units) if a.dimension else a.units if a.units == b.units else ()
+    return Quantity(a.value + sign * b.value, shown, a.is_exact and b.is_exact)
 
 
-def _kind(one: Quantity) -> str:
-    return f"a quantity in {named(one.shown)}" if one.dimension else "a plain number"
+def _describe_kind(one: Quantity) -> str:
+    return f"a quantity in {format_units(one.units)}" if one.dimension else "a plain number"
 
 
-def times(a: Quantity, b: Quantity) -> Quantity:
-    """Return a product.
+def multiply(a: Quantity, b: Quantity) -> Quantity:
+    """Return the product.
 
     Raises:
-        Refused: it is too large.
+        CalculationError: the result is too large.
     """
-    (above_a, below_a), (above_b, below_b) = _bits(a.value), _bits(b.value)
-    bounded(above_a + above_b, below_a + below_b)
-    return Quantity(a.value * b.value, _product(a.shown, b.shown), a.exact and b.exact)
+    (above_a, below_a), (above_b, below_b) = _count_bits(a.value), _count_bits(b.value)
+    check_size(above_a + above_b, below_a + below_b)
+    return Quantity(a.value * b.value, _simplify_units(a.units, b.units), a.is_exact and b.is_exact)
 
 
-def over(a: Quantity, b: Quantity) -> Quantity:
-    """Return a quotient.
+def divide(a: Quantity, b: Quantity) -> Quantity:
+    """Return the quotient.
 
     Raises:
-        Refused: it is too large, or something is divided by zero.
+        CalculationError: the result is too large, or the divisor is zero.
     """
     if not b.value:
-        raise Refused("it divides by zero")
-    inverse = tuple((symbol, -power) for symbol, power in b.shown)
-    return times(a, Quantity(1 / b.value, inverse, b.exact))
+        raise CalculationError("it divides by zero")
+    inverse = tuple((symbol, -power) for symbol, power in b.units)
+    return multiply(a, Quantity(1 / b.value, inverse, b.is_exact))
 
 
-def _product(a: Shown, b: Shown) -> Shown:
-    """Return the units of a product, written as simply as they can be."""
-    left = combined((*a, *b))
+def _simplify_units(a: UnitPowers, b: UnitPowers) -> UnitPowers:
+    """Return the units of a product in their simplest form."""
+    left = combine_units((*a, *b))
     whole = Quantity(Fraction(1), left).dimension
     if len(left) <= len(whole):
         return left
-    return next((((symbol, 1),) for symbol, _ in left if _unit(symbol) == whole), base_units(whole))
+    return next((((symbol, 1),) for symbol, _ in left if _get_dimension(symbol) == whole), list_base_units(whole))
 
 
-def combined(powers: Iterable[tuple[str, int]]) -> Shown:
-    """Return the units of a product or power, each once, without percent and without a zero of its own.
+def combine_units(powers: Iterable[tuple[str, int]]) -> UnitPowers:
+    """Return the sum of unit powers, without percent and with temperature scales replaced by kelvin.
 
     Raises:
-        Refused: a power of one is too high.
+        CalculationError: a power is too high.
     """
     summed: dict[str, int] = {}
     for symbol, times in powers:
-        name = _SCALES.get(symbol, symbol)
+        name = _DIFFERENCE_UNITS.get(symbol, symbol)
         summed[name] = summed.get(name, 0) + times
-    if any(abs(times) > _HIGHEST_POWER for times in summed.values()):
-        raise Refused(f"a unit in it would have a power above {_HIGHEST_POWER}")
+    if any(abs(times) > _MAX_UNIT_POWER for times in summed.values()):
+        raise CalculationError(f"a unit in it would have a power above {_MAX_UNIT_POWER}")
     return tuple((symbol, times) for symbol, times in summed.items() if times and symbol != "%")
 
 
-def power(base: Quantity, exponent: Quantity) -> Quantity:
+def raise_to_power(base: Quantity, exponent: Quantity) -> Quantity:
     """Return a power.
 
     Raises:
-        Refused: it is too large, has no real value, or its units have none.
+        CalculationError: the result is too large or not real, or its units have no such power.
     """
     if exponent.dimension:
-        raise Refused(f"an exponent is a plain number, not {_kind(exponent)}")
+        raise CalculationError(f"an exponent must be a plain number, not {_describe_kind(exponent)}")
     if exponent.value.denominator == 1:
-        return _whole_power(base, exponent.value.numerator, exponent.exact)
+        return _raise_to_integer(base, exponent.value.numerator, exponent.is_exact)
     if base.value < 0:
-        raise Refused("a power of a negative number with a broken exponent has no real value")
-    rooted = root(base, exponent.value.denominator) if exponent.value.denominator <= 64 else None
-    if rooted and rooted.exact and exponent.exact:
-        return _whole_power(rooted, exponent.value.numerator, exact=True)
+        raise CalculationError("a power of a negative number with a fractional exponent has no real value")
+    rooted = extract_root(base, exponent.value.denominator) if exponent.value.denominator <= 64 else None
+    if rooted and rooted.is_exact and exponent.is_exact:
+        return _raise_to_integer(rooted, exponent.value.numerator, exact=True)
     if base.dimension:
-        raise Refused(f"{_kind(base)} has no such power")
+        raise CalculationError(f"{_describe_kind(base)} has no such power")
     if not base.value:
-        return _inverted_zero() if exponent.value < 0 else Quantity(Fraction(0))
-    return computed(lambda c: c.exp(c.multiply(decimal(exponent.value), c.ln(decimal(base.value)))))
+        return _refuse_zero_division() if exponent.value < 0 else Quantity(Fraction(0))
+    return compute_inexact(
+        lambda c: c.exp(c.multiply(convert_to_decimal(exponent.value), c.ln(convert_to_decimal(base.value))))
+    )
 
 
-def _inverted_zero() -> Quantity:
-    raise Refused("it divides by zero")
+def _refuse_zero_division() -> Quantity:
+    raise CalculationError("it divides by zero")
 
 
-def _whole_power(base: Quantity, exponent: int, exact: bool) -> Quantity:
+def _raise_to_integer(base: Quantity, exponent: int, exact: bool) -> Quantity:
     if exponent < 0 and not base.value:
-        return _inverted_zero()
-    shown = combined((symbol, p * exponent) for symbol, p in base.shown)
-    above, below = _bits(base.value)
+        return _refuse_zero_division()
+    shown = combine_units((symbol, p * exponent) for symbol, p in base.units)
+    above, below = _count_bits(base.value)
     if base.value not in (-1, 0, 1):
-        # A number of n bits is at least 2^(n-1), and so its power has at least this many.
-        bounded((above - 1) * abs(exponent), (below - 1) * abs(exponent))
+        # A number of n bits is at least 2^(n-1), so its power has at least this many bits.
+        check_size((above - 1) * abs(exponent), (below - 1) * abs(exponent))
     raised = base.value**exponent
-    bounded(*_bits(raised))
-    return Quantity(raised, shown, base.exact and exact)
+    check_size(*_count_bits(raised))
+    return Quantity(raised, shown, base.is_exact and exact)
 
 
-def root(of: Quantity, degree: int) -> Quantity:
-    """Return a root; exact where it is a fraction.
+def extract_root(of: Quantity, degree: int) -> Quantity:
+    """Return a root; exact if it is rational.
 
     Raises:
-        Refused: it has no real value, or its unit has none.
+        CalculationError: the root is not real, or its units have no such root.
     """
     if not 1 <= degree <= 64:
-        raise Refused("the degree of a root is a whole number from 1 to 64")
+        raise CalculationError("the degree of a root is a whole number from 1 to 64")
     if of.value < 0:
-        raise Refused("a root of a negative number has no real value")
-    shown = _rooted(of, degree)
-    above, below = (_whole_root(n, degree) for n in (of.value.numerator, of.value.denominator))
+        raise CalculationError("a root of a negative number has no real value")
+    shown = _extract_unit_root(of, degree)
+    above, below = (_extract_integer_root(n, degree) for n in (of.value.numerator, of.value.denominator))
     if above is not None and below is not None:
-        return Quantity(Fraction(above, below), shown, of.exact)
-    found = computed(lambda c: c.power(decimal(of.value), c.divide(Decimal(1), Decimal(degree))))
-    return Quantity(found.value, shown, exact=False)
+        return Quantity(Fraction(above, below), shown, of.is_exact)
+    found = compute_inexact(lambda c: c.power(convert_to_decimal(of.value), c.divide(Decimal(1), Decimal(degree))))
+    return Quantity(found.value, shown, is_exact=False)
 
 
-def _rooted(of: Quantity, degree: int) -> Shown:
+def _extract_unit_root(of: Quantity, degree: int) -> UnitPowers:
     """Return the units of a root.
 
     Raises:
-        Refused: they are no whole powers of units.
+        CalculationError: the powers are not divisible by the degree.
     """
-    for shown in (of.shown, base_units(of.dimension)):
+    for shown in (of.units, list_base_units(of.dimension)):
         if all(power % degree == 0 for _, power in shown):
             return tuple((symbol, power // degree) for symbol, power in shown)
-    raise Refused(f"{_kind(of)} has no such root")
+    raise CalculationError(f"{_describe_kind(of)} has no such root")
 
 
-def _whole_root(number: int, degree: int) -> int | None:
-    """Return the root of a whole number where that is one."""
+def _extract_integer_root(number: int, degree: int) -> int | None:
+    """Return the integer root of a number; None if it is not an integer."""
     if degree == 2:
         found = isqrt(number)
         return found if found * found == number else None
@@ -253,21 +257,21 @@ def _whole_root(number: int, degree: int) -> int | None:
     return low if low**degree == number else None
 
 
-def decimal(number: Fraction) -> Decimal:
-    """Return a fraction to the digits that are computed with."""
+def convert_to_decimal(number: Fraction) -> Decimal:
+    """Return a fraction as a decimal with the working precision."""
     return _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
-def computed(how: Callable[[Context], Decimal]) -> Quantity:
-    """Return what has no exact value, as a plain number.
+def compute_inexact(how: Callable[[Context], Decimal]) -> Quantity:
+    """Return the result of a decimal computation as an inexact plain number.
 
     Raises:
-        Refused: it is too large.
+        CalculationError: the result is too large.
     """
     try:
         found = how(_CONTEXT.copy())
     except Overflow as error:
-        raise Refused(_TOO_LARGE) from error
-    if abs(found.adjusted()) + PRECISION > DIGITS:
-        raise Refused(_TOO_LARGE)
-    return Quantity(Fraction(found), (), exact=False)
+        raise CalculationError(_TOO_LARGE) from error
+    if abs(found.adjusted()) + PRECISION > MAX_DIGITS:
+        raise CalculationError(_TOO_LARGE)
+    return Quantity(Fraction(found), (), is_exact=False)

@@ -1,22 +1,21 @@
-"""What an expression of the calculator is made of: numbers, dates, names and marks, and nothing else."""
+"""Split calculator expressions into tokens: numbers, dates, names and marks."""
 
 import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from tenure.algorithms.calculator.quantities import Refused
+from tenure.algorithms.calculator.quantities import CalculationError
 
 TokenKind = Literal["number", "date", "name", "mark", "end"]
-"""What a token is."""
+"""Kind of a token."""
 
 
 class Token(NamedTuple):
-    """A piece of an expression."""
+    """Token of an expression."""
 
     kind: TokenKind
-    """What it is."""
     text: str
-    """How it is written; empty at the end."""
+    """Text as written; empty for the `end` token."""
 
 
 _TOKEN: Final = re.compile(
@@ -25,38 +24,40 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>[$€£¥₹Ω]|°?[^\W\d_]\w*)"
     r"|(?P<mark>\*\*|//|[-+*/^()!%,]))"
 )
-_SAME: Final = str.maketrans({"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "→": " to ", "μ": "µ"})
-_RAISED: Final = (("²", "^2"), ("³", "^3"))
+_EQUIVALENT_CHARACTERS: Final = str.maketrans(
+    {"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "→": " to ", "μ": "µ"}
+)
+_SUPERSCRIPTS: Final = (("²", "^2"), ("³", "^3"))
 
 
-def tokens(line: str) -> Iterator[Token]:
-    """Yield the tokens of a line.
+def tokenize(line: str) -> Iterator[Token]:
+    """Yield the tokens of a line, the last one of kind `end`.
 
     Raises:
-        Refused: it has a character that no expression has, or a comma that can mean two things.
+        CalculationError: the line has an invalid character, or an ambiguous comma.
     """
-    text = line.translate(_SAME)
-    for raised, plain in _RAISED:
+    text = line.translate(_EQUIVALENT_CHARACTERS)
+    for raised, plain in _SUPERSCRIPTS:
         text = text.replace(raised, plain)
     place, before, calls = 0, Token("end", ""), list[bool]()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise Refused(f"{text[place:].lstrip()[0]!r} has no meaning in an expression")
+            raise CalculationError(f"{text[place:].lstrip()[0]!r} is not allowed in an expression")
         kind = match.lastgroup or "end"
-        token = Token(_kind(kind), match[kind])
+        token = Token(_get_token_kind(kind), match[kind])
         if token.text == "(":
             calls.append(before.kind == "name")
         elif token.text == ")" and calls:
             calls.pop()
         elif "," in token.text and token.kind == "number" and any(calls):
             bare = token.text.replace(",", "")
-            raise Refused(f"{token.text} can be one number or several: write {bare}, or a blank after each comma")
+            raise CalculationError(f"{token.text} is ambiguous: write {bare}, or a space after each comma")
         yield token
         place, before = match.end(), token
     yield Token("end", "")
 
 
-def _kind(group: str) -> TokenKind:
+def _get_token_kind(group: str) -> TokenKind:
     kinds: dict[str, TokenKind] = {"number": "number", "date": "date", "name": "name", "mark": "mark"}
     return kinds[group]

@@ -1,7 +1,7 @@
-"""Units of measurement: exact factors to base units, by symbols and names, with decimal and binary prefixes.
+"""Define units of measurement with exact factors to base units, and decimal and binary prefixes.
 
-A unit is written as its symbol and kept as that; `kilometres` is `km`. Every factor is exact by definition of its
-unit, so that a conversion loses nothing. Units whose size varies, such as a month, are none.
+A unit is identified by its symbol; `kilometres` becomes `km`. All factors are exact by definition, so conversions are
+lossless. Units of variable size, such as a month, are not defined.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,20 +10,18 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 Dimension = tuple[tuple[str, int], ...]
-"""What a quantity is measured in: base units with their powers, by name."""
+"""Powers of base units, sorted by name."""
 
 
 class Unit(NamedTuple):
-    """A unit."""
+    """Unit of measurement."""
 
     symbol: str
-    """How it is written."""
     factor: Fraction
-    """Base units in one of it."""
+    """Number of base units."""
     dimension: Dimension
-    """The base units."""
-    zero: Fraction = Fraction(0)
-    """Where its zero is in base units; only scales of temperature have one of their own."""
+    offset: Fraction = Fraction(0)
+    """Zero point in base units; only temperature scales have one."""
 
 
 _BASES: Final = ("m", "kg", "s", "A", "K", "mol", "cd", "bit", "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR")
@@ -100,37 +98,37 @@ _SI_NAMES: Final = {
 }
 _BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5}
 
-_SCALES: Final = (
+_TEMPERATURE_SCALES: Final = (
     Unit("degC", Fraction(1), (("K", 1),), Fraction("273.15")),
     Unit("degF", Fraction(5, 9), (("K", 1),), Fraction("459.67") * Fraction(5, 9)),
 )
 _SCALE_NAMES: Final = {
-    **dict.fromkeys(("degC", "°C", "celsius", "degree_celsius"), _SCALES[0]),
-    **dict.fromkeys(("degF", "°F", "fahrenheit", "degree_fahrenheit"), _SCALES[1]),
+    **dict.fromkeys(("degC", "°C", "celsius", "degree_celsius"), _TEMPERATURE_SCALES[0]),
+    **dict.fromkeys(("degF", "°F", "fahrenheit", "degree_fahrenheit"), _TEMPERATURE_SCALES[1]),
 }
 
 
-class _Row(NamedTuple):
-    """A unit with what may be written for it and before it."""
+class _UnitRow(NamedTuple):
+    """Unit with its allowed prefixes and alternative names."""
 
     unit: Unit
     prefixes: frozenset[str]
     names: tuple[str, ...]
 
 
-def _row(line: str) -> _Row:
+def _parse_row(line: str) -> _UnitRow:
     symbol, factor, powers, prefixes, names = (cell.strip() for cell in line.split("|"))
     whole, _, part = factor.partition("/")
-    unit = Unit(symbol, Fraction(whole) / Fraction(part or 1), dimension(map(_power, powers.split())))
-    return _Row(unit, frozenset(prefixes.split()), tuple(names.split()))
+    unit = Unit(symbol, Fraction(whole) / Fraction(part or 1), compute_dimension(map(_parse_power, powers.split())))
+    return _UnitRow(unit, frozenset(prefixes.split()), tuple(names.split()))
 
 
-def _power(text: str) -> tuple[str, int]:
+def _parse_power(text: str) -> tuple[str, int]:
     base = text.rstrip("-0123456789")
     return base, int(text[len(base) :] or 1)
 
 
-def dimension(powers: Iterable[tuple[str, int]]) -> Dimension:
+def compute_dimension(powers: Iterable[tuple[str, int]]) -> Dimension:
     """Return the dimension of a product of powers of base units."""
     summed: dict[str, int] = {}
     for base, power in powers:
@@ -138,36 +136,36 @@ def dimension(powers: Iterable[tuple[str, int]]) -> Dimension:
     return tuple(sorted((base, power) for base, power in summed.items() if power))
 
 
-_ROWS: Final = tuple(_row(line) for line in _UNITS.strip().splitlines())
-_BY_SYMBOL: Final[Mapping[str, _Row]] = {row.unit.symbol: row for row in _ROWS}
-_BY_NAME: Final[Mapping[str, _Row]] = {name: row for row in _ROWS for name in row.names}
+_ROWS: Final = tuple(_parse_row(line) for line in _UNITS.strip().splitlines())
+_BY_SYMBOL: Final[Mapping[str, _UnitRow]] = {row.unit.symbol: row for row in _ROWS}
+_BY_NAME: Final[Mapping[str, _UnitRow]] = {name: row for row in _ROWS for name in row.names}
 
 
 @lru_cache(maxsize=1024)
-def unit(name: str) -> Unit | None:
-    """Return the unit that a symbol or a name means, None where there is none.
+def find_unit(name: str) -> Unit | None:
+    """Return the unit with a symbol or name; None if it does not exist.
 
-    Symbols are told apart by case; names are not, may be in the plural, and may have their prefix written out.
+    Symbols are case-sensitive. Names ignore case and may be in the plural or have a prefix word.
     """
     if name in _SCALE_NAMES or name.lower() in _SCALE_NAMES:
         return _SCALE_NAMES.get(name) or _SCALE_NAMES[name.lower()]
-    return _of_symbol(name) or _of_name(name.lower())
+    return _find_by_symbol(name) or _find_by_name(name.lower())
 
 
-def _of_symbol(name: str) -> Unit | None:
+def _find_by_symbol(name: str) -> Unit | None:
     if row := _BY_SYMBOL.get(name) or _BY_NAME.get(name):
         return row.unit
     for length in (2, 1):
         prefix, row = name[:length], _BY_SYMBOL.get(name[length:])
         if row and prefix in _BINARY and "bin" in row.prefixes:
-            return _scaled(row.unit, prefix, Fraction(1024) ** _BINARY[prefix])
+            return _apply_prefix(row.unit, prefix, Fraction(1024) ** _BINARY[prefix])
         if row and prefix in _SI and "si" in row.prefixes:
-            return _scaled(row.unit, prefix, Fraction(10) ** _SI[prefix])
-    # Kilobytes are often written with a large K; it can mean nothing else.
-    return _of_symbol("k" + name[1:]) if name in ("KB", "Kbit") else None
+            return _apply_prefix(row.unit, prefix, Fraction(10) ** _SI[prefix])
+    # A large K is a common, unambiguous spelling of kilobytes.
+    return _find_by_symbol("k" + name[1:]) if name in ("KB", "Kbit") else None
 
 
-def _of_name(name: str) -> Unit | None:
+def _find_by_name(name: str) -> Unit | None:
     for form in (name, name.removesuffix("s"), name.removesuffix("es")):
         if row := _BY_NAME.get(form) or (_BY_SYMBOL.get(form) if len(form) > 2 else None):
             return row.unit
@@ -175,15 +173,15 @@ def _of_name(name: str) -> Unit | None:
             rest = form.removeprefix(words)
             row = _BY_NAME.get(rest) or (_BY_SYMBOL.get(rest) if len(rest) > 2 else None)
             if rest != form and row and "si" in row.prefixes:
-                return _scaled(row.unit, prefix, Fraction(10) ** _SI[prefix])
+                return _apply_prefix(row.unit, prefix, Fraction(10) ** _SI[prefix])
     return None
 
 
-def _scaled(one: Unit, prefix: str, by: Fraction) -> Unit:
+def _apply_prefix(one: Unit, prefix: str, by: Fraction) -> Unit:
     symbol = ("µ" if prefix == "u" else prefix) + one.symbol
     return Unit(symbol, one.factor * by, one.dimension)
 
 
-def base_units(of: Dimension) -> tuple[tuple[str, int], ...]:
-    """Return the units in which a dimension is written where nobody has said which."""
+def list_base_units(of: Dimension) -> tuple[tuple[str, int], ...]:
+    """Return the default units of a dimension."""
     return tuple(sorted(of, key=lambda power: (power[1] < 0, _BASES.index(power[0]))))

@@ -1,35 +1,35 @@
-"""Citations by construction: a claim names passages, this finds the words in them (DESIGN §6).
+"""Attach citations to claims: find the citation span in each passage that a claim names.
 
-A writer can only name positions of passages it was given. The quote is cut from the passage itself,
-so it is verbatim whatever the writer wrote.
+A writer can only name positions of the passages that it received. The quote is copied from the passage, so it is
+verbatim whatever the writer wrote.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from tenure.algorithms.text.excerpts import standing
+from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import Sentence, fingerprint, sentences, stems
+from tenure.algorithms.text.sentences import Sentence, normalize_sentence, split_sentences, stem_words
 from tenure.contracts.evidence.passages import Citation, Claim
 
 MAX_CITATIONS = 4
-"""Citations of one claim at the most; further passages that say the same add nothing but weight."""
-MAX_QUOTE = 600
-"""Characters of a quote at the most."""
+"""Maximum citations of a claim; further passages only repeat the evidence."""
+MAX_QUOTE_CHARACTERS = 600
+"""Maximum characters of a quote."""
 
 
-def cite(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Claim:
-    """Return the claim with a citation per passage it names.
+def cite_claim(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Claim:
+    """Return a claim with one citation per passage that it names.
 
-    A number that names no passage is refused. A claim left with no citation is `invalid_source` if it
-    named something, else `missing_citation`; a claim that is itself the words of a quote is `supported`.
+    Numbers without a passage are ignored. A claim without any citation is `invalid_source` if it named a passage, else
+    `missing_citation`. A claim that repeats a quote verbatim is `supported`.
     """
-    named = list(dict.fromkeys(numbers))
-    known = [passages[number - 1] for number in named if 1 <= number <= len(passages)][:MAX_CITATIONS]
-    citations = tuple(_citation(text, passage) for passage in known)
+    distinct_numbers = list(dict.fromkeys(numbers))
+    cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
+    citations = tuple(_build_citation(text, passage) for passage in cited)
     if not citations:
-        return Claim(text=text, status="invalid_source" if named else "missing_citation")
-    verbatim = any(_says(text, c.quote, p.title) for c, p in zip(citations, known, strict=True))
+        return Claim(text=text, status="invalid_source" if distinct_numbers else "missing_citation")
+    verbatim = any(_is_verbatim(text, c.quote, p.title) for c, p in zip(citations, cited, strict=True))
     return Claim(
         text=text,
         status="supported" if verbatim else "unverified",
@@ -38,18 +38,24 @@ def cite(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Clai
     )
 
 
-def _says(text: str, quote: str, title: str) -> bool:
-    """Tell whether a claim is one or more whole sentences of a quote, as they may open a paragraph."""
-    whole = [sentence.text for sentence in sentences(quote)] or [quote]
-    windows = {" ".join(whole[i:j]) for i in range(len(whole)) for j in range(i + 1, len(whole) + 1)}
-    forms = {
-        fingerprint(form) for window in windows for form in (window, standing(window, ""), standing(window, title))
+def _is_verbatim(text: str, quote: str, title: str) -> bool:
+    """Return whether a claim consists of whole sentences of a quote, verbatim or as standalone sentences."""
+    quote_sentences = [sentence.text for sentence in split_sentences(quote)] or [quote]
+    windows = {
+        " ".join(quote_sentences[i:j])
+        for i in range(len(quote_sentences))
+        for j in range(i + 1, len(quote_sentences) + 1)
     }
-    return bool(fingerprint(text)) and fingerprint(text) in forms
+    forms = {
+        normalize_sentence(form)
+        for window in windows
+        for form in (window, make_standalone(window, ""), make_standalone(window, title))
+    }
+    return bool(normalize_sentence(text)) and normalize_sentence(text) in forms
 
 
-def _citation(text: str, passage: Passage) -> Citation:
-    start, end = _best_span(text, passage)
+def _build_citation(text: str, passage: Passage) -> Citation:
+    start, end = _find_best_span(text, passage)
     return Citation(
         source=passage.source,
         chunk=passage.chunk,
@@ -59,40 +65,40 @@ def _citation(text: str, passage: Passage) -> Citation:
     )
 
 
-def _best_span(text: str, passage: Passage) -> tuple[int, int]:
-    spans = _spans(passage.text)
-    wanted = fingerprint(text)
+def _find_best_span(text: str, passage: Passage) -> tuple[int, int]:
+    spans = _list_spans(passage.text)
+    normalized = normalize_sentence(text)
     for start, end in spans:
-        if wanted in fingerprint(passage.text[start:end]):
+        if normalized in normalize_sentence(passage.text[start:end]):
             return start, end
-    return max(spans, key=lambda span: (_overlap(text, passage.text[span[0] : span[1]]), -span[0]))
+    return max(spans, key=lambda span: (_compute_overlap(text, passage.text[span[0] : span[1]]), -span[0]))
 
 
-def _overlap(claim: str, span: str) -> float:
-    """Return the F-measure of shared stems; a long span pays for what the claim does not say."""
-    wanted, given = set(stems(claim)), set(stems(span))
-    shared = len(wanted & given)
-    return 2 * shared / (len(wanted) + len(given)) if shared else 0.0
+def _compute_overlap(claim: str, span: str) -> float:
+    """Return the F1 score of shared stems, which penalises long spans."""
+    claim_stems, span_stems = set(stem_words(claim)), set(stem_words(span))
+    shared = len(claim_stems & span_stems)
+    return 2 * shared / (len(claim_stems) + len(span_stems)) if shared else 0.0
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Return what can be quoted: sentences, pairs of neighbours, and where there is no prose the lines."""
-    found = sentences(text)
-    singles = [(s.start, min(s.end, s.start + MAX_QUOTE)) for s in found] or _lines(text)
-    return singles + [(a.start, b.end) for a, b in pairwise(found) if _neighbours(a, b)]
+def _list_spans(text: str) -> list[tuple[int, int]]:
+    """List the quotable spans: sentences, pairs of adjacent sentences, or lines if there is no prose."""
+    found_sentences = split_sentences(text)
+    singles = [(s.start, min(s.end, s.start + MAX_QUOTE_CHARACTERS)) for s in found_sentences] or _list_lines(text)
+    return singles + [(a.start, b.end) for a, b in pairwise(found_sentences) if _are_adjacent(a, b)]
 
 
-def _neighbours(a: Sentence, b: Sentence) -> bool:
-    return a.block == b.block and a.kind == "prose" and b.end - a.start <= MAX_QUOTE
+def _are_adjacent(a: Sentence, b: Sentence) -> bool:
+    return a.block == b.block and a.kind == "prose" and b.end - a.start <= MAX_QUOTE_CHARACTERS
 
 
-def _lines(text: str) -> list[tuple[int, int]]:
+def _list_lines(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     offset = 0
     for line in text.splitlines(keepends=True):
         bare = line.strip()
         if bare:
             start = offset + line.index(bare[0])
-            spans.append((start, min(start + len(bare), start + MAX_QUOTE)))
+            spans.append((start, min(start + len(bare), start + MAX_QUOTE_CHARACTERS)))
         offset += len(line)
-    return spans or [(0, min(len(text), MAX_QUOTE))]
+    return spans or [(0, min(len(text), MAX_QUOTE_CHARACTERS))]

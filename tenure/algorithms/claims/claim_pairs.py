@@ -1,7 +1,7 @@
-"""Pairs of statements of different sources that may disagree, and which of them plainly do (003, contradictions).
+"""Find pairs of claims of different sources that may contradict each other, and detect plain contradictions.
 
-Comparing all statements with each other would grow with the square of their number. Only statements that share
-several words few others have are compared, and of those the most alike are kept.
+Comparing all pairs would be quadratic. An inverted index selects pairs that share several rare words, weighted by
+inverse document frequency, and only those are compared by vectors.
 """
 
 import math
@@ -12,42 +12,42 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
 
-from tenure.algorithms.text.details import Figure, figures, names
-from tenure.algorithms.text.excerpts import points_back, presentable
+from tenure.algorithms.text.details import NumberMention, extract_numbers, extract_proper_nouns
+from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.algorithms.text.polarity import denials, opposed
-from tenure.algorithms.text.sentences import STOP_WORDS, fingerprint, sentences, stems
+from tenure.algorithms.text.polarity import count_negations, find_antonym_pair
+from tenure.algorithms.text.sentences import STOP_WORDS, normalize_sentence, split_sentences, stem_words
 
 Severity = Literal["low", "medium", "high"]
 
-SHARED: Final = 3
-"""Words that two statements need to share before they are compared."""
-COMMON: Final = 12
-"""Statements that hold a word from which it says nothing about what a statement is about."""
-LIKE: Final = 0.6
-"""Likeness that a pair needs."""
-MOST: Final = 24
-"""Pairs at the most."""
-PLAIN: Final = 0.75
-"""Likeness from which two statements may be held against each other by their words alone."""
-ODD_WORDS: Final = 2
-"""Words beside the point of disagreement in which such statements may differ, on both sides together."""
-CLOSE: Final = 0.1
-"""Relative difference up to which two figures differ little."""
+MIN_SHARED_STEMS: Final = 3
+"""Minimum shared stems of a candidate pair."""
+MAX_STEM_STATEMENTS: Final = 12
+"""Maximum number of claims with a stem; a more frequent stem is ignored."""
+MIN_SIMILARITY: Final = 0.6
+"""Minimum cosine similarity of a pair."""
+MAX_PAIRS: Final = 24
+"""Maximum number of pairs."""
+MIN_CONTRADICTION_SIMILARITY: Final = 0.75
+"""Minimum similarity of two claims that are compared word by word."""
+MAX_DIFFERENT_STEMS: Final = 2
+"""Maximum stems in which such claims may differ besides the point of disagreement."""
+MAX_MINOR_DIFFERENCE: Final = 0.1
+"""Maximum relative difference of two numbers with a minor disagreement."""
 _NAMED_NUMBER = re.compile(r"\b(?:[A-Z][\w-]*|version)\s+v?\d[\d.]*\b|\bv\d[\d.]*\b|\b\d+(?:\.\d+){2,}\b")
-"""A number that belongs to a name: Python 3.8, PEP 8, version 2, 3.11.2."""
+"""Number that belongs to a name: Python 3.8, PEP 8, version 2, 3.11.2."""
 
 
-class Pair(NamedTuple):
-    """Two statements on one subject; each is a passage cut down to its words."""
+class ClaimPair(NamedTuple):
+    """Two claims on the same subject; each is a passage reduced to one sentence."""
 
     a: Passage
     b: Passage
-    likeness: float
+    similarity: float
 
 
-class Disagreeing(NamedTuple):
-    """What two statements disagree in."""
+class DetectedContradiction(NamedTuple):
+    """Point of disagreement of two claims."""
 
     severity: Severity
     about: str
@@ -59,98 +59,106 @@ class _Statement:
     content: frozenset[str]
 
 
-def pairs(passages: Sequence[Passage], encode: Encoder, most: int = MOST) -> list[Pair]:
-    """Return pairs of statements of different sources that speak of the same, the most alike first."""
-    found = list(_statements(passages))
-    near = _candidates(found, most)
-    used = sorted({n for pair in near for n in pair})
+def find_claim_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
+    """Return pairs of claims of different sources on the same subject, most similar first."""
+    statements = list(_extract_statements(passages))
+    candidates = _find_candidates(statements, max_pairs)
+    used = sorted({n for pair in candidates for n in pair})
     if not used:
         return []
-    vectors = dict(zip(used, encode([found[n].passage.text for n in used]), strict=True))
-    scored = [Pair(found[i].passage, found[j].passage, float(vectors[i] @ vectors[j])) for i, j in near]
-    return sorted((pair for pair in scored if pair.likeness >= LIKE), key=lambda pair: -pair.likeness)[:most]
+    vectors = dict(zip(used, encode([statements[n].passage.text for n in used]), strict=True))
+    scored = [
+        ClaimPair(statements[i].passage, statements[j].passage, float(vectors[i] @ vectors[j])) for i, j in candidates
+    ]
+    similar = [pair for pair in scored if pair.similarity >= MIN_SIMILARITY]
+    return sorted(similar, key=lambda pair: -pair.similarity)[:max_pairs]
 
 
-def _statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
+def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
     seen: set[tuple[str, str]] = set()
     for passage in passages:
-        for one in sentences(passage.text) if passage.kind == "prose" else ():
-            mark = (passage.source, fingerprint(one.text))
-            if mark in seen or not presentable(one) or points_back(one.text):
+        for sentence in split_sentences(passage.text) if passage.kind == "prose" else ():
+            key = (passage.source, normalize_sentence(sentence.text))
+            if key in seen or not is_complete_sentence(sentence) or has_back_reference(sentence.text):
                 continue
-            seen.add(mark)
-            start = passage.start + one.start
-            cut = replace(passage, text=one.text, start=start, end=start + len(one.text))
-            yield _Statement(cut, frozenset(stems(one.text)))
+            seen.add(key)
+            start = passage.start + sentence.start
+            cut = replace(passage, text=sentence.text, start=start, end=start + len(sentence.text))
+            yield _Statement(cut, frozenset(stem_words(sentence.text)))
 
 
-def _candidates(found: Sequence[_Statement], most: int) -> list[tuple[int, int]]:
-    """Return the pairs that share the most telling words, by an index of words."""
-    holders: dict[str, list[int]] = defaultdict(list)
-    for n, statement in enumerate(found):
+def _find_candidates(statements: Sequence[_Statement], max_pairs: int) -> list[tuple[int, int]]:
+    """Return the pairs that share the most informative words, by an inverted index."""
+    statements_by_stem: dict[str, list[int]] = defaultdict(list)
+    for n, statement in enumerate(statements):
         for stem in statement.content:
-            holders[stem].append(n)
+            statements_by_stem[stem].append(n)
     shared: Counter[tuple[int, int]] = Counter()
     weight: dict[tuple[int, int], float] = defaultdict(float)
-    for stem in sorted(holders):
-        if 2 <= len(holders[stem]) <= COMMON:
-            for i, j in combinations(holders[stem], 2):
-                if found[i].passage.source != found[j].passage.source:
+    for stem in sorted(statements_by_stem):
+        if 2 <= len(statements_by_stem[stem]) <= MAX_STEM_STATEMENTS:
+            for i, j in combinations(statements_by_stem[stem], 2):
+                if statements[i].passage.source != statements[j].passage.source:
                     shared[i, j] += 1
-                    weight[i, j] += math.log(len(found) / len(holders[stem]) + 1)
-    enough = [pair for pair, count in shared.items() if count >= SHARED]
-    return sorted(enough, key=lambda pair: (-weight[pair], pair))[: 4 * most]
+                    weight[i, j] += math.log(len(statements) / len(statements_by_stem[stem]) + 1)
+    frequent = [pair for pair, count in shared.items() if count >= MIN_SHARED_STEMS]
+    return sorted(frequent, key=lambda pair: (-weight[pair], pair))[: 4 * max_pairs]
 
 
-def disagreeing(a: str, b: str, likeness: float) -> Disagreeing | None:
-    """Return what two statements plainly disagree in, by their words; None where that cannot be seen.
+def detect_contradiction(a: str, b: str, similarity: float) -> DetectedContradiction | None:
+    """Detect a plain contradiction of two claims by their words; None if they do not contradict each other.
 
-    They have to be nearly the same statement: the same names, and almost no word beside the point of difference.
+    The claims must have the same names and almost no other difference than an antonym, a negation or a number.
     """
-    if likeness < PLAIN or not _same_names(a, b):
+    if similarity < MIN_CONTRADICTION_SIMILARITY or not _has_same_names(a, b):
         return None
-    left, right = _bare(a), _bare(b)
-    odd = left ^ right
-    against = opposed(a, b)
-    if against and len(odd - {stem for word in against for stem in stems(word)}) <= ODD_WORDS:
-        return Disagreeing("high", f"“{against[0]}” against “{against[1]}”")
-    if len(odd) > ODD_WORDS:
+    left, right = _list_content_stems(a), _list_content_stems(b)
+    different = left ^ right
+    antonyms = find_antonym_pair(a, b)
+    if antonyms and len(different - {stem for word in antonyms for stem in stem_words(word)}) <= MAX_DIFFERENT_STEMS:
+        return DetectedContradiction("high", f"“{antonyms[0]}” against “{antonyms[1]}”")
+    if len(different) > MAX_DIFFERENT_STEMS:
         return None
-    if denials(a) % 2 != denials(b) % 2:
-        return Disagreeing("high", "one says what the other denies")
-    return _by_figures(_quantities(a), _quantities(b))
+    if count_negations(a) % 2 != count_negations(b) % 2:
+        return DetectedContradiction("high", "one statement negates the other")
+    return _compare_numbers(_group_numbers_by_unit(a), _group_numbers_by_unit(b))
 
 
-def _same_names(a: str, b: str) -> bool:
-    mine, theirs = ({name.lower() for name in names(text)} | set(_NAMED_NUMBER.findall(text)) for text in (a, b))
-    return mine == theirs
+def _has_same_names(a: str, b: str) -> bool:
+    names_a, names_b = (
+        {name.lower() for name in extract_proper_nouns(text)} | set(_NAMED_NUMBER.findall(text)) for text in (a, b)
+    )
+    return names_a == names_b
 
 
-def _bare(text: str) -> set[str]:
-    return {stem for stem in stems(text) if not stem.isdigit()}
+def _list_content_stems(text: str) -> set[str]:
+    return {stem for stem in stem_words(text) if not stem.isdigit()}
 
 
-def _quantities(text: str) -> Mapping[str, frozenset[Figure]]:
-    """Return the numbers of a text by the word after them, without those that belong to a name."""
-    found: dict[str, set[Figure]] = defaultdict(set)
+def _group_numbers_by_unit(text: str) -> Mapping[str, frozenset[NumberMention]]:
+    """Return the numbers of a text by the word after them, except numbers that belong to names."""
+    numbers: dict[str, set[NumberMention]] = defaultdict(set)
     for match in re.finditer(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)\s*(%|[^\W\d_]+)?", _NAMED_NUMBER.sub(" ", text)):
         unit = match.group(2) or ""
-        found[" ".join(stems(unit)) or unit].update(figures(match.group(1)))
-    return {unit: frozenset(values) for unit, values in found.items()}
+        numbers[" ".join(stem_words(unit)) or unit].update(extract_numbers(match.group(1)))
+    return {unit: frozenset(values) for unit, values in numbers.items()}
 
 
-def _by_figures(a: Mapping[str, frozenset[Figure]], b: Mapping[str, frozenset[Figure]]) -> Disagreeing | None:
-    """Compare the numbers of two statements that count the same things once each."""
-    if a.keys() != b.keys() or STOP_WORDS.intersection(a):  # "2 to 3 hours", "4 of 5" are more than a number
+def _compare_numbers(
+    a: Mapping[str, frozenset[NumberMention]], b: Mapping[str, frozenset[NumberMention]]
+) -> DetectedContradiction | None:
+    """Compare the numbers of two claims with the same units."""
+    if a.keys() != b.keys() or STOP_WORDS.intersection(a):  # "2 to 3 hours" and "4 of 5" are not single numbers
         return None
     for unit in sorted(a):
         if len(a[unit]) == len(b[unit]) == 1 and a[unit] != b[unit]:
-            (mine,), (theirs,) = a[unit], b[unit]
-            high = max(abs(mine.value), abs(theirs.value))
-            close = abs(mine.value - theirs.value) <= CLOSE * high and not _year(mine.value)
-            return Disagreeing("low" if close else "medium", f"{mine.value:g} against {theirs.value:g}")
+            (number_a,), (number_b,) = a[unit], b[unit]
+            high = max(abs(number_a.value), abs(number_b.value))
+            is_close = abs(number_a.value - number_b.value) <= MAX_MINOR_DIFFERENCE * high
+            severity: Severity = "low" if is_close and not _is_year(number_a.value) else "medium"
+            return DetectedContradiction(severity, f"{number_a.value:g} against {number_b.value:g}")
     return None
 
 
-def _year(value: float) -> bool:
+def _is_year(value: float) -> bool:
     return 1000 <= value <= 2100 and value == int(value)

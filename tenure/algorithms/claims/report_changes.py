@@ -1,109 +1,131 @@
-"""What is new, changed or no longer supported since the last report of a standing question.
+"""Compare two reports of a scheduled question: which statements are new, changed or no longer supported.
 
-Two reports over the same documents differ in wording and choice as well, and that is no news. So a statement counts
-as new only where it rests on a source that has been read since, and one of the last report as no longer supported
-only where all of its words are gone from their sources. Sources are the same by their addresses, since pages of the
-web are stored anew by every run.
+Two reports on the same documents may differ in wording and selection. A statement is therefore new only if it cites a
+source that was read since the last report, and withdrawn only if all of its quotes are gone from their sources. Sources
+are matched by URL, because every run stores web pages again.
 """
 
 from collections.abc import Mapping, Sequence
 
-from tenure.algorithms.text.sentences import fingerprint, stems
+from tenure.algorithms.text.sentences import normalize_sentence, stem_words
 from tenure.contracts.base import SourceId
-from tenure.contracts.result.changes import Changes, Place, Revised, Stated, Words
+from tenure.contracts.result.changes import CitedStatement, QuotedSource, QuoteLocation, ReportChanges, RevisedStatement
 from tenure.contracts.result.result import Result
 
-ALIKE = 0.25
-"""Share of common stems from which a new statement takes the place of one on the same source."""
+MIN_SIMILARITY = 0.25
+"""Minimum Jaccard similarity of the stems of a withdrawn statement and its successor."""
 
 
-def quoted(last: Result, now: Result) -> dict[Words, Place]:
-    """Return where the words of the last report are to be looked for."""
-    known = {source.uri: SourceId(source.id) for source in last.sources}
-    known |= {source.uri: SourceId(source.id) for source in now.sources}
-    return {words: Place(source=known[words.uri], quote=words.quote) for one in statements(last) for words in one.words}
-
-
-def repeated(last: Result, now: Result) -> dict[Words, Place]:
-    """Return where the last report's copies of sources may hold the words of the new one, which then are not new."""
-    copies = {source.uri: SourceId(source.id) for source in last.sources}
-    for source in now.sources:
-        if copies.get(source.uri) == source.id:
-            del copies[source.uri]  # stored under the same id: the copy is the source itself
+def collect_previous_quotes(last: Result, now: Result) -> dict[QuotedSource, QuoteLocation]:
+    """Return the quotes of the last report with the sources in which they are looked up."""
+    sources = {source.uri: SourceId(source.id) for source in last.sources}
+    sources |= {source.uri: SourceId(source.id) for source in now.sources}
     return {
-        words: Place(source=copies[words.uri], quote=words.quote)
-        for one in statements(now)
-        for words in one.words
-        if words.uri in copies
+        quote: QuoteLocation(source=sources[quote.uri], quote=quote.quote)
+        for statement in list_statements(last)
+        for quote in statement.quotes
     }
 
 
-def changes(last: Result, now: Result, stands: Mapping[Words, bool], repeats: Mapping[Words, bool], at: str) -> Changes:
+def collect_repeated_quotes(last: Result, now: Result) -> dict[QuotedSource, QuoteLocation]:
+    """Return the quotes of the new report that may also occur in the last report's copies of their sources."""
+    copies = {source.uri: SourceId(source.id) for source in last.sources}
+    for source in now.sources:
+        if copies.get(source.uri) == source.id:
+            del copies[source.uri]  # the same id: the copy is the source itself
+    return {
+        quote: QuoteLocation(source=copies[quote.uri], quote=quote.quote)
+        for statement in list_statements(now)
+        for quote in statement.quotes
+        if quote.uri in copies
+    }
+
+
+def compare_reports(
+    last: Result,
+    now: Result,
+    still_present: Mapping[QuotedSource, bool],
+    already_present: Mapping[QuotedSource, bool],
+    finished_at: str,
+) -> ReportChanges:
     """Compare a report with the last one.
 
     Args:
         last: the last report.
-        now: the new one.
-        stands: which words of the last report still stand in their sources.
-        repeats: which words of the new one stood in the last one's copies of the sources.
-        at: when the new one was finished.
+        now: the new report.
+        still_present: whether each quote of the last report still occurs in its source.
+        already_present: whether each quote of the new report occurred in the last copy of its source.
+        finished_at: completion time of the new report.
     """
-    before, said = statements(last), {fingerprint(one.text) for one in statements(now)}
-    gone = [one for one in before if one.words and not any(stands[words] for words in one.words)]
-    withdrawn = [one for one in gone if fingerprint(one.text) not in said]
-    fresh = _fresh(last, now, repeats)
-    revised: list[Revised] = []
-    for one in list(withdrawn):
-        successor = _successor(one, fresh)
+    previous = list_statements(last)
+    current_texts = {normalize_sentence(statement.text) for statement in list_statements(now)}
+    gone = [
+        statement
+        for statement in previous
+        if statement.quotes and not any(still_present[quote] for quote in statement.quotes)
+    ]
+    withdrawn = [statement for statement in gone if normalize_sentence(statement.text) not in current_texts]
+    fresh = _find_new_statements(last, now, already_present)
+    revised: list[RevisedStatement] = []
+    for statement in list(withdrawn):
+        successor = _find_successor(statement, fresh)
         if successor is not None:
-            revised.append(Revised(before=one, now=successor))
+            revised.append(RevisedStatement(before=statement, after=successor))
             fresh.remove(successor)
-            withdrawn.remove(one)
-    return Changes(
-        at=at,
+            withdrawn.remove(statement)
+    return ReportChanges(
+        at=finished_at,
         since=last.id,
         since_at=last.changes.at if last.changes else "",
         new=tuple(fresh),
         changed=tuple(revised),
         withdrawn=tuple(withdrawn),
-        standing=len(before) - len(gone),
+        unchanged=len(previous) - len(gone),
     )
 
 
-def statements(result: Result) -> list[Stated]:
-    """Return what the sections of a report say, each sentence once."""
+def list_statements(result: Result) -> list[CitedStatement]:
+    """List the statements in the sections of a report, without repetitions."""
     by_number = {source.n: source for source in result.sources}
-    found: dict[str, Stated] = {}
+    statements: dict[str, CitedStatement] = {}
     for section in result.sections:
         for claim in section.claims:
-            places = [(by_number[citation.source], citation.quote) for citation in claim.citations]
-            words = tuple(Words(uri=source.uri, title=source.title, quote=quote) for source, quote in places)
-            found.setdefault(fingerprint(claim.text), Stated(topic=section.topic, text=claim.text, words=words))
-    return list(found.values())
+            cited = [(by_number[citation.source], citation.quote) for citation in claim.citations]
+            quotes = tuple(QuotedSource(uri=source.uri, title=source.title, quote=quote) for source, quote in cited)
+            statement = CitedStatement(topic=section.topic, text=claim.text, quotes=quotes)
+            statements.setdefault(normalize_sentence(claim.text), statement)
+    return list(statements.values())
 
 
-def _fresh(last: Result, now: Result, repeats: Mapping[Words, bool]) -> list[Stated]:
-    """Return the statements that the last report did not have and could not have had."""
+def _find_new_statements(
+    last: Result, now: Result, already_present: Mapping[QuotedSource, bool]
+) -> list[CitedStatement]:
+    """Return the statements that the last report neither contained nor could contain."""
     since = last.changes.at if last.changes else max((source.accessed for source in last.sources), default="")
-    read = {source.uri for source in now.sources if source.accessed > since}
-    known = statements(last)
-    said, shown = {fingerprint(one.text) for one in known}, {words for one in known for words in one.words}
+    newly_read = {source.uri for source in now.sources if source.accessed > since}
+    previous = list_statements(last)
+    previous_texts = {normalize_sentence(statement.text) for statement in previous}
+    previous_quotes = {quote for statement in previous for quote in statement.quotes}
 
-    def is_new(words: Words) -> bool:
-        return words.uri in read and words not in shown and not repeats.get(words, False)
+    def is_new(quote: QuotedSource) -> bool:
+        return quote.uri in newly_read and quote not in previous_quotes and not already_present.get(quote, False)
 
-    return [one for one in statements(now) if fingerprint(one.text) not in said and any(map(is_new, one.words))]
-
-
-def _successor(gone: Stated, fresh: Sequence[Stated]) -> Stated | None:
-    """Return the statement on the same source that says most of what one that is gone said."""
-    sources = {words.uri for words in gone.words}
-    rivals = [one for one in fresh if sources & {words.uri for words in one.words}]
-    best = max(rivals, key=lambda one: _likeness(gone.text, one.text), default=None)
-    return best if best is not None and _likeness(gone.text, best.text) >= ALIKE else None
+    return [
+        statement
+        for statement in list_statements(now)
+        if normalize_sentence(statement.text) not in previous_texts and any(map(is_new, statement.quotes))
+    ]
 
 
-def _likeness(one: str, other: str) -> float:
-    """Return the share of stems that two texts have in common."""
-    a, b = set(stems(one)), set(stems(other))
+def _find_successor(gone: CitedStatement, fresh: Sequence[CitedStatement]) -> CitedStatement | None:
+    """Return the new statement on the same source that is most similar to a withdrawn one."""
+    sources = {quote.uri for quote in gone.quotes}
+    candidates = [statement for statement in fresh if sources & {quote.uri for quote in statement.quotes}]
+    best = max(candidates, key=lambda statement: _compute_overlap(gone.text, statement.text), default=None)
+    return best if best is not None and _compute_overlap(gone.text, best.text) >= MIN_SIMILARITY else None
+
+
+def _compute_overlap(first: str, second: str) -> float:
+    """Return the Jaccard similarity of the stems of two texts."""
+    a, b = set(stem_words(first)), set(stem_words(second))
     return len(a & b) / len(a | b) if a | b else 0.0

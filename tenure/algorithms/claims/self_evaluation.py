@@ -1,4 +1,10 @@
-"""Self-evaluation: how far a report agrees with itself, answers its question and is borne out (003 §2.3.4)."""
+"""Evaluate a report: self-consistency, completeness of the answer and factuality.
+
+consistency  = mean cosine similarity of versions of the answer, halved if the report contradicts itself
+completeness = 1 - missing components / components of the question
+factuality   = supported claims / claims
+overall      = mean of the three
+"""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -6,83 +12,88 @@ from typing import Final
 
 import numpy as np
 
-from tenure.algorithms.claims.claim_pairs import PLAIN, disagreeing
-from tenure.algorithms.retrieval.decomposition import decompose
+from tenure.algorithms.claims.claim_pairs import MIN_CONTRADICTION_SIMILARITY, detect_contradiction
+from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.passage import Vectors
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.research.report import SectionDraft
 from tenure.contracts.result.result import Evaluation
 
-REPHRASINGS: Final = 3
-"""Versions of the report's answer that are compared with each other."""
-SAID: Final = 0.6
-"""Share of a component's words that a section needs to address it."""
-CONTRADICTED: Final = 0.5
-"""What is left of the consistency of a report that contradicts itself."""
-ANSWER: Final = 4
-"""Sentences of one version of the answer, at the most, where no model writes it."""
+REPHRASING_COUNT: Final = 3
+"""Number of versions of the answer that are compared."""
+MIN_SHARED_TERMS: Final = 0.6
+"""Minimum share of a component's words in a section that addresses it."""
+CONTRADICTION_FACTOR: Final = 0.5
+"""Factor of the consistency of a report that contradicts itself."""
+MAX_ANSWER_SENTENCES: Final = 4
+"""Maximum sentences of a version of the answer without a model."""
 
 
-def components(question: str) -> tuple[str, ...]:
-    """Return what a question asks for, part by part."""
-    return tuple(part.question for part in decompose(question))
+def list_components(question: str) -> tuple[str, ...]:
+    """List the parts of a question."""
+    return tuple(part.question for part in decompose_question(question))
 
 
-def addressed(component: str, sections: Sequence[SectionDraft]) -> bool:
-    """Tell whether a section speaks of a component; one without a content word asks for nothing."""
-    wanted = set(stems(component))
-    said = (wanted & {*stems(section.topic), *stems(section.draft.text)} for section in sections)
-    return not wanted or any(len(found) >= SAID * len(wanted) for found in said)
+def is_addressed(component: str, sections: Sequence[SectionDraft]) -> bool:
+    """Return whether a section addresses a component; a component without content words is always addressed."""
+    component_stems = set(stem_words(component))
+    shared = (component_stems & {*stem_words(section.topic), *stem_words(section.draft.text)} for section in sections)
+    return not component_stems or any(len(stems) >= MIN_SHARED_TERMS * len(component_stems) for stems in shared)
 
 
-def nearest(component: str, sections: Sequence[SectionDraft]) -> str:
-    """Return the heading of the section that is closest to a component by its words."""
-    wanted = set(stems(component))
-    shared = [len(wanted & {*stems(section.topic), *stems(section.draft.text)}) for section in sections]
+def find_nearest_section(component: str, sections: Sequence[SectionDraft]) -> str:
+    """Return the heading of the section that shares most words with a component."""
+    component_stems = set(stem_words(component))
+    shared = [
+        len(component_stems & {*stem_words(section.topic), *stem_words(section.draft.text)}) for section in sections
+    ]
     return sections[int(np.argmax(shared))].topic
 
 
-def rephrasings(sections: Sequence[SectionDraft], vectors: Vectors, question: Vectors) -> tuple[str, ...]:
-    """Return the report's answer in three ways: what opens its sections, what is central, what is near the question.
+def build_rephrasings(sections: Sequence[SectionDraft], vectors: Vectors, question: Vectors) -> tuple[str, ...]:
+    """Return three extractive versions of the answer.
+
+    They consist of the first sentences of the sections, central sentences, and sentences similar to the question.
 
     Args:
-        sections: of the report, each with text.
-        vectors: of all claims in reading order.
+        sections: sections of the report, each with text.
+        vectors: vectors of all claims in reading order.
         question: vector of the question.
     """
     claims = [claim.text for section in sections for claim in section.draft.claims]
     lengths = [len(section.draft.claims) for section in sections]
-    opening = [sum(lengths[:n]) for n in range(len(lengths))][:ANSWER]
+    opening = [sum(lengths[:n]) for n in range(len(lengths))][:MAX_ANSWER_SENTENCES]
     central, near = (np.argsort(-(vectors @ anchor), kind="stable") for anchor in (vectors.mean(axis=0), question))
-    chosen = (opening, sorted(central[:ANSWER].tolist()), sorted(near[:ANSWER].tolist()))
+    chosen = (opening, sorted(central[:MAX_ANSWER_SENTENCES].tolist()), sorted(near[:MAX_ANSWER_SENTENCES].tolist()))
     return tuple(" ".join(claims[n] for n in numbers) for numbers in chosen)
 
 
-def self_contradictions(claims: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
-    """Return pairs of sentences of one report that plainly disagree, each with the point in words."""
-    near = vectors @ vectors.T
+def find_self_contradictions(claims: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
+    """Return descriptions of the pairs of sentences in one report that contradict each other."""
+    similarities = vectors @ vectors.T
     return tuple(
-        f"“{claims[i]}” and “{claims[j]}”: {found.about}"
+        f"“{claims[i]}” and “{claims[j]}”: {contradiction.about}"
         for i, j in combinations(range(len(claims)), 2)
-        if near[i, j] >= PLAIN and (found := disagreeing(claims[i], claims[j], float(near[i, j])))
+        if similarities[i, j] >= MIN_CONTRADICTION_SIMILARITY
+        and (contradiction := detect_contradiction(claims[i], claims[j], float(similarities[i, j])))
     )
 
 
-def consistency(versions: Vectors, *, contradicted: bool) -> float:
-    """Return the mean likeness of versions of an answer, less where it contradicts itself."""
-    likeness = [float(versions[i] @ versions[j]) for i, j in combinations(range(len(versions)), 2)]
-    mean = min(1.0, max(0.0, sum(likeness) / len(likeness))) if likeness else 1.0
-    return mean * CONTRADICTED if contradicted else mean
+def compute_consistency(versions: Vectors, *, contradicted: bool) -> float:
+    """Return the mean similarity of versions of an answer, reduced if the report contradicts itself."""
+    similarities = [float(versions[i] @ versions[j]) for i, j in combinations(range(len(versions)), 2)]
+    mean = min(1.0, max(0.0, sum(similarities) / len(similarities))) if similarities else 1.0
+    return mean * CONTRADICTION_FACTOR if contradicted else mean
 
 
-def evaluation(consistency: float, missing: Sequence[str], asked: int, factuality: float) -> Evaluation:
-    """Return the scores; overall is their mean.
+def build_evaluation(consistency: float, missing: Sequence[str], asked: int, factuality: float) -> Evaluation:
+    """Build the evaluation from its scores; the overall score is their mean.
 
     Args:
-        consistency: of the report with itself.
-        missing: components of the question that nothing addresses.
-        asked: components there are.
-        factuality: share of claims that are supported.
+        consistency: self-consistency of the report.
+        missing: components of the question that no section addresses.
+        asked: number of components.
+        factuality: share of supported claims.
     """
     completeness = 1.0 - len(missing) / asked if asked else 1.0
     scores = [round(score, 3) for score in (consistency, completeness, factuality)]

@@ -1,9 +1,9 @@
-"""Whether evidence bears a claim out, without a model: a few measures that a person can follow, weighed once.
+"""Verify claims against evidence without a model: a logistic regression over interpretable features.
 
-The measures ask how much of the claim the evidence answers (words, sentences, the source's subject taken out),
-whether numbers, dates and names agree, and whether the two point into the same direction. A logistic function of
-them gives the probability that the claim is supported; `python -m benchmarks.claims FILE... --fit` has made its
-weights from the first halves of two sets of judged claims. Words are English ones.
+The features measure how well the evidence covers the claim (words, sentences, the subject of the source removed),
+whether numbers, dates and names agree, and whether both have the same polarity. The result is the probability that the
+claim is supported (textual entailment). The weights were fitted by `python -m benchmarks.claims FILE... --fit` on the
+first halves of two sets of judged claims. Word lists are English.
 """
 
 import math
@@ -13,33 +13,38 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tenure.algorithms.text.alignment import Read, likeness, read
-from tenure.algorithms.text.details import figures, names, unfound, unnamed
+from tenure.algorithms.text.alignment import EncodedText, encode_texts, score_word_alignment
+from tenure.algorithms.text.details import (
+    extract_numbers,
+    extract_proper_nouns,
+    find_missing_names,
+    find_missing_numbers,
+)
 from tenure.algorithms.text.passage import Encoder, TokenEncoder, Vectors
-from tenure.algorithms.text.polarity import directed, opposites, turned, turns
-from tenure.algorithms.text.sentences import stems, words
+from tenure.algorithms.text.polarity import compare_antonyms, compare_directions, detect_negations, is_polarity_reversed
+from tenure.algorithms.text.sentences import split_words, stem_words
 
-Verdict = Literal["supported", "refuted", "neutral"]
+SupportVerdict = Literal["supported", "refuted", "neutral"]
 
-POORLY: Final = 0.55
-"""Likeness below which a word of a claim counts as unanswered."""
-_ALL = frozenset(
+MIN_ANSWERED_SIMILARITY: Final = 0.55
+"""Similarity below which a word of a claim counts as not covered."""
+_UNIVERSAL_WORDS = frozenset(
     """all every always never none entire entirely complete completely everyone each both any no exclusively only sole
     solely throughout immediately whole unique first last""".split()
 )
-"""Words that leave no exception."""
+"""Words of universal statements."""
 
 
 @dataclass(frozen=True)
-class Evidenced:
-    """A claim and what it is held against."""
+class ClaimWithEvidence:
+    """Claim with its evidence."""
 
     claim: str
     """The claim."""
     evidence: tuple[str, ...]
-    """Sentences or quotes that it is said to rest on."""
+    """Sentences or quotes that the claim cites."""
     title: str = ""
-    """Title of their source: what pronouns in it stand for."""
+    """Title of the source, to which pronouns in the evidence may refer."""
 
     @property
     def text(self) -> str:
@@ -48,168 +53,181 @@ class Evidenced:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What became of a claim."""
+class ClaimJudgement:
+    """Verdict on a claim."""
 
-    verdict: Verdict
-    """Whether the evidence bears it out, says the contrary, or does not settle it."""
+    verdict: SupportVerdict
+    """Whether the evidence supports, refutes or does not decide the claim."""
     support: float
-    """Probability that it is supported."""
+    """Probability that the claim is supported."""
 
     @property
     def confidence(self) -> float:
-        """How sure the verdict is."""
+        """Confidence of the verdict."""
         return self.support if self.verdict == "supported" else 1.0 - self.support
 
 
-WEIGHTS: Final[Mapping[str, float]] = {
-    "beyond_subject": 0.171,
-    "claim_on_subject": 0.764,
-    "text_on_subject": -1.223,
-    "answered": 1.848,
-    "answered_log": 0.952,
-    "least_answered": 0.51,
-    "unanswered": -0.117,
-    "stems_missing": 0.476,
-    "tokens_answered": 1.246,
-    "tokens_told": -0.596,
+FEATURE_WEIGHTS: Final[Mapping[str, float]] = {
+    "similarity_without_subject": 0.171,
+    "claim_subject_similarity": 0.764,
+    "evidence_subject_similarity": -1.223,
+    "mean_word_similarity": 1.848,
+    "mean_log_word_similarity": 0.952,
+    "min_word_similarity": 0.51,
+    "uncovered_words": -0.117,
+    "missing_stems": 0.476,
+    "claim_token_similarity": 1.246,
+    "evidence_token_similarity": -0.596,
     "direction_agrees": 0.335,
     "direction_conflicts": -1.146,
-    "opposites_agree": -0.27,
-    "opposites_conflict": -1.111,
-    "turned": -0.579,
-    "denied_by_claim": -0.187,
-    "denied_by_text": -0.401,
-    "denied_by_both": 0.912,
-    "figures_missing": -0.172,
-    "figures_replaced": -0.346,
-    "figures_found": 0.495,
+    "antonyms_agree": -0.27,
+    "antonyms_conflict": -1.111,
+    "polarity_reversed": -0.579,
+    "claim_negated": -0.187,
+    "evidence_negated": -0.401,
+    "both_negated": 0.912,
+    "numbers_missing": -0.172,
+    "numbers_replaced": -0.346,
+    "numbers_found": 0.495,
     "names_missing": -0.528,
     "names_found": -0.086,
-    "exceptionless": -0.128,
+    "universal_words_added": -0.128,
 }
-"""What each measure counts."""
-BIAS: Final = -1.281
-"""Where the scale begins."""
-SUPPORTED: Final = 0.5
-"""Probability from which a claim counts as supported."""
+"""Weight of each feature."""
+INTERCEPT: Final = -1.281
+"""Intercept of the logistic regression."""
+MIN_SUPPORT: Final = 0.5
+"""Minimum probability of a supported claim."""
 
 
-def judged(cases: Sequence[Evidenced], encode: Encoder, tokens: TokenEncoder | None = None) -> list[Judgement]:
-    """Return a judgement for each case.
+def judge_claims(
+    cases: Sequence[ClaimWithEvidence], encode: Encoder, tokens: TokenEncoder | None = None
+) -> list[ClaimJudgement]:
+    """Judge each claim by its evidence.
 
     Args:
         cases: claims with their evidence.
         encode: sentence encoder.
-        tokens: what reads texts token by token; None to compare single words.
+        tokens: token encoder; None to compare single words.
     """
-    return [_judgement(case, measured) for case, measured in zip(cases, measures(cases, encode, tokens), strict=True)]
+    return [
+        _judge_claim(case, features)
+        for case, features in zip(cases, compute_features(cases, encode, tokens), strict=True)
+    ]
 
 
-def support(measured: Mapping[str, float]) -> float:
-    """Return the probability that a claim with these measures is supported."""
-    return 1.0 / (1.0 + math.exp(-BIAS - sum(weight * measured[name] for name, weight in WEIGHTS.items())))
+def estimate_support(features: Mapping[str, float]) -> float:
+    """Return the probability that a claim with these features is supported."""
+    return 1.0 / (1.0 + math.exp(-INTERCEPT - sum(weight * features[name] for name, weight in FEATURE_WEIGHTS.items())))
 
 
-def _judgement(case: Evidenced, measured: Mapping[str, float]) -> Judgement:
-    probability = support(measured)
-    if probability >= SUPPORTED:
-        return Judgement("supported", probability)
-    # A contrary direction refutes only where the two plainly speak of the same thing.
-    against = measured["direction_conflicts"] or measured["opposites_conflict"] or measured["denied_by_text"]
-    same = measured["answered"] >= SAME and not measured["figures_missing"]
-    return Judgement("refuted" if against and same else "neutral", probability)
+def _judge_claim(case: ClaimWithEvidence, features: Mapping[str, float]) -> ClaimJudgement:
+    probability = estimate_support(features)
+    if probability >= MIN_SUPPORT:
+        return ClaimJudgement("supported", probability)
+    # Opposite polarity refutes a claim only if the evidence is on the same subject.
+    has_opposite_polarity = (
+        features["direction_conflicts"] or features["antonyms_conflict"] or features["evidence_negated"]
+    )
+    is_same_subject = features["mean_word_similarity"] >= MIN_SAME_SUBJECT and not features["numbers_missing"]
+    return ClaimJudgement("refuted" if has_opposite_polarity and is_same_subject else "neutral", probability)
 
 
-SAME: Final = 0.8
-"""Mean likeness from which claim and evidence count as speaking of the same thing."""
+MIN_SAME_SUBJECT: Final = 0.8
+"""Minimum mean similarity of the words of a claim and evidence on the same subject."""
 
 
-def measures(cases: Sequence[Evidenced], encode: Encoder, tokens: TokenEncoder | None = None) -> list[dict[str, float]]:
-    """Return the measures of each case, by name."""
+def compute_features(
+    cases: Sequence[ClaimWithEvidence], encode: Encoder, tokens: TokenEncoder | None = None
+) -> list[dict[str, float]]:
+    """Compute the features of each case, by name."""
     if not cases:
         return []
-    whole = list(dict.fromkeys(text for case in cases for text in (case.claim, case.text)))
-    seen = list(dict.fromkeys([*whole, *(case.title for case in cases if case.title)]))
-    vectors = dict(zip(seen, encode(seen), strict=True))
-    readings = dict(zip(whole, read(whole, encode, tokens), strict=True))
+    distinct_texts = list(dict.fromkeys(text for case in cases for text in (case.claim, case.text)))
+    distinct = list(dict.fromkeys([*distinct_texts, *(case.title for case in cases if case.title)]))
+    vectors = dict(zip(distinct, encode(distinct), strict=True))
+    readings = dict(zip(distinct_texts, encode_texts(distinct_texts, encode, tokens), strict=True))
     return [
         {
-            **_meaning(case, vectors),
-            **_words(case, readings[case.claim], readings[case.text]),
-            **_direction(case),
-            **_particulars(case),
+            **_compute_vector_features(case, vectors),
+            **_compute_word_features(case, readings[case.claim], readings[case.text]),
+            **_compute_polarity_features(case),
+            **_compute_detail_features(case),
         }
         for case in cases
     ]
 
 
-def _meaning(case: Evidenced, vectors: Mapping[str, Vectors]) -> dict[str, float]:
-    """Compare the vectors of sentences, also with the subject of the source taken out of both."""
+def _compute_vector_features(case: ClaimWithEvidence, vectors: Mapping[str, Vectors]) -> dict[str, float]:
+    """Compare sentence vectors, also with the subject of the source removed from both."""
     claim, text = vectors[case.claim], vectors[case.text]
     subject = vectors[case.title] if case.title else np.zeros_like(claim)
     return {
-        "beyond_subject": float(_without(claim, subject) @ _without(text, subject)),
-        "claim_on_subject": float(claim @ subject),
-        "text_on_subject": float(text @ subject),
+        "similarity_without_subject": float(_remove_subject(claim, subject) @ _remove_subject(text, subject)),
+        "claim_subject_similarity": float(claim @ subject),
+        "evidence_subject_similarity": float(text @ subject),
     }
 
 
-def _without(vector: Vectors, subject: Vectors) -> Vectors:
-    left = vector - (vector @ subject) * subject
-    apart: Vectors = (left / max(float(np.linalg.norm(left)), 1e-6)).astype(np.float32)
-    return apart
+def _remove_subject(vector: Vectors, subject: Vectors) -> Vectors:
+    remainder = vector - (vector @ subject) * subject
+    unit: Vectors = (remainder / max(float(np.linalg.norm(remainder)), 1e-6)).astype(np.float32)
+    return unit
 
 
-def _words(case: Evidenced, claim: Read, text: Read) -> dict[str, float]:
-    """Ask how well the words and tokens of the claim are answered."""
-    answered = np.asarray(likeness(claim, text, case.title) or [1.0])
-    said, there = stems(case.claim), {*stems(case.text), *stems(case.title)}
-    near = (
-        claim.tokens @ text.tokens.T if len(claim.tokens) and len(text.tokens) else np.zeros((1, 1), dtype=np.float32)
+def _compute_word_features(case: ClaimWithEvidence, claim: EncodedText, text: EncodedText) -> dict[str, float]:
+    """Measure how well the evidence covers the words and tokens of the claim."""
+    answered = np.asarray(score_word_alignment(claim, text, case.title) or [1.0])
+    claim_stems, source_stems = stem_words(case.claim), {*stem_words(case.text), *stem_words(case.title)}
+    similarities = (
+        claim.token_vectors @ text.token_vectors.T
+        if len(claim.token_vectors) and len(text.token_vectors)
+        else np.zeros((1, 1), dtype=np.float32)
     )
     return {
-        "answered": float(answered.mean()),
-        "answered_log": float(np.log(answered.clip(0.05, 1.0)).mean()),
-        "least_answered": float(answered.min()),
-        "unanswered": float((answered < POORLY).mean()),
-        "stems_missing": sum(stem not in there for stem in said) / 5,
-        "tokens_answered": float(near.max(axis=1).mean()),
-        "tokens_told": float(near.max(axis=0).mean()),
+        "mean_word_similarity": float(answered.mean()),
+        "mean_log_word_similarity": float(np.log(answered.clip(0.05, 1.0)).mean()),
+        "min_word_similarity": float(answered.min()),
+        "uncovered_words": float((answered < MIN_ANSWERED_SIMILARITY).mean()),
+        "missing_stems": sum(stem not in source_stems for stem in claim_stems) / 5,
+        "claim_token_similarity": float(similarities.max(axis=1).mean()),
+        "evidence_token_similarity": float(similarities.max(axis=0).mean()),
     }
 
 
-def _direction(case: Evidenced) -> dict[str, float]:
-    """Ask whether claim and evidence point into the same direction."""
-    wanted = set(stems(case.claim))
-    nearest = max(case.evidence, key=lambda sentence: len(wanted.intersection(stems(sentence))), default="")
-    beside, sides, denial = (
-        directed(case.claim, case.evidence),
-        opposites(case.claim, case.text),
-        turns(case.claim, nearest),
+def _compute_polarity_features(case: ClaimWithEvidence) -> dict[str, float]:
+    """Compare the polarity of claim and evidence."""
+    claim_stems = set(stem_words(case.claim))
+    nearest = max(case.evidence, key=lambda sentence: len(claim_stems.intersection(stem_words(sentence))), default="")
+    direction, antonyms, negations = (
+        compare_directions(case.claim, case.evidence),
+        compare_antonyms(case.claim, case.text),
+        detect_negations(case.claim, nearest),
     )
     return {
-        "direction_agrees": float(beside == "agrees"),
-        "direction_conflicts": float(beside == "conflicts"),
-        "opposites_agree": float(sides == "agrees"),
-        "opposites_conflict": float(sides == "conflicts"),
-        "turned": float(turned(case.claim, case.evidence)),
-        "denied_by_claim": float(denial.claim and not denial.text),
-        "denied_by_text": float(denial.text and not denial.claim),
-        "denied_by_both": float(denial.claim and denial.text),
+        "direction_agrees": float(direction == "agrees"),
+        "direction_conflicts": float(direction == "conflicts"),
+        "antonyms_agree": float(antonyms == "agrees"),
+        "antonyms_conflict": float(antonyms == "conflicts"),
+        "polarity_reversed": float(is_polarity_reversed(case.claim, case.evidence)),
+        "claim_negated": float(negations.claim and not negations.text),
+        "evidence_negated": float(negations.text and not negations.claim),
+        "both_negated": float(negations.claim and negations.text),
     }
 
 
-def _particulars(case: Evidenced) -> dict[str, float]:
-    """Ask whether numbers, names and words without exception are borne out."""
+def _compute_detail_features(case: ClaimWithEvidence) -> dict[str, float]:
+    """Check whether the evidence contains the numbers, names and universal words of the claim."""
     source = f"{case.text} {case.title}"
-    own = figures(case.claim)
-    lost, nameless = unfound(case.claim, source), unnamed(case.claim, source)
+    claim_numbers = extract_numbers(case.claim)
+    missing_numbers, missing_names = find_missing_numbers(case.claim, source), find_missing_names(case.claim, source)
     return {
-        "figures_missing": float(bool(lost)),
-        "figures_replaced": float(bool(lost) and bool(figures(case.text) - own)),
-        "figures_found": float(bool(own) and not lost),
-        "names_missing": float(bool(nameless)),
-        "names_found": float(bool(names(case.claim)) and not nameless),
-        "exceptionless": float(bool(_ALL.intersection(words(case.claim)) - set(words(case.text)))),
+        "numbers_missing": float(bool(missing_numbers)),
+        "numbers_replaced": float(bool(missing_numbers) and bool(extract_numbers(case.text) - claim_numbers)),
+        "numbers_found": float(bool(claim_numbers) and not missing_numbers),
+        "names_missing": float(bool(missing_names)),
+        "names_found": float(bool(extract_proper_nouns(case.claim)) and not missing_names),
+        "universal_words_added": float(
+            bool(_UNIVERSAL_WORDS.intersection(split_words(case.claim)) - set(split_words(case.text)))
+        ),
     }

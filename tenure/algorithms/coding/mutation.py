@@ -1,9 +1,9 @@
-"""Mutations of Python source: the small edits that classical program repair tries.
+"""Generate mutations of Python source for program repair.
 
-An edit replaces a piece of the source and leaves every other character as it was, so that a repaired
-program still looks like its author's. The operators are the general ones of mutation testing and of
-repair: operators, comparisons, constants, off-by-one, wrong variable, swapped or dropped arguments,
-missing base case, missing or superfluous statement. Pure: nothing here runs a program.
+An edit replaces a piece of the source and keeps every other character, so that the layout of the program stays. The
+mutation operators are the usual ones of mutation testing and repair: operators, comparisons, constants, off-by-one
+errors, wrong variables, swapped or dropped arguments, missing base cases, missing or superfluous statements. The
+functions do not run programs.
 """
 
 import ast
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final, Literal
 
-Kind = Literal[
+MutationKind = Literal[
     "operator",
     "comparison",
     "constant",
@@ -28,9 +28,9 @@ Kind = Literal[
     "base_case",
     "insertion",
 ]
-"""What kind of mistake an edit mends."""
+"""Kind of mistake that an edit repairs."""
 
-PRIOR: Final[dict[Kind, float]] = {
+KIND_PRIORS: Final[dict[MutationKind, float]] = {
     "comparison": 1.0,
     "operator": 1.0,
     "constant": 0.95,
@@ -46,41 +46,41 @@ PRIOR: Final[dict[Kind, float]] = {
     "slice": 0.5,
     "insertion": 0.4,
 }
-"""How likely a mistake of a kind is held to be; with the suspicion of its line it orders what is tried."""
+"""Prior probability weight of each kind of mistake; its product with the line's suspicion ranks the edits."""
 
 
 @dataclass(frozen=True)
-class Edit:
-    """One replacement in a source, by offsets into its UTF-8 bytes."""
+class SourceEdit:
+    """Replacement in a source, by offsets into its UTF-8 bytes."""
 
     start: int
-    """First byte that is replaced."""
+    """First replaced byte."""
     end: int
-    """One past the last."""
+    """End of the replaced bytes, exclusive."""
     text: str
-    """What stands there instead."""
+    """Replacement."""
     line: int
-    """Line the edit is on, from 1."""
-    kind: Kind
-    """What kind of mistake it mends."""
+    """Line of the edit, from 1."""
+    kind: MutationKind
+    """Kind of mistake that it repairs."""
 
-    def overlaps(self, other: "Edit") -> bool:
-        """Whether two edits touch the same place, so that they cannot be made together."""
+    def is_overlapping(self, other: "SourceEdit") -> bool:
+        """Return whether two edits touch the same place and cannot be combined."""
         return self.start <= other.end and other.start <= self.end
 
 
-def applied(source: str, edits: Iterable[Edit]) -> str:
-    """Return a source with edits made that do not overlap."""
+def apply_edits(source: str, edits: Iterable[SourceEdit]) -> str:
+    """Return a source with non-overlapping edits applied."""
     data = source.encode()
     for edit in sorted(edits, key=lambda one: one.start, reverse=True):
         data = data[: edit.start] + edit.text.encode() + data[edit.end :]
     return data.decode()
 
 
-def normal_form(source: str) -> str:
-    """Return what makes two sources the same program: their syntax tree, without layout, comments and doc strings.
+def normalize_source(source: str) -> str:
+    """Return a form that is equal for equal programs: the syntax tree without layout, comments and docstrings.
 
-    A source that does not parse is the same as another if their words are the same.
+    A source with a syntax error is compared by its words.
     """
     try:
         tree = ast.parse(source)
@@ -88,21 +88,21 @@ def normal_form(source: str) -> str:
         return " ".join(source.split())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            node.body = _without_doc_string(node.body) or [ast.Pass()]
+            node.body = _strip_docstring(node.body) or [ast.Pass()]
     return ast.dump(tree)
 
 
-def _without_doc_string(body: list[ast.stmt]) -> list[ast.stmt]:
+def _strip_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return [stmt for stmt in body if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant))]
 
 
-def edits(source: str) -> tuple[Edit, ...]:
-    """Return every single edit of a source, each once; some give the same program as before, or none at all."""
+def generate_edits(source: str) -> tuple[SourceEdit, ...]:
+    """Return the distinct edits of a source; some of them do not change the program or make it invalid."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    return tuple(dict.fromkeys(_Mutator(source, tree).all()))
+    return tuple(dict.fromkeys(_Mutator(source, tree).generate()))
 
 
 _BINARY: Final[tuple[tuple[type[ast.operator], str], ...]] = (
@@ -120,7 +120,7 @@ _BINARY: Final[tuple[tuple[type[ast.operator], str], ...]] = (
     (ast.RShift, ">>"),
 )
 _SYMBOL: Final = dict(_BINARY)
-_FAMILIES: Final = (("+", "-", "*", "//", "/", "%", "**"), ("&", "|", "^"), ("<<", ">>"))
+_OPERATOR_GROUPS: Final = (("+", "-", "*", "//", "/", "%", "**"), ("&", "|", "^"), ("<<", ">>"))
 _COMPARE: Final[dict[type[ast.cmpop], tuple[str, tuple[str, ...]]]] = {
     ast.Lt: ("<", ("<=", ">", ">=", "!=")),
     ast.LtE: ("<=", ("<", ">=", ">", "==")),
@@ -133,22 +133,22 @@ _COMPARE: Final[dict[type[ast.cmpop], tuple[str, tuple[str, ...]]]] = {
     ast.In: ("in", ("not in",)),
     ast.NotIn: ("not in", ("in",)),
 }
-_TWINS: Final = (
+_CONFUSABLE_FUNCTIONS: Final = (
     {"any": "all", "all": "any", "min": "max", "max": "min", "floor": "ceil", "ceil": "floor"}
     | {"append": "extend", "extend": "append", "startswith": "endswith", "endswith": "startswith"}
     | {"lower": "upper", "upper": "lower", "pop": "popleft", "popleft": "pop", "add": "discard", "sum": "len"}
 )
-"""Functions that are taken for one another."""
+"""Functions that are easily confused."""
 
 _BASE_VALUES: Final = ("[]", "0", "1", "None", "True", "False", "''")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign)
-_DROPPED = (*_SIMPLE, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue)
+_REMOVABLE = (*_SIMPLE, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue)
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List)
 
 
 class _Mutator:
-    """The edits of one source."""
+    """Generator of the edits of one source."""
 
     def __init__(self, source: str, tree: ast.Module) -> None:
         self._data = source.encode()
@@ -156,58 +156,56 @@ class _Mutator:
         self._starts = [0]
         for line in self._data.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
-        self._apart = set(_standing_apart(tree))
+        self._unparenthesized = set(_find_unparenthesized(tree))
 
-    def all(self) -> Iterator[Edit]:
-        """Yield the edits of every function, and of what stands outside of them."""
-        for scope, nodes in _by_scope(self._tree):
-            names = _names(nodes, scope)
+    def generate(self) -> Iterator[SourceEdit]:
+        """Yield the edits of every function and of module code."""
+        for scope, nodes in _group_by_scope(self._tree):
+            names = _list_variables(nodes, scope)
             for node in nodes:
-                yield from self._of(node, names)
-            for body in _bodies(scope):
-                yield from self._of_body(body, names, nodes)
+                yield from self._mutate_node(node, names)
+            for body in _list_blocks(scope):
+                yield from self._mutate_body(body, names, nodes)
             if isinstance(scope, _SCOPES):
-                yield from self._base_cases(scope)
+                yield from self._insert_base_cases(scope)
 
-    def _of(self, node: ast.AST, names: Sequence[str]) -> Iterator[Edit]:
-        """Yield what may be done to one node."""
+    def _mutate_node(self, node: ast.AST, names: Sequence[str]) -> Iterator[SourceEdit]:
         match node:
             case ast.BinOp():
-                yield from self._binary(node)
+                yield from self._mutate_binary(node)
             case ast.AugAssign():
-                yield from self._augmented(node)
+                yield from self._mutate_augmented(node)
             case ast.Compare():
-                yield from self._compare(node)
+                yield from self._mutate_comparison(node)
             case ast.BoolOp():
-                yield from self._boolean(node)
+                yield from self._mutate_boolean(node)
             case ast.UnaryOp():
-                yield self._replace(node, self._text(node.operand), "operator")
+                yield self._replace(node, self._get_text(node.operand), "operator")
             case ast.Constant():
-                yield from self._constant(node, names)
+                yield from self._mutate_constant(node, names)
             case ast.Name(ctx=ast.Load()):
                 yield from (self._replace(node, name, "variable") for name in names if name != node.id)
             case _:
-                yield from self._of_structure(node, names)
+                yield from self._mutate_structure(node, names)
 
-    def _of_structure(self, node: ast.AST, names: Sequence[str]) -> Iterator[Edit]:
-        """Yield what may be done to a node that is more than a value or an operation."""
+    def _mutate_structure(self, node: ast.AST, names: Sequence[str]) -> Iterator[SourceEdit]:
         match node:
             case ast.Call():
-                yield from self._call(node, names)
+                yield from self._mutate_call(node, names)
             case ast.Subscript():
-                yield from self._subscript(node)
+                yield from self._mutate_subscript(node)
             case ast.If() | ast.While() | ast.IfExp():
-                yield from self._condition(node.test, names)
+                yield from self._mutate_condition(node.test, names)
             case ast.For() | ast.comprehension():
-                yield from self._sliced(node.iter, names)
+                yield from self._mutate_slice(node.iter, names)
             case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
-                yield from self._returned(value, names)
+                yield from self._mutate_return(value, names)
             case ast.List(elts=[], ctx=ast.Load()):
                 yield from (self._replace(node, f"[{name}]", "wrap") for name in ("[]", *names))
 
-    def _binary(self, node: ast.BinOp) -> Iterator[Edit]:
-        left, right, symbol = self._text(node.left), self._text(node.right), _SYMBOL.get(type(node.op), "@")
-        for other in _others(symbol):
+    def _mutate_binary(self, node: ast.BinOp) -> Iterator[SourceEdit]:
+        left, right, symbol = self._get_text(node.left), self._get_text(node.right), _SYMBOL.get(type(node.op), "@")
+        for other in _list_alternatives(symbol):
             yield self._replace(node, f"{left} {other} {right}", "operator")
         yield self._replace(node, f"{right} {symbol} {left}", "arguments")
         yield self._replace(node, left, "operand")
@@ -215,38 +213,38 @@ class _Mutator:
         if symbol == "-":
             yield self._replace(node, f"abs({left} - {right})", "wrap")
         for side in (node.left, node.right):
-            yield from self._offset(side)
+            yield from self._mutate_offset(side)
 
-    def _augmented(self, node: ast.AugAssign) -> Iterator[Edit]:
-        target, value, symbol = self._text(node.target), self._text(node.value), _SYMBOL.get(type(node.op), "@")
-        for other in _others(symbol):
+    def _mutate_augmented(self, node: ast.AugAssign) -> Iterator[SourceEdit]:
+        target, value, symbol = self._get_text(node.target), self._get_text(node.value), _SYMBOL.get(type(node.op), "@")
+        for other in _list_alternatives(symbol):
             yield self._replace(node, f"{target} {other}= {value}", "operator")
         yield self._replace(node, f"{target} = {value}", "operator")
-        yield from self._offset(node.value)
+        yield from self._mutate_offset(node.value)
 
-    def _compare(self, node: ast.Compare) -> Iterator[Edit]:
+    def _mutate_comparison(self, node: ast.Compare) -> Iterator[SourceEdit]:
         if len(node.ops) != 1:
             return
-        left, right = self._text(node.left), self._text(node.comparators[0])
+        left, right = self._get_text(node.left), self._get_text(node.comparators[0])
         symbol, others = _COMPARE[type(node.ops[0])]
         for other in others:
             yield self._replace(node, f"{left} {other} {right}", "comparison")
-        yield from self._offset(node.comparators[0])
-        yield from self._offset(node.left)
+        yield from self._mutate_offset(node.comparators[0])
+        yield from self._mutate_offset(node.left)
         if symbol in ("==", "<", ">") and isinstance(node.comparators[0], ast.Constant):
             value = node.comparators[0].value
             if isinstance(value, int):
-                # A bound that is both of the wrong kind and one off is one mistake.
+                # A wrong comparison that is also off by one is a single mistake.
                 yield self._replace(node, f"{left} <= {value + 1}", "comparison")
 
-    def _boolean(self, node: ast.BoolOp) -> Iterator[Edit]:
-        parts = [self._text(value) for value in node.values]
+    def _mutate_boolean(self, node: ast.BoolOp) -> Iterator[SourceEdit]:
+        parts = [self._get_text(value) for value in node.values]
         other = " or " if isinstance(node.op, ast.And) else " and "
         yield self._replace(node, other.join(parts), "operator")
         for n in range(len(parts)):
-            yield self._replace(node, (" and " if other == " or " else " or ").join(_without(parts, n)), "operand")
+            yield self._replace(node, (" and " if other == " or " else " or ").join(_drop_item(parts, n)), "operand")
 
-    def _constant(self, node: ast.Constant, names: Sequence[str]) -> Iterator[Edit]:
+    def _mutate_constant(self, node: ast.Constant, names: Sequence[str]) -> Iterator[SourceEdit]:
         value = node.value
         if isinstance(value, bool):
             yield self._replace(node, str(not value), "constant")
@@ -259,58 +257,58 @@ class _Mutator:
         elif value is None:
             yield from (self._replace(node, text, "constant") for text in ("[]", "0", "False"))
 
-    def _call(self, node: ast.Call, names: Sequence[str]) -> Iterator[Edit]:
-        texts = [self._text(argument) for argument in node.args]
+    def _mutate_call(self, node: ast.Call, names: Sequence[str]) -> Iterator[SourceEdit]:
+        texts = [self._get_text(argument) for argument in node.args]
         for (i, _), (j, _) in combinations(enumerate(texts), 2):
             swapped = [*texts]
             swapped[i], swapped[j] = texts[j], texts[i]
-            yield self._arguments(node, swapped, "arguments")
+            yield self._replace_arguments(node, swapped, "arguments")
         for n in range(len(texts) if len(texts) > 1 else 0):
-            yield self._arguments(node, _without(texts, n), "call")
+            yield self._replace_arguments(node, _drop_item(texts, n), "call")
         if len(texts) == 1 and not node.keywords:
             yield self._replace(node, texts[0], "call")
         named = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        if named in _TWINS:
-            yield self._replace_tail(node.func, named, _TWINS[named])
-        yield from self._offset(node)
+        if named in _CONFUSABLE_FUNCTIONS:
+            yield self._replace_tail(node.func, named, _CONFUSABLE_FUNCTIONS[named])
+        yield from self._mutate_offset(node)
         for argument in node.args:
-            yield from self._offset(argument)
-            yield from self._sliced(argument, names)
+            yield from self._mutate_offset(argument)
+            yield from self._mutate_slice(argument, names)
             if isinstance(argument, ast.Name):
                 others = [name for name in names if name != argument.id]
                 for symbol in ("-", "+"):
                     yield from (self._replace(argument, f"{argument.id} {symbol} {n}", "slice") for n in others)
 
-    def _subscript(self, node: ast.Subscript) -> Iterator[Edit]:
+    def _mutate_subscript(self, node: ast.Subscript) -> Iterator[SourceEdit]:
         index = node.slice
         if isinstance(index, ast.Slice):
             for bound in (index.lower, index.upper):
                 if bound is not None:
-                    yield from self._offset(bound)
+                    yield from self._mutate_offset(bound)
         elif isinstance(index, ast.Tuple):
             for element in index.elts:
-                yield from self._offset(element)
+                yield from self._mutate_offset(element)
         else:
-            yield from self._offset(index)
+            yield from self._mutate_offset(index)
         if isinstance(node.ctx, ast.Load):
-            yield self._replace(node, self._text(node.value), "operand")
+            yield self._replace(node, self._get_text(node.value), "operand")
 
-    def _offset(self, node: ast.expr) -> Iterator[Edit]:
-        """Yield an expression one more and one less; a constant has its own edits."""
+    def _mutate_offset(self, node: ast.expr) -> Iterator[SourceEdit]:
+        """Yield an expression plus and minus one; constants have their own edits."""
         if isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp):
-            text = self._text(node)
+            text = self._get_text(node)
             yield self._replace(node, f"{text} + 1", "offset")
             yield self._replace(node, f"{text} - 1", "offset")
 
-    def _sliced(self, node: ast.expr, names: Sequence[str]) -> Iterator[Edit]:
-        """Yield a sequence without its head or tail, or from a variable on."""
+    def _mutate_slice(self, node: ast.expr, names: Sequence[str]) -> Iterator[SourceEdit]:
+        """Yield slices of a sequence: without its head or tail, reversed, or bounded by a variable."""
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
-            text = self._text(node)
+            text = self._get_text(node)
             bounds = ["1:", ":-1", "::-1", *(f"{name}:" for name in names), *(f":{name}" for name in names)]
             yield from (self._replace(node, f"{text}[{bound}]", "slice") for bound in bounds)
 
-    def _condition(self, test: ast.expr, names: Sequence[str]) -> Iterator[Edit]:
-        text = self._text(test)
+    def _mutate_condition(self, test: ast.expr, names: Sequence[str]) -> Iterator[SourceEdit]:
+        text = self._get_text(test)
         yield self._replace(test, f"not ({text})", "condition")
         for name in names:
             yield self._replace(test, f"({text}) and {name}", "condition")
@@ -318,92 +316,94 @@ class _Mutator:
             if isinstance(test, ast.Constant):
                 yield self._replace(test, name, "condition")
 
-    def _returned(self, value: ast.expr, names: Sequence[str]) -> Iterator[Edit]:
-        text = self._text(value)
+    def _mutate_return(self, value: ast.expr, names: Sequence[str]) -> Iterator[SourceEdit]:
+        text = self._get_text(value)
         yield from (self._replace(value, f"{wrap}", "wrap") for wrap in (f"[{text}]", f"not ({text})"))
         for name in names:
             yield self._replace(value, f"{name} + {text}", "wrap")
             yield self._replace(value, f"{text} + {name}", "wrap")
             if isinstance(value, ast.Constant):
                 yield from (self._replace(value, made, "wrap") for made in (name, f"{name} == 0", f"not {name}"))
-        yield from self._offset(value)
+        yield from self._mutate_offset(value)
 
-    def _of_body(self, body: Sequence[ast.stmt], names: Sequence[str], nodes: Sequence[ast.AST]) -> Iterator[Edit]:
-        """Yield what may be done to the statements of a block: drop, swap, move out, add one like another."""
-        own = [stmt for stmt in _without_doc_string(list(body)) if self._alone(stmt)]
+    def _mutate_body(
+        self, body: Sequence[ast.stmt], names: Sequence[str], nodes: Sequence[ast.AST]
+    ) -> Iterator[SourceEdit]:
+        """Yield edits of the statements of a block: remove, swap, insert a copy or a variation of another one."""
+        own = [stmt for stmt in _strip_docstring(list(body)) if self._starts_line(stmt)]
         for stmt in own:
-            if isinstance(stmt, _DROPPED):
+            if isinstance(stmt, _REMOVABLE):
                 yield self._replace(stmt, "pass", "statement")
         for first, second in pairwise(own):
-            if second.lineno == _last_line(first) + 1:
-                text = f"{self._text(second)}\n{' ' * first.col_offset}{self._text(first)}"
-                yield self._span(first, second, text, "statement")
+            if second.lineno == _get_last_line(first) + 1:
+                text = f"{self._get_text(second)}\n{' ' * first.col_offset}{self._get_text(first)}"
+                yield self._replace_span(first, second, text, "statement")
         simple = [node for node in nodes if isinstance(node, _SIMPLE) and node.lineno == node.end_lineno]
-        known = [stmt for stmt in simple if _without_doc_string([stmt])]
-        texts = dict.fromkeys(text for node in known for text in self._likes(node, names))
+        known = [stmt for stmt in simple if _strip_docstring([stmt])]
+        texts = dict.fromkeys(text for node in known for text in self._vary_statement(node, names))
         for stmt in own:
-            yield from (self._before(stmt, text) for text in texts)
+            yield from (self._insert_before(stmt, text) for text in texts)
 
-    def _likes(self, stmt: ast.stmt, names: Sequence[str]) -> Iterator[str]:
-        """Yield a statement, and the same with one plain argument replaced by another variable."""
-        text = self._text(stmt)
+    def _vary_statement(self, stmt: ast.stmt, names: Sequence[str]) -> Iterator[str]:
+        """Yield a statement, and variations with its only argument replaced by a variable."""
+        text = self._get_text(stmt)
         yield text
         if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and len(stmt.value.args) == 1:
             argument = stmt.value.args[0]
-            head = self._data[self._at(stmt)[0] : self._at(argument)[0]].decode()
-            tail = self._data[self._at(argument)[1] : self._at(stmt)[1]].decode()
+            head = self._data[self._locate(stmt)[0] : self._locate(argument)[0]].decode()
+            tail = self._data[self._locate(argument)[1] : self._locate(stmt)[1]].decode()
             yield from (f"{head}{name}{tail}" for name in names)
 
-    def _base_cases(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Edit]:
-        """Yield the function with a base case for one of its arguments in front."""
-        body = _without_doc_string(function.body)
-        if not body or not self._alone(body[0]):
+    def _insert_base_cases(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[SourceEdit]:
+        """Yield edits that insert a base case for an argument at the start of a function."""
+        body = _strip_docstring(function.body)
+        if not body or not self._starts_line(body[0]):
             return
         for argument in function.args.args:
             for test in (f"not {argument.arg}", f"{argument.arg} == 1"):
                 for value in (argument.arg, *_BASE_VALUES):
                     inner = " " * (body[0].col_offset + 4)
-                    yield self._before(body[0], f"if {test}:\n{inner}return {value}", "base_case")
+                    yield self._insert_before(body[0], f"if {test}:\n{inner}return {value}", "base_case")
 
-    def _alone(self, stmt: ast.stmt) -> bool:
-        """Whether a statement begins its line."""
-        return not self._data[self._starts[stmt.lineno - 1] : self._at(stmt)[0]].strip()
+    def _starts_line(self, stmt: ast.stmt) -> bool:
+        """Return whether a statement is the first on its line."""
+        return not self._data[self._starts[stmt.lineno - 1] : self._locate(stmt)[0]].strip()
 
-    def _before(self, stmt: ast.stmt, text: str, kind: Kind = "insertion") -> Edit:
-        start = self._at(stmt)[0]
-        return Edit(start, start, f"{text}\n{' ' * stmt.col_offset}", stmt.lineno, kind)
+    def _insert_before(self, stmt: ast.stmt, text: str, kind: MutationKind = "insertion") -> SourceEdit:
+        start = self._locate(stmt)[0]
+        return SourceEdit(start, start, f"{text}\n{' ' * stmt.col_offset}", stmt.lineno, kind)
 
-    def _arguments(self, call: ast.Call, texts: Sequence[str], kind: Kind) -> Edit:
-        start, end = self._at(call.args[0])[0], self._at(call.args[-1])[1]
-        return Edit(start, end, ", ".join(texts), call.lineno, kind)
+    def _replace_arguments(self, call: ast.Call, texts: Sequence[str], kind: MutationKind) -> SourceEdit:
+        start, end = self._locate(call.args[0])[0], self._locate(call.args[-1])[1]
+        return SourceEdit(start, end, ", ".join(texts), call.lineno, kind)
 
-    def _replace_tail(self, func: ast.expr, old: str, new: str) -> Edit:
-        end = self._at(func)[1]
-        return Edit(end - len(old.encode()), end, new, func.lineno, "call")
+    def _replace_tail(self, func: ast.expr, old: str, new: str) -> SourceEdit:
+        end = self._locate(func)[1]
+        return SourceEdit(end - len(old.encode()), end, new, func.lineno, "call")
 
-    def _replace(self, node: ast.expr | ast.stmt, text: str, kind: Kind) -> Edit:
-        """Return the edit that puts a text in a node's place, in parentheses where it stands within an expression."""
-        start, end = self._at(node)
-        bare = node in self._apart or isinstance(ast.parse(text, mode="eval").body, _ATOMS)
-        return Edit(start, end, text if bare else f"({text})", node.lineno, kind)
+    def _replace(self, node: ast.expr | ast.stmt, text: str, kind: MutationKind) -> SourceEdit:
+        """Return the edit that replaces a node, in parentheses if the context may need them."""
+        start, end = self._locate(node)
+        bare = node in self._unparenthesized or isinstance(ast.parse(text, mode="eval").body, _ATOMS)
+        return SourceEdit(start, end, text if bare else f"({text})", node.lineno, kind)
 
-    def _span(self, first: ast.stmt, last: ast.stmt, text: str, kind: Kind) -> Edit:
-        return Edit(self._at(first)[0], self._at(last)[1], text, first.lineno, kind)
+    def _replace_span(self, first: ast.stmt, last: ast.stmt, text: str, kind: MutationKind) -> SourceEdit:
+        return SourceEdit(self._locate(first)[0], self._locate(last)[1], text, first.lineno, kind)
 
-    def _text(self, node: ast.expr | ast.stmt) -> str:
-        """Return a node as it is written, in parentheses where it would fall apart in another place."""
-        start, end = self._at(node)
+    def _get_text(self, node: ast.expr | ast.stmt) -> str:
+        """Return the source of a node, in parentheses if it could be split by another operator."""
+        start, end = self._locate(node)
         text = self._data[start:end].decode()
         loose = isinstance(node, ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.Lambda | ast.UnaryOp)
         return f"({text})" if loose else text
 
-    def _at(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    def _locate(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         last, column = node.end_lineno or node.lineno, node.end_col_offset or 0
         return self._starts[node.lineno - 1] + node.col_offset, self._starts[last - 1] + column
 
 
-def _standing_apart(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield statements, and expressions around which no parentheses are needed whatever they are."""
+def _find_unparenthesized(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield statements, and expressions in contexts that never need parentheses."""
     for node in ast.walk(tree):
         match node:
             case ast.Call():
@@ -422,20 +422,20 @@ def _standing_apart(tree: ast.Module) -> Iterator[ast.AST]:
                 pass
 
 
-def _last_line(stmt: ast.stmt) -> int:
+def _get_last_line(stmt: ast.stmt) -> int:
     return stmt.end_lineno or stmt.lineno
 
 
-def _others(symbol: str) -> list[str]:
-    return [other for family in _FAMILIES if symbol in family for other in family if other != symbol]
+def _list_alternatives(symbol: str) -> list[str]:
+    return [other for family in _OPERATOR_GROUPS if symbol in family for other in family if other != symbol]
 
 
-def _without(texts: Sequence[str], n: int) -> list[str]:
+def _drop_item(texts: Sequence[str], n: int) -> list[str]:
     return [text for m, text in enumerate(texts) if m != n]
 
 
-def _by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
-    """Yield every function and the module, each with the nodes inside of it; inner functions count to the outer one."""
+def _group_by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
+    """Yield the module and its functions, each with its nodes; nested functions belong to the outer one."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         scope = waiting.pop(0)
@@ -452,16 +452,16 @@ def _by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
         yield scope, nodes
 
 
-def _names(nodes: Sequence[ast.AST], scope: ast.AST) -> list[str]:
-    """Return the variables of a scope in the order in which they appear."""
+def _list_variables(nodes: Sequence[ast.AST], scope: ast.AST) -> list[str]:
+    """Return the variables of a function in order of appearance."""
     arguments = [a.arg for a in scope.args.args] if isinstance(scope, _SCOPES) else []
     inner = [a.arg for node in nodes if isinstance(node, _SCOPES) for a in node.args.args]
     bound = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     return list(dict.fromkeys([*arguments, *inner, *bound])) if isinstance(scope, _SCOPES) else []
 
 
-def _bodies(scope: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of a function; those of a module are its functions' business."""
+def _list_blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the statement blocks of a function; none for a module."""
     if not isinstance(scope, _SCOPES):
         return
     for node in ast.walk(scope):

@@ -1,8 +1,7 @@
-"""Classical program repair: which edits of a failing program are tried, and in which order.
+"""Generate repair candidates for a failing program by spectrum-based fault localisation and mutation.
 
-Fault localisation says where (Ochiai over the lines that failing and passing tests ran), the kind of an
-edit says how likely the mistake is, and first all single edits come, then pairs of the most promising
-ones. Whether a candidate is any good only the tests decide, in the sandbox.
+The suspicion of a line (Ochiai, Abreu et al. 2007) and the prior of the kind of edit rank the candidates: first all
+single edits, then pairs of the best ones. Tests in the sandbox decide whether a candidate is correct.
 """
 
 import math
@@ -10,41 +9,39 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from tenure.algorithms.coding.mutation import PRIOR, Edit, applied, edits, normal_form
+from tenure.algorithms.coding.mutation import KIND_PRIORS, SourceEdit, apply_edits, generate_edits, normalize_source
 
-UNTOUCHED = 0.05
-"""Suspicion of a line that no failing test ran: what is missing may be missing anywhere."""
+MIN_SUSPICION = 0.05
+"""Suspicion of lines that no failing test executed, since missing code may belong anywhere."""
 
-PAIRED = 90
-"""Edits from which pairs are made: the first ones."""
+MAX_PAIRED_EDITS = 90
+"""Number of best edits that are combined into pairs."""
 
 
 @dataclass(frozen=True)
-class Covered:
-    """The lines of one file that one test ran."""
+class LineCoverage:
+    """Lines of a file that a test executed."""
 
     lines: frozenset[int]
-    """The lines, from 1."""
+    """Line numbers, from 1."""
     passed: bool
-    """Whether the test passed."""
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A program that may be the repaired one."""
+class ProgramCandidate:
+    """Possibly repaired program."""
 
     source: str
-    """Its source."""
-    edits: tuple[Edit, ...]
-    """What makes it of the failing one."""
+    edits: tuple[SourceEdit, ...]
+    """Edits of the failing program."""
     changes: tuple[str, ...]
-    """What was changed, in words."""
+    """Description of each edit."""
 
 
-def ochiai(tests: Sequence[Covered]) -> dict[int, float]:
-    """Return the suspicion of every line that a failing test ran, from 0 to 1: Ochiai's coefficient.
+def compute_ochiai(tests: Sequence[LineCoverage]) -> dict[int, float]:
+    """Return the Ochiai suspicion of each line that a failing test executed, from 0 to 1.
 
-    Suspicion of a line is f / √(F · (f + p)) with f of F failing tests and p passing tests that ran it.
+    The suspicion of a line is f / √(F · (f + p)), with f of F failing tests and p passing tests that executed it.
     """
     failing = [test.lines for test in tests if not test.passed]
     passing = [test.lines for test in tests if test.passed]
@@ -55,41 +52,44 @@ def ochiai(tests: Sequence[Covered]) -> dict[int, float]:
     return suspicion
 
 
-def ordered(source: str, suspicion: Mapping[int, float]) -> list[Edit]:
-    """Return the edits of a source, the most promising first; without any suspicion every line is as good."""
-    return sorted(edits(source), key=lambda edit: -_promise(edit, suspicion))
+def rank_edits(source: str, suspicion: Mapping[int, float]) -> list[SourceEdit]:
+    """Return the edits of a source, most promising first; without suspicion all lines count equally."""
+    return sorted(generate_edits(source), key=lambda edit: -_estimate_promise(edit, suspicion))
 
 
-def candidates(source: str, suspicion: Mapping[int, float], tried: Collection[str] = ()) -> Iterator[Candidate]:
-    """Yield programs one edit away, then programs two edits away, each program once and none that was tried.
+def generate_candidates(
+    source: str, suspicion: Mapping[int, float], tried: Collection[str] = ()
+) -> Iterator[ProgramCandidate]:
+    """Yield distinct candidates with one edit, then with two, without programs that were tried.
 
     Args:
-        source: the failing program.
-        suspicion: of its lines.
+        source: failing program.
+        suspicion: suspicion by line.
         tried: normal forms of programs that are known to fail.
     """
-    known = {normal_form(source), *tried}
-    found = ordered(source, suspicion)
-    for group in (*((edit,) for edit in found), *_pairs(found[:PAIRED], suspicion)):
-        changed = applied(source, group)
-        form = normal_form(changed)
+    known = {normalize_source(source), *tried}
+    found = rank_edits(source, suspicion)
+    for group in (*((edit,) for edit in found), *_pair_edits(found[:MAX_PAIRED_EDITS], suspicion)):
+        changed = apply_edits(source, group)
+        form = normalize_source(changed)
         if form not in known:
             known.add(form)
-            yield Candidate(changed, group, tuple(_words(source, edit) for edit in group))
+            yield ProgramCandidate(changed, group, tuple(_describe_edit(source, edit) for edit in group))
 
 
-def _pairs(found: Sequence[Edit], suspicion: Mapping[int, float]) -> list[tuple[Edit, Edit]]:
-    """Return pairs that can be made together, the most promising first."""
-    apart = [(a, b) for a, b in combinations(found, 2) if not a.overlaps(b)]
-    return sorted(apart, key=lambda pair: -_promise(pair[0], suspicion) * _promise(pair[1], suspicion))
+def _pair_edits(found: Sequence[SourceEdit], suspicion: Mapping[int, float]) -> list[tuple[SourceEdit, SourceEdit]]:
+    """Return pairs of non-overlapping edits, most promising first."""
+    apart = [(a, b) for a, b in combinations(found, 2) if not a.is_overlapping(b)]
+    return sorted(
+        apart, key=lambda pair: -_estimate_promise(pair[0], suspicion) * _estimate_promise(pair[1], suspicion)
+    )
 
 
-def _promise(edit: Edit, suspicion: Mapping[int, float]) -> float:
-    return PRIOR[edit.kind] * (max(suspicion.get(edit.line, 0.0), UNTOUCHED) if suspicion else 1.0)
+def _estimate_promise(edit: SourceEdit, suspicion: Mapping[int, float]) -> float:
+    return KIND_PRIORS[edit.kind] * (max(suspicion.get(edit.line, 0.0), MIN_SUSPICION) if suspicion else 1.0)
 
 
-def _words(source: str, edit: Edit) -> str:
-    """Say what an edit changes."""
+def _describe_edit(source: str, edit: SourceEdit) -> str:
     before = " ".join(source.encode()[edit.start : edit.end].decode().split())
     after = " ".join(edit.text.split())
     return f"line {edit.line}: `{before}` became `{after}`" if before else f"line {edit.line}: `{after}` was added"

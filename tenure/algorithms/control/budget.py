@@ -1,8 +1,8 @@
-"""Budgets: what a call is expected to use, what it costs, and one account of all that a run may still use.
+"""Estimate, price and account for the budget of a run: reservation before a call, settlement after it.
 
-Pure, so that the account lives in workflow state and survives every crash. Every part of a run draws
-from the run's account before a call and settles when it ends. What is granted and not yet settled
-counts as used, so that the limits hold whatever the parts do at the same time.
+Pure functions over immutable values, so that the account is part of workflow state and survives crashes. Every part of
+a run reserves an amount from the run's account before a call and settles when it ends. Amounts that are granted and not
+yet settled count as used, so that concurrent parts cannot exceed the limits together.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,87 +10,89 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field
 
 from tenure.contracts.base import Contract
-from tenure.contracts.run.budget import Allowance, Amounts, Draw, Grant, Price, Resource
-from tenure.contracts.run.run import Limits, Usage
+from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest, BudgetResource, CallBudget, Price
+from tenure.contracts.run.run import RunLimits, Usage
 
 BYTES_PER_TOKEN = 3
-"""Fewer than languages and tokenisers have on average, so that an estimate errs on the safe side."""
+"""Bytes of UTF-8 text per token. Languages and tokenizers average more, so estimates are rather too high."""
 
-PER_MILLION = 1_000_000
+TOKENS_PER_PRICE = 1_000_000
 
 PASSAGE_TOKENS = 400
-"""Tokens that a passage takes in a prompt, its marks included; chunks have 200 to 250 of the embedding model's."""
+"""Tokens of a passage in a prompt, markup included; chunks have 200 to 250 tokens of the embedding model."""
 
 PROMPT_TOKENS = 2_000
-"""Tokens of a role's own instructions and schema."""
+"""Tokens of a role's instructions and output schema."""
 
-ANSWERS = 3
-"""Answers a call may take: the first and two re-asks."""
+MAX_ANSWERS_PER_CALL = 3
+"""Maximum number of answers per call: the first one and two retries."""
 
-SLICE = 8
-"""Part of what is left that is granted at once, where that is more than the least: one in so many."""
+GRANT_DIVISOR = 8
+"""A grant is at most the remaining budget divided by this, unless the minimum of the request is larger."""
 
-WRITE_UP = 0.15
-"""Share of tokens and money that is held back for title and abstract."""
+WRITING_RESERVE_SHARE = 0.15
+"""Share of tokens and money that is reserved for title and abstract."""
 
-WRITE_UP_CALLS = 2
-"""Calls that are held back for them, where there are at least twice as many."""
+WRITING_RESERVE_CALLS = 2
+"""Calls reserved for title and abstract, if the limit is at least twice as high."""
 
-SCARCE = 0.8
-"""Share of a budget from which on the run is told that little is left."""
+RUNNING_LOW_THRESHOLD = 0.8
+"""Used share of a budget from which the run reports that it is running low."""
 
 
-def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rather too many than too few."""
+def estimate_tokens(text: str) -> int:
+    """Return the estimated number of tokens of a text, rather too high than too low."""
     return len(text.encode()) // BYTES_PER_TOKEN + 1
 
 
-def cost(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
-    """Return the US dollars that a call costs.
+def compute_cost(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
+    """Return the cost of a call in US dollars.
 
     Args:
-        price: of the model.
-        tokens_in: prompt tokens, the cached ones included.
-        tokens_out: answer tokens.
-        tokens_cached: prompt tokens that the server had in its cache.
+        price: price of the model.
+        tokens_in: prompt tokens, including cached ones.
+        tokens_out: output tokens.
+        tokens_cached: prompt tokens that the server read from its cache.
     """
     cached = price.input if price.cached_input is None else price.cached_input
     fresh = tokens_in - tokens_cached
-    return (fresh * price.input + tokens_cached * cached + tokens_out * price.output) / PER_MILLION
+    return (fresh * price.input + tokens_cached * cached + tokens_out * price.output) / TOKENS_PER_PRICE
 
 
-def allowance(limits: Limits, prompt: str, passages: int, answers: int, said: int = 0) -> Allowance:
-    """Return what so many answers to a prompt may use.
+def compute_call_budget(
+    limits: RunLimits, prompt: str, passages: int, answers: int, conversation_tokens: int = 0
+) -> CallBudget:
+    """Return the maximum usage of a call.
 
     Args:
-        limits: of the run.
-        prompt: the role's input.
-        passages: how many passages it rests on.
-        answers: of the model, re-asks included.
-        said: tokens of the conversation before it.
+        limits: limits of the run.
+        prompt: input of the role.
+        passages: number of passages in the prompt.
+        answers: maximum number of answers, retries included.
+        conversation_tokens: tokens of the earlier turns of the conversation.
     """
-    tokens_in = said + estimated_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
-    return Allowance(
+    tokens_in = conversation_tokens + estimate_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
+    return CallBudget(
         calls=answers,
-        tokens_in=answers * tokens_in + (answers - 1) * limits.call_output,  # a re-ask shows the answer before it
-        tokens_out=answers * limits.call_output,
+        tokens_in=answers * tokens_in + (answers - 1) * limits.max_call_output,  # a re-ask shows the answer before it
+        tokens_out=answers * limits.max_call_output,
         priced=limits.max_cost_usd is not None,
     )
 
 
-def reserved(limits: Limits, allowed: Allowance) -> Amounts:
-    """Return what an allowance comes to at the most."""
-    dearest = limits.dearest or Price(input=0.0, output=0.0)
-    return Amounts(
-        tokens=allowed.tokens_in + allowed.tokens_out,
-        cost_usd=cost(dearest, allowed.tokens_in, allowed.tokens_out),
-        calls=allowed.calls,
+def compute_reservation(limits: RunLimits, budget: CallBudget) -> BudgetAmounts:
+    """Return the amounts to reserve for a call at the highest price of the run's models."""
+    highest_price = limits.highest_price or Price(input=0.0, output=0.0)
+    return BudgetAmounts(
+        tokens=budget.tokens_in + budget.tokens_out,
+        cost_usd=compute_cost(highest_price, budget.tokens_in, budget.tokens_out),
+        calls=budget.calls,
     )
 
 
-def used(usage: Usage) -> Amounts:
-    """Return what an account of calls has drawn from the budget."""
-    return Amounts(
+def compute_used_amounts(usage: Usage) -> BudgetAmounts:
+    """Return the amounts that recorded usage takes from the budget."""
+    return BudgetAmounts(
         tokens=usage.tokens_in + usage.tokens_out,
         cost_usd=usage.cost_usd or 0.0,
         calls=usage.model_calls,
@@ -98,9 +100,8 @@ def used(usage: Usage) -> Amounts:
     )
 
 
-def added(a: Amounts, b: Amounts) -> Amounts:
-    """Return the sum."""
-    return Amounts(
+def add_amounts(a: BudgetAmounts, b: BudgetAmounts) -> BudgetAmounts:
+    return BudgetAmounts(
         tokens=a.tokens + b.tokens,
         cost_usd=a.cost_usd + b.cost_usd,
         calls=a.calls + b.calls,
@@ -108,9 +109,9 @@ def added(a: Amounts, b: Amounts) -> Amounts:
     )
 
 
-def without(a: Amounts, b: Amounts) -> Amounts:
-    """Return what is left of `a` when `b` is taken out; below nothing where there was less."""
-    return Amounts(
+def subtract_amounts(a: BudgetAmounts, b: BudgetAmounts) -> BudgetAmounts:
+    """Return `a` − `b`; amounts may become negative."""
+    return BudgetAmounts(
         tokens=a.tokens - b.tokens,
         cost_usd=a.cost_usd - b.cost_usd,
         calls=a.calls - b.calls,
@@ -118,74 +119,82 @@ def without(a: Amounts, b: Amounts) -> Amounts:
     )
 
 
-def covers(a: Amounts, b: Amounts, limits: Limits) -> bool:
-    """Whether `a` is enough for `b` in everything that is limited."""
-    return all(getattr(a, name) >= getattr(b, name) for name, _ in _limited(limits))
+def is_sufficient(available: BudgetAmounts, required: BudgetAmounts, limits: RunLimits) -> bool:
+    """Return whether `available` covers `required` in every limited amount."""
+    return all(getattr(available, name) >= getattr(required, name) for name, _ in _iterate_limits(limits))
 
 
-class Account(Contract):
-    """What a run may use, and what its parts were granted."""
+class BudgetAccount(Contract):
+    """Limits of a run, and the amounts granted to its parts."""
 
-    limits: Limits
-    """Of the run."""
-    granted: Mapping[str, Amounts] = Field(default={})
-    """By part: what it may use in all; what it did use, once it has ended."""
-    known: Mapping[str, Amounts] = Field(default={})
-    """By part: what it had used when the limits were last changed, as far as it has told."""
+    limits: RunLimits
+    granted: Mapping[str, BudgetAmounts] = Field(default={})
+    """Granted amounts by part of the run; used amounts once the part has ended."""
+    reported: Mapping[str, BudgetAmounts] = Field(default={})
+    """Amounts by part that were known to be used when the limits last changed."""
 
     @property
-    def committed(self) -> Amounts:
-        """What is used or may still be."""
-        total = Amounts()
+    def committed_amounts(self) -> BudgetAmounts:
+        """Amounts that are used or granted."""
+        total = BudgetAmounts()
         for amounts in self.granted.values():
-            total = added(total, amounts)
+            total = add_amounts(total, amounts)
         return total
 
-    def left(self, *, closing: bool = False) -> Amounts:
-        """Return what may still be granted; what is held back for writing up only where it is for that."""
-        whole = Amounts.model_validate(dict(_limited(self.limits)))
-        return without(without(whole, self.committed), Amounts() if closing else _held_back(self.limits))
+    def compute_remaining(self, *, for_writing: bool = False) -> BudgetAmounts:
+        """Return the amounts that can still be granted; the writing reserve is included only if `for_writing`."""
+        whole = BudgetAmounts.model_validate(dict(_iterate_limits(self.limits)))
+        return subtract_amounts(
+            subtract_amounts(whole, self.committed_amounts),
+            BudgetAmounts() if for_writing else _compute_writing_reserve(self.limits),
+        )
 
-    def grant(self, draw: Draw) -> "tuple[Account, Grant]":
-        """Return the account after a draw, and the answer to it: nothing where the least is not there."""
-        if draw.used is not None:
-            return self._brought_up(draw.reporter, draw.used).grant(draw.model_copy(update={"used": None}))
-        left = self.left(closing=draw.closing)
-        for name, _ in _limited(self.limits):
-            if getattr(left, name) < getattr(draw.least, name):
-                return self, Grant(number=draw.number, spent=_NAMES[name], allotment=draw.allotment)
-        given = {name: draw.wanted.model_dump()[name] for name in Amounts.model_fields}
-        for name, _ in _limited(self.limits):
-            least, wanted, rest = (getattr(one, name) for one in (draw.least, draw.wanted, left))
-            given[name] = max(least, min(wanted, rest // SLICE if isinstance(rest, int) else rest / SLICE))
-        amounts = Amounts(**given)
-        before = self.granted.get(draw.reporter, Amounts())
-        answer = Grant(number=draw.number, amounts=amounts, allotment=draw.allotment)
-        return self._with(draw.reporter, added(before, amounts)), answer
+    def grant(self, request: BudgetRequest) -> "tuple[BudgetAccount, BudgetGrant]":
+        """Return the account after a request, and the grant; the grant is empty if the minimum is not available."""
+        if request.used is not None:
+            return self._record_unreported(request.reporter, request.used).grant(
+                request.model_copy(update={"used": None})
+            )
+        left = self.compute_remaining(for_writing=request.for_writing)
+        for name, _ in _iterate_limits(self.limits):
+            if getattr(left, name) < getattr(request.minimum, name):
+                return self, BudgetGrant(
+                    number=request.number, exhausted=_RESOURCE_NAMES[name], budget_revision=request.budget_revision
+                )
+        given = {name: request.wanted.model_dump()[name] for name in BudgetAmounts.model_fields}
+        for name, _ in _iterate_limits(self.limits):
+            least, wanted, rest = (getattr(one, name) for one in (request.minimum, request.wanted, left))
+            given[name] = max(
+                least, min(wanted, rest // GRANT_DIVISOR if isinstance(rest, int) else rest / GRANT_DIVISOR)
+            )
+        amounts = BudgetAmounts(**given)
+        before = self.granted.get(request.reporter, BudgetAmounts())
+        answer = BudgetGrant(number=request.number, amounts=amounts, budget_revision=request.budget_revision)
+        return self._set_granted(request.reporter, add_amounts(before, amounts)), answer
 
-    def settled(self, reporter: str, usage: Usage) -> "Account":
-        """Return the account when a part has ended: what it did not use is free again."""
-        return self._with(reporter, used(usage))
+    def settle(self, reporter: str, usage: Usage) -> "BudgetAccount":
+        """Return the account after a part has ended; its unused amounts become available."""
+        return self._set_granted(reporter, compute_used_amounts(usage))
 
-    def under(self, limits: Limits, usages: Mapping[str, Usage]) -> "Account":
-        """Return the account under other limits: what was granted under the old ones and not used is void."""
-        known = {reporter: used(usage) for reporter, usage in usages.items()}
-        return Account(limits=limits, granted=known, known=known)
+    def change_limits(self, limits: RunLimits, usages: Mapping[str, Usage]) -> "BudgetAccount":
+        """Return the account under new limits; unused grants under the old limits expire."""
+        known = {reporter: compute_used_amounts(usage) for reporter, usage in usages.items()}
+        return BudgetAccount(limits=limits, granted=known, reported=known)
 
-    def _brought_up(self, reporter: str, amounts: Amounts) -> "Account":
-        """Return the account with what a part had used and not told yet when the limits changed.
+    def _record_unreported(self, reporter: str, amounts: BudgetAmounts) -> "BudgetAccount":
+        """Add amounts that a part had used but not reported when the limits changed.
 
-        Draws may arrive in another order than they were made, so that what was granted meanwhile stays.
+        Requests may arrive out of order, so later grants are preserved.
         """
-        untold = without(amounts, self.known.get(reporter, Amounts()))
-        account = self._with(reporter, added(self.granted.get(reporter, Amounts()), untold))
-        return account.model_copy(update={"known": {**self.known, reporter: amounts}})
+        unreported = subtract_amounts(amounts, self.reported.get(reporter, BudgetAmounts()))
+        account = self._set_granted(reporter, add_amounts(self.granted.get(reporter, BudgetAmounts()), unreported))
+        return account.model_copy(update={"reported": {**self.reported, reporter: amounts}})
 
-    def _with(self, reporter: str, amounts: Amounts) -> "Account":
+    def _set_granted(self, reporter: str, amounts: BudgetAmounts) -> "BudgetAccount":
         return self.model_copy(update={"granted": {**self.granted, reporter: amounts}})
 
 
-_NAMES: Mapping[str, Resource] = {
+_RESOURCE_NAMES: Mapping[str, BudgetResource] = {
     "tokens": "tokens",
     "cost_usd": "money",
     "calls": "calls",
@@ -193,50 +202,52 @@ _NAMES: Mapping[str, Resource] = {
 }
 
 
-def _limited(limits: Limits) -> Iterator[tuple[str, int | float]]:
-    """Yield what is limited, by its name in `Amounts`, with the limit."""
-    for name in Amounts.model_fields:
+def _iterate_limits(limits: RunLimits) -> Iterator[tuple[str, int | float]]:
+    """Yield each limited amount, by its field in `BudgetAmounts`, with its limit."""
+    for name in BudgetAmounts.model_fields:
         limit = getattr(limits, f"max_{name}")
         if limit is not None:
             yield name, limit
 
 
-def _held_back(limits: Limits) -> Amounts:
+def _compute_writing_reserve(limits: RunLimits) -> BudgetAmounts:
     calls = limits.max_calls or 0
-    return Amounts(
-        tokens=int((limits.max_tokens or 0) * WRITE_UP),
-        cost_usd=(limits.max_cost_usd or 0.0) * WRITE_UP,
-        calls=WRITE_UP_CALLS if calls >= 2 * WRITE_UP_CALLS else 0,
+    return BudgetAmounts(
+        tokens=int((limits.max_tokens or 0) * WRITING_RESERVE_SHARE),
+        cost_usd=(limits.max_cost_usd or 0.0) * WRITING_RESERVE_SHARE,
+        calls=WRITING_RESERVE_CALLS if calls >= 2 * WRITING_RESERVE_CALLS else 0,
     )
 
 
-def shares(limits: Limits, amounts: Amounts, seconds: float) -> dict[Resource, float]:
-    """Return which share of each limit is used up by amounts and seconds."""
-    drawn: dict[Resource, float] = {_NAMES[name]: getattr(amounts, name) / limit for name, limit in _limited(limits)}
-    return drawn if limits.max_seconds is None else drawn | {"time": seconds / limits.max_seconds}
+def compute_used_shares(limits: RunLimits, amounts: BudgetAmounts, seconds: float) -> dict[BudgetResource, float]:
+    """Return the used share of each limit."""
+    shares: dict[BudgetResource, float] = {
+        _RESOURCE_NAMES[name]: getattr(amounts, name) / limit for name, limit in _iterate_limits(limits)
+    }
+    return shares if limits.max_seconds is None else shares | {"time": seconds / limits.max_seconds}
 
 
-def ceilings(limits: Limits) -> dict[Resource, float]:
-    """Return what is limited, with the limit."""
-    drawn: dict[Resource, float] = {_NAMES[name]: limit for name, limit in _limited(limits)}
-    return drawn if limits.max_seconds is None else drawn | {"time": limits.max_seconds}
+def list_limits(limits: RunLimits) -> dict[BudgetResource, float]:
+    """Return each limited resource with its limit."""
+    ceilings: dict[BudgetResource, float] = {_RESOURCE_NAMES[name]: limit for name, limit in _iterate_limits(limits)}
+    return ceilings if limits.max_seconds is None else ceilings | {"time": limits.max_seconds}
 
 
-def in_words(limits: Limits, usage: Usage) -> tuple[str, ...]:
-    """Say how much of each limit is used."""
-    amounts = used(usage)
+def describe_usage(limits: RunLimits, usage: Usage) -> tuple[str, ...]:
+    """Return a phrase on the usage of each limited amount."""
+    amounts = compute_used_amounts(usage)
     words = {
         "tokens": f"{amounts.tokens:,} of {limits.max_tokens or 0:,} tokens",
         "cost_usd": f"{amounts.cost_usd:.4f} of {limits.max_cost_usd or 0:g} USD",
         "calls": f"{amounts.calls:,} of {limits.max_calls or 0:,} model calls",
         "searches": f"{amounts.searches:,} of {limits.max_searches or 0:,} searches",
     }
-    return tuple(words[name] for name, _ in _limited(limits))
+    return tuple(words[name] for name, _ in _iterate_limits(limits))
 
 
-def named(limits: Limits, resource: Resource) -> str:
-    """Name a limit for a report."""
-    sizes: Mapping[Resource, str] = {
+def describe_limit(limits: RunLimits, resource: BudgetResource) -> str:
+    """Return the name of a limit for a report."""
+    sizes: Mapping[BudgetResource, str] = {
         "tokens": f"budget of {limits.max_tokens or 0:,} tokens",
         "money": f"budget of {limits.max_cost_usd or 0:g} USD",
         "calls": f"budget of {limits.max_calls or 0:,} model calls",

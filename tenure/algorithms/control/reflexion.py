@@ -1,29 +1,29 @@
-"""Reflexion: how often what was criticised is made again, and when criticism has said all it has to say (003).
+"""Limit the revisions of a draft and detect repeated critiques (Shinn et al. 2023, "Reflexion").
 
-Sections, reports and programs are all made, criticised in words and made again with these words in mind. What they
-share stands here: the bound, and the fixed point. The order of making and criticising is `transitions.py`'s.
+Sections, reports and programs share this loop of draft, critique and revision; `transitions` defines its order.
 """
 
 from collections.abc import Iterable
 
-from tenure.algorithms.text.sentences import fingerprint
+from tenure.algorithms.text.sentences import normalize_sentence
 
 
-def most_made(limit: int, made: int, *, asked: bool, finishing: bool) -> int:
-    """Return how often a thing may be made: a person's word is worth one time more than the limit, a finish none.
+def compute_max_revisions(limit: int, revisions: int, *, has_new_feedback: bool, is_finishing: bool) -> int:
+    """Return how often a draft may be written: new feedback allows one revision beyond the limit, finishing allows
+    none.
 
     Args:
-        limit: times that it may be made without a person's word.
-        made: times that it was made.
-        asked: whether a person has said something that it was not made with.
-        finishing: whether it is to be left as it is.
+        limit: maximum number of revisions without new feedback.
+        revisions: number of revisions so far.
+        has_new_feedback: whether a user has sent feedback that the latest revision does not consider.
+        is_finishing: whether the run is finishing.
     """
-    if finishing:
+    if is_finishing:
         return 0
-    return max(limit, made + 1 if asked else 0)
+    return max(limit, revisions + 1 if has_new_feedback else 0)
 
 
-def repeats(critique: str, earlier: Iterable[str]) -> bool:
-    """Tell whether a critique says in the same words what was said before, so that following it again is in vain."""
-    said = fingerprint(critique)
-    return any(said == fingerprint(one) for one in earlier)
+def is_repeated_critique(critique: str, previous: Iterable[str]) -> bool:
+    """Return whether a critique repeats an earlier one, so that another revision has no effect."""
+    normalized = normalize_sentence(critique)
+    return any(normalized == normalize_sentence(one) for one in previous)

@@ -1,23 +1,23 @@
-"""Notes for the reader of a report: what was read for it, and what was missing when it was searched."""
+"""Write notes for the reader of a report on ingestion and missing vectors."""
 
 import math
 
 from tenure.contracts.evidence.corpora import IngestReport
 
 
-def ingested(report: IngestReport) -> str:
-    """Say what was read, and what of it is new."""
-    told = f"Corpus “{report.corpus}”: {report.files} files"
+def describe_ingestion(report: IngestReport) -> str:
+    """Return a sentence on the files that were ingested."""
+    text = f"Corpus “{report.corpus}”: {report.files} files"
     if report.added or report.changed or report.removed:
-        told += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
-    return f"{told}, {report.skipped_total} not readable." if report.skipped_total else f"{told}."
+        text += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
+    return f"{text}, {report.skipped_total} not readable." if report.skipped_total else f"{text}."
 
 
-def embedded(share: float) -> tuple[str, ...]:
-    """Say what a corpus that was not embedded yet meant for the searches; nothing where it was."""
+def describe_missing_vectors(share: float) -> tuple[str, ...]:
+    """Return a note on searches over a corpus that was not completely embedded; empty if it was."""
     if share >= 1:
         return ()
     return (
-        f"Only {math.floor(100 * share)} % of the passages had vectors when a search began; what words found got its "
-        "vectors at once, and what only vectors would have found may be missing.",
+        f"Only {math.floor(100 * share)} % of the passages had vectors when a search started. Passages found by "
+        "keywords were embedded immediately; passages that only vectors would find may be missing.",
     )

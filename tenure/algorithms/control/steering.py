@@ -1,7 +1,7 @@
-"""Steering: which words of people a run follows, and what they will change.
+"""Parse the commands that users send to a run, check them, and describe their effect.
 
-One set of rules for updates, whose sender hears why a word is refused, and for signals, whose refusal the report
-tells. Nothing is changed here.
+The same rules apply to updates, whose sender receives the reason of a refusal, and to signals, whose refusals are
+listed in the report. The functions do not change any state.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,345 +10,344 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from tenure.algorithms.control.budget import used
-from tenure.algorithms.control.feedback import concerned
+from tenure.algorithms.control.budget import compute_used_amounts
+from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.text.questions import shorten
-from tenure.contracts.run.control import Budget, OutlineTopic, Question, Steering, Verb
-from tenure.contracts.run.run import Feedback, Limits, Phase, Stance, TaskMode, Usage
+from tenure.contracts.run.control import BudgetBounds, CommandName, InputRequest, OutlineTopic, RunCommand
+from tenure.contracts.run.run import ControlState, Feedback, RunLimits, RunPhase, TaskMode, Usage
 
-MOST_TEXT = 4_000
-"""Characters of one piece of feedback."""
-MOST_ANSWER = 2_000
-"""Characters of an answer; it travels together with its question."""
-MOST_SAID = 64_000
-"""Bytes of everything that people may say to one run: it travels to all its parts."""
-MOST_TOPICS, MOST_HEADING, MOST_QUESTION = 12, 160, 1_000
-"""Topics of an outline, and characters of a heading and of its question."""
-MOST_COUNTED, MOST_SECONDS = 10**12, 315_360_000
-"""The highest bound of what is counted or paid, and of time: ten years, since no clock goes on for ever."""
-SHOWN = 80
-"""Characters of a person's words that a refusal repeats."""
+MAX_FEEDBACK_LENGTH = 4_000
+"""Maximum characters of one piece of feedback."""
+MAX_ANSWER_LENGTH = 2_000
+"""Maximum characters of an answer, which is forwarded together with its question."""
+MAX_TOTAL_FEEDBACK_BYTES = 64_000
+"""Maximum bytes of all feedback to one run, since it is forwarded to all parts of the run."""
+MAX_OUTLINE_TOPICS, MAX_HEADING_LENGTH, MAX_QUESTION_LENGTH = 12, 160, 1_000
+"""Maximum number of topics of an outline, and characters of a heading and of a topic's question."""
+MAX_BOUND, MAX_TIME_BOUND_SECONDS = 10**12, 315_360_000
+"""Maximum budget of amounts and money, and of time (ten years)."""
+MAX_QUOTED_LENGTH = 80
+"""Maximum characters of a user's text that a refusal quotes."""
 
-CLOSED: Mapping[Phase, str] = {
+CLOSED_PHASES: Mapping[RunPhase, str] = {
     "compose": "its sections are written",
-    "assemble": "its report is being put together",
+    "assemble": "its report is being assembled",
     "done": "it has ended",
 }
-"""Phases in which nothing changes any more."""
+"""Phases in which commands have no effect, with the reason."""
 
-NOTHING = Usage()
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True)
-class Situation:
-    """Where a run is when a person speaks to it."""
+class RunSituation:
+    """State of a run that decides whether it accepts a command."""
 
-    phase: Phase
-    """What it is doing."""
+    phase: RunPhase
     mode: TaskMode
-    """Which path it takes."""
-    stance: Stance
-    """What was asked of it before, and what its budgets allow."""
-    limits: Limits
-    """Its bounds."""
+    control: ControlState
+    """Control state: earlier commands and exhausted budgets."""
+    limits: RunLimits
     topics: tuple[str, ...] = ()
-    """Headings of its outline, as far as it has one."""
-    usage: Usage = NOTHING
-    """What it has used."""
-    seconds: float = 0.0
-    """How long it has worked."""
-    wishes: tuple[Feedback, ...] = ()
-    """What was said before."""
-    question: Question | None = None
-    """What it asks."""
-    cancelled: bool = False
-    """Whether somebody has stopped it."""
-    asked_to_finish: bool = False
-    """Whether a person wants no more to be gathered."""
+    """Headings of the outline; empty before it exists."""
+    usage: Usage = NO_USAGE
+    elapsed_seconds: float = 0.0
+    """Working time so far."""
+    feedback: tuple[Feedback, ...] = ()
+    """Earlier feedback."""
+    input_request: InputRequest | None = None
+    """Open question to the user; None if the run does not wait."""
+    is_cancelled: bool = False
+    finish_requested: bool = False
+    """Whether a user has asked the run to finish."""
 
 
-def read(verb: Verb, given: Any) -> Steering:
-    """Return what a signal says, whatever was typed as its input.
+def parse_command(name: CommandName, given: Any) -> RunCommand:
+    """Parse the input of a signal, which may be any JSON value.
 
     Raises:
-        ValueError: it says nothing that belongs to the verb; one line.
+        ValueError: the input is not valid for this command; the message has one line.
     """
     try:
-        return _READERS[verb](given)
+        return _PARSERS[name](given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(
-            f"its input is not understood: {where + ': ' if where else ''}{first['msg'].lower()}"
-        ) from None
+        raise ValueError(f"its input is invalid: {where + ': ' if where else ''}{first['msg'].lower()}") from None
 
 
-def _plain(verb: Verb) -> Callable[[Any], Steering]:
-    return lambda given: Steering(verb=verb)
+def _build_plain_parser(name: CommandName) -> Callable[[Any], RunCommand]:
+    return lambda given: RunCommand(name=name)
 
 
-def _worded(verb: Verb) -> Callable[[Any], Steering]:
-    def reader(given: Any) -> Steering:
-        return Steering.model_validate(
-            {"verb": verb, **({"text": given} if isinstance(given, str) else _fields(given))}
+def _build_text_parser(name: CommandName) -> Callable[[Any], RunCommand]:
+    def reader(given: Any) -> RunCommand:
+        return RunCommand.model_validate(
+            {"name": name, **({"text": given} if isinstance(given, str) else _read_fields(given))}
         )
 
     return reader
 
 
-def _cancelling(given: Any) -> Steering:
-    return Steering.model_validate({"verb": "cancel", **(_fields(given) if given else {})})
+def _parse_cancel(given: Any) -> RunCommand:
+    return RunCommand.model_validate({"name": "cancel", **(_read_fields(given) if given else {})})
 
 
-def _outlining(given: Any) -> Steering:
+def _parse_outline(given: Any) -> RunCommand:
     lines = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else given
-    return Steering(verb="outline", outline=_TOPICS.validate_python(lines))
+    return RunCommand(name="outline", outline=_TOPICS.validate_python(lines))
 
 
-def _budgeting(given: Any) -> Steering:
-    return Steering(verb="budget", budget=Budget.model_validate(given))
+def _parse_budget(given: Any) -> RunCommand:
+    return RunCommand(name="budget", budget=BudgetBounds.model_validate(given))
 
 
-def _fields(given: Any) -> dict[str, Any]:
-    """Return the fields of an object, which cannot change the verb.
+def _read_fields(given: Any) -> dict[str, Any]:
+    """Return the fields of an object without `name`, so that the input cannot change the command.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the input is not an object.
     """
     if not isinstance(given, dict):
-        raise ValueError("its input is not understood: it has to be a text or an object")
-    return {name: value for name, value in given.items() if name != "verb"}
+        raise ValueError("its input is invalid: expected a text or an object")
+    return {name: value for name, value in given.items() if name != "name"}
 
 
 _TOPICS = TypeAdapter(tuple[OutlineTopic, ...])
 
-_READERS: Mapping[Verb, Callable[[Any], Steering]] = {
-    "feedback": _worded("feedback"),
-    "pause": _plain("pause"),
-    "resume": _plain("resume"),
-    "finish": _plain("finish"),
-    "cancel": _cancelling,
-    "outline": _outlining,
-    "budget": _budgeting,
-    "approve": _plain("approve"),
-    "answer": _worded("answer"),
+_PARSERS: Mapping[CommandName, Callable[[Any], RunCommand]] = {
+    "feedback": _build_text_parser("feedback"),
+    "pause": _build_plain_parser("pause"),
+    "resume": _build_plain_parser("resume"),
+    "finish": _build_plain_parser("finish"),
+    "cancel": _parse_cancel,
+    "outline": _parse_outline,
+    "budget": _parse_budget,
+    "approve": _build_plain_parser("approve"),
+    "answer": _build_text_parser("answer"),
 }
 
 
-def refusal(steering: Steering, now: Situation) -> str:
-    """Return why a run does not follow a word, in one line; empty where it does."""
-    if now.phase in CLOSED:
-        return f"the run takes nothing in any more: {CLOSED[now.phase]}"
-    if now.cancelled and steering.verb != "cancel":
-        return "the run was cancelled and delivers what there is"
-    return _RULES.get(steering.verb, _always)(steering, now)
+def find_refusal(command: RunCommand, situation: RunSituation) -> str:
+    """Return the reason why a run refuses a command, in one line; empty if it accepts the command."""
+    if situation.phase in CLOSED_PHASES:
+        return f"the run no longer accepts commands: {CLOSED_PHASES[situation.phase]}"
+    if situation.is_cancelled and command.name != "cancel":
+        return "the run was cancelled and delivers its partial result"
+    return _CHECKS.get(command.name, _accept)(command, situation)
 
 
-def _always(steering: Steering, now: Situation) -> str:
+def _accept(command: RunCommand, situation: RunSituation) -> str:
     return ""
 
 
-def _no_feedback(steering: Steering, now: Situation) -> str:
-    said = sum(len(wish.text.encode()) for wish in now.wishes)
-    if why := _no_text(steering.text, "feedback", MOST_TEXT):
+def _check_feedback(command: RunCommand, situation: RunSituation) -> str:
+    used = sum(len(wish.text.encode()) for wish in situation.feedback)
+    if why := _check_text(command.text, "feedback", MAX_FEEDBACK_LENGTH):
         return why
-    if said + len(steering.text.encode()) > MOST_SAID:
-        return f"people have said {said:,} bytes to this run already, and {MOST_SAID:,} is the most it can keep in mind"
-    if steering.topic is None:
+    if used + len(command.text.encode()) > MAX_TOTAL_FEEDBACK_BYTES:
+        return f"the run has {used:,} bytes of feedback already, and the limit is {MAX_TOTAL_FEEDBACK_BYTES:,}"
+    if command.topic is None:
         return ""
-    if not 0 < len(steering.topic.strip()) <= MOST_HEADING:
-        return f"the topic that the feedback names has to have 1 to {MOST_HEADING} characters"
-    if not now.topics or concerned(feedback_of(steering), now.topics):
+    if not 0 < len(command.topic.strip()) <= MAX_HEADING_LENGTH:
+        return f"the topic of the feedback must have 1 to {MAX_HEADING_LENGTH} characters"
+    if not situation.topics or match_headings(convert_to_feedback(command), situation.topics):
         return ""
-    return f"there is no topic “{_brief(steering.topic)}”: the outline has {_quoted(now.topics)}"
+    return f"there is no topic “{_shorten_quote(command.topic)}”: the outline has {_quote_names(situation.topics)}"
 
 
-def _no_text(text: str, what: str, most: int) -> str:
+def _check_text(text: str, what: str, max_length: int) -> str:
     if not any(char.isprintable() and not char.isspace() for char in text):
         return f"the {what} is empty"
-    return f"the {what} has {len(text):,} characters, and {most:,} is the most" if len(text) > most else ""
+    return f"the {what} has {len(text):,} characters, and the limit is {max_length:,}" if len(text) > max_length else ""
 
 
-def _no_outline(steering: Steering, now: Situation) -> str:
-    if now.mode == "CODE":
+def _check_outline(command: RunCommand, situation: RunSituation) -> str:
+    if situation.mode == "CODE":
         return "a program has no outline"
-    if now.stance.finishing:
-        return "the run is finishing and begins no section any more"
-    return _unfit(steering.outline) or _unknown(steering.outline, now.topics)
+    if situation.control.finishing:
+        return "the run is finishing and starts no new section"
+    return _check_topics(command.outline) or _check_renames(command.outline, situation.topics)
 
 
-def _unfit(topics: Sequence[OutlineTopic]) -> str:
-    """Return which bound an outline breaks."""
-    if not 1 <= len(topics) <= MOST_TOPICS:
-        return f"an outline has 1 to {MOST_TOPICS} topics, and this one has {len(topics)}"
+def _check_topics(topics: Sequence[OutlineTopic]) -> str:
+    """Return the reason why an outline is invalid; empty if it is valid."""
+    if not 1 <= len(topics) <= MAX_OUTLINE_TOPICS:
+        return f"an outline has 1 to {MAX_OUTLINE_TOPICS} topics, and this one has {len(topics)}"
     names = [" ".join(topic.heading.split()) for topic in topics]
     twice = [name for name in names if [other.casefold() for other in names].count(name.casefold()) > 1]
     if any(not name or name.startswith("/") for name in names):
-        return "every topic of an outline needs a heading, and none begins with a slash"
+        return "every topic of an outline needs a heading that does not start with a slash"
     if twice:
-        return f"the outline has the topic “{_brief(twice[0])}” twice"
-    if any(len(name) > MOST_HEADING for name in names):
-        return f"a heading has at most {MOST_HEADING} characters"
-    if any(len(topic.question) > MOST_QUESTION for topic in topics):
-        return f"the question of a topic has at most {MOST_QUESTION:,} characters"
+        return f"the outline has the topic “{_shorten_quote(twice[0])}” twice"
+    if any(len(name) > MAX_HEADING_LENGTH for name in names):
+        return f"a heading has at most {MAX_HEADING_LENGTH} characters"
+    if any(len(topic.question) > MAX_QUESTION_LENGTH for topic in topics):
+        return f"the question of a topic has at most {MAX_QUESTION_LENGTH:,} characters"
     return ""
 
 
-def _unknown(topics: Sequence[OutlineTopic], known: Sequence[str]) -> str:
-    """Return which renamed topic the present outline does not have, or that two want to be the same one."""
-    given = [topic.was.strip() for topic in topics if topic.was.strip()]
+def _check_renames(topics: Sequence[OutlineTopic], known: Sequence[str]) -> str:
+    """Return the reason why renamed topics do not match the current outline; empty if they do."""
+    given = [topic.renamed_from.strip() for topic in topics if topic.renamed_from.strip()]
     names = [name.casefold() for name in given]
     there = {heading.casefold() for heading in known}
     missing = [name for name in given if known and name.casefold() not in there]
     if missing:
-        return f"there is no topic “{_brief(missing[0])}” to rename: the outline has {_quoted(known)}"
-    return "two topics were renamed from the same one" if len(names) != len(set(names)) else ""
+        return f"there is no topic “{_shorten_quote(missing[0])}” to rename: the outline has {_quote_names(known)}"
+    return "two topics are renamed from the same topic" if len(names) != len(set(names)) else ""
 
 
-def _no_budget(steering: Steering, now: Situation) -> str:
-    wanted = steering.budget
-    spent = used(now.usage)
+def _check_budget(command: RunCommand, situation: RunSituation) -> str:
+    wanted = command.budget
+    used = compute_used_amounts(situation.usage)
     given = {name: value for name, value in wanted if value is not None}
     if not given:
-        return "no bound was named"
-    if any(value > MOST_COUNTED for value in given.values()) or (wanted.max_seconds or 0) > MOST_SECONDS:
-        return f"no bound may be above {MOST_COUNTED:,}, and none of time above {MOST_SECONDS:,} seconds"
-    if wanted.max_cost_usd is not None and now.limits.dearest is None:
-        return "money cannot be limited: the run was started without the prices of its models"
-    have = {
-        "max_tokens": (spent.tokens, f"{spent.tokens:,} tokens"),
-        "max_cost_usd": (spent.cost_usd, f"{spent.cost_usd:.4f} USD"),
-        "max_calls": (spent.calls, f"{spent.calls:,} model calls"),
-        "max_searches": (spent.searches, f"{spent.searches:,} searches"),
-        "max_seconds": (now.seconds, f"{now.seconds:.0f} s"),
+        return "no budget was given"
+    if any(value > MAX_BOUND for value in given.values()) or (wanted.max_seconds or 0) > MAX_TIME_BOUND_SECONDS:
+        return f"a budget is at most {MAX_BOUND:,}, and a time budget at most {MAX_TIME_BOUND_SECONDS:,} seconds"
+    if wanted.max_cost_usd is not None and situation.limits.highest_price is None:
+        return "cost cannot be limited: the run was started without the prices of its models"
+    minimums = {
+        "max_tokens": (used.tokens, f"{used.tokens:,} tokens"),
+        "max_cost_usd": (used.cost_usd, f"{used.cost_usd:.4f} USD"),
+        "max_calls": (used.calls, f"{used.calls:,} model calls"),
+        "max_searches": (used.searches, f"{used.searches:,} searches"),
+        "max_seconds": (situation.elapsed_seconds, f"{situation.elapsed_seconds:.0f} s"),
     }
-    below = [have[name][1] for name, value in given.items() if value < have[name][0]]
+    below = [minimums[name][1] for name, value in given.items() if value < minimums[name][0]]
     return f"{' and '.join(below)} are used already" if below else ""
 
 
-def _no_approval(steering: Steering, now: Situation) -> str:
-    if now.question is not None and now.question.kind == "plan":
+def _check_approval(command: RunCommand, situation: RunSituation) -> str:
+    if situation.input_request is not None and situation.input_request.kind == "plan":
         return ""
-    return "no plan waits for approval" + (": the run has a question, so `answer` it" if now.question else "")
+    return "no plan waits for approval" + (
+        ": the run has a question, so `answer` it" if situation.input_request else ""
+    )
 
 
-def _no_answer(steering: Steering, now: Situation) -> str:
-    if now.question is None:
-        return "the run has not asked anything: `feedback` tells it something at any time"
-    if now.question.kind == "plan":
+def _check_answer(command: RunCommand, situation: RunSituation) -> str:
+    if situation.input_request is None:
+        return "the run has not asked anything; send `feedback` instead"
+    if situation.input_request.kind == "plan":
         return "the run waits for its plan to be approved: `approve` it, or change it with `outline`"
-    return _no_text(steering.text, "answer", MOST_ANSWER)
+    return _check_text(command.text, "answer", MAX_ANSWER_LENGTH)
 
 
-_RULES: Mapping[Verb, Callable[[Steering, Situation], str]] = {
-    "feedback": _no_feedback,
-    "outline": _no_outline,
-    "budget": _no_budget,
-    "approve": _no_approval,
-    "answer": _no_answer,
+_CHECKS: Mapping[CommandName, Callable[[RunCommand, RunSituation], str]] = {
+    "feedback": _check_feedback,
+    "outline": _check_outline,
+    "budget": _check_budget,
+    "approve": _check_approval,
+    "answer": _check_answer,
 }
 
 
-def effect(steering: Steering, now: Situation) -> str:
-    """Return what a word that is followed will change, in one sentence."""
-    return _EFFECTS[steering.verb](steering, now)
+def describe_effect(command: RunCommand, situation: RunSituation) -> str:
+    """Return the effect of an accepted command, in one sentence."""
+    return _EFFECTS[command.name](command, situation)
 
 
-def feedback_of(steering: Steering) -> Feedback:
-    """Return the feedback that a word is."""
-    return Feedback(text=steering.text.strip(), topic=steering.topic)
+def convert_to_feedback(command: RunCommand) -> Feedback:
+    """Return the feedback of a command."""
+    return Feedback(text=command.text.strip(), topic=command.topic)
 
 
-def _of_feedback(steering: Steering, now: Situation) -> str:
-    if feedback_of(steering) in now.wishes:
-        return "It was said before and changes nothing more."
-    if now.mode == "CODE":
-        return "The next program is written with it."
-    if not now.topics:
-        return "The outline and the research will know it."
-    names = concerned(feedback_of(steering), now.topics)
-    whom = "Every section" if len(names) == len(now.topics) else _quoted(names)
-    if now.stance.finishing:
-        return f"{whom} will know it where it is still being written."
-    return f"{whom} will know it" + (", and the next plan of the research." if now.phase == "research" else ".")
+def _describe_feedback(command: RunCommand, situation: RunSituation) -> str:
+    if convert_to_feedback(command) in situation.feedback:
+        return "The run has this feedback already; nothing changes."
+    if situation.mode == "CODE":
+        return "The next program will consider it."
+    if not situation.topics:
+        return "The outline and the research will consider it."
+    names = match_headings(convert_to_feedback(command), situation.topics)
+    sections = "Every section" if len(names) == len(situation.topics) else _quote_names(names)
+    if situation.control.finishing:
+        return f"{sections} will consider it if it is still being written."
+    return f"{sections} will know it" + (
+        ", and the next plan of the research." if situation.phase == "research" else "."
+    )
 
 
-def _of_pause(steering: Steering, now: Situation) -> str:
-    if now.stance.paused:
-        return "It is held already; nothing changes."
-    return "Nothing new starts until it is resumed; its deadline stands still."
+def _describe_pause(command: RunCommand, situation: RunSituation) -> str:
+    if situation.control.paused:
+        return "It is paused already; nothing changes."
+    return "No new work starts until it is resumed; its time limit is suspended."
 
 
-def _of_resume(steering: Steering, now: Situation) -> str:
-    return "It goes on." if now.stance.paused else "It was not held; nothing changes."
+def _describe_resume(command: RunCommand, situation: RunSituation) -> str:
+    return "It continues." if situation.control.paused else "It was not paused; nothing changes."
 
 
-def _of_finish(steering: Steering, now: Situation) -> str:
-    if now.asked_to_finish:
+def _describe_finish(command: RunCommand, situation: RunSituation) -> str:
+    if situation.finish_requested:
         return "It is finishing already; nothing changes."
-    return "Nothing new is begun, and what there is gets written up."
+    return "No new research starts; the report is written from the findings so far."
 
 
-def _of_cancel(steering: Steering, now: Situation) -> str:
-    if steering.discard:
-        return "It stops at once, and what is written is thrown away."
-    return "It stops at once, and what is written is delivered."
+def _describe_cancel(command: RunCommand, situation: RunSituation) -> str:
+    if command.discard:
+        return "It stops immediately, and written sections are discarded."
+    return "It stops immediately, and written sections are delivered."
 
 
-def _of_outline(steering: Steering, now: Situation) -> str:
-    names = [" ".join(topic.heading.split()) for topic in steering.outline]
-    known = {name.casefold() for name in now.topics}
-    kept = known & {(topic.was or topic.heading).strip().casefold() for topic in steering.outline}
+def _describe_outline(command: RunCommand, situation: RunSituation) -> str:
+    names = [" ".join(topic.heading.split()) for topic in command.outline]
+    known = {name.casefold() for name in situation.topics}
+    kept = known & {(topic.renamed_from or topic.heading).strip().casefold() for topic in command.outline}
     count = f"{len(names)} topic{'' if len(names) == 1 else 's'}"
     if not known:
         return f"The outline will have {count}."
     return f"The outline will have {count}: {len(names) - len(kept)} new, {len(known) - len(kept)} dropped."
 
 
-def _of_budget(steering: Steering, now: Situation) -> str:
-    told = "The new bounds hold from the next call on."
-    raised = now.stance.spent is not None and relieved(now.stance, now.limits, steering.budget)
-    if raised and now.asked_to_finish:
-        return f"{told} Nothing more is gathered, since a person asked to finish."
-    return f"{told} The run takes up again what the old ones ended." if raised else told
+def _describe_budget(command: RunCommand, situation: RunSituation) -> str:
+    text = "The new budgets apply from the next call."
+    raised = situation.control.exhausted is not None and is_exhausted_limit_raised(
+        situation.control, situation.limits, command.budget
+    )
+    if raised and situation.finish_requested:
+        return f"{text} No more research starts, because a user asked to finish."
+    return f"{text} The run resumes the work that the old budgets ended." if raised else text
 
 
-def _of_approval(steering: Steering, now: Situation) -> str:
-    return "The research begins."
+def _describe_approval(command: RunCommand, situation: RunSituation) -> str:
+    return "The research starts."
 
 
-def _of_answer(steering: Steering, now: Situation) -> str:
-    if now.phase == "route":
-        return "The question is read with the answer, and the research begins."
-    return "The research plans anew with the answer."
+def _describe_answer(command: RunCommand, situation: RunSituation) -> str:
+    if situation.phase == "route":
+        return "The answer is added to the question, and the research starts."
+    return "The research is replanned with the answer."
 
 
-_EFFECTS: Mapping[Verb, Callable[[Steering, Situation], str]] = {
-    "feedback": _of_feedback,
-    "pause": _of_pause,
-    "resume": _of_resume,
-    "finish": _of_finish,
-    "cancel": _of_cancel,
-    "outline": _of_outline,
-    "budget": _of_budget,
-    "approve": _of_approval,
-    "answer": _of_answer,
+_EFFECTS: Mapping[CommandName, Callable[[RunCommand, RunSituation], str]] = {
+    "feedback": _describe_feedback,
+    "pause": _describe_pause,
+    "resume": _describe_resume,
+    "finish": _describe_finish,
+    "cancel": _describe_cancel,
+    "outline": _describe_outline,
+    "budget": _describe_budget,
+    "approve": _describe_approval,
+    "answer": _describe_answer,
 }
 
 
-def within(limits: Limits, budget: Budget) -> Limits:
-    """Return limits with the bounds that people have changed."""
+def apply_bounds(limits: RunLimits, budget: BudgetBounds) -> RunLimits:
+    """Return limits with the bounds that a user has changed."""
     changed = {name: value for name, value in budget if value is not None}
     return limits.model_copy(update=changed) if changed else limits
 
 
-def together(before: Budget, change: Budget) -> Budget:
-    """Return bounds with the later ones in the place of the earlier ones."""
+def merge_bounds(before: BudgetBounds, change: BudgetBounds) -> BudgetBounds:
+    """Return bounds in which later values replace earlier ones."""
     return before.model_copy(update={name: value for name, value in change if value is not None})
 
 
-def relieved(stance: Stance, limits: Limits, change: Budget) -> bool:
-    """Tell whether what a run has used up is raised by a change."""
+def is_exhausted_limit_raised(stance: ControlState, limits: RunLimits, change: BudgetBounds) -> bool:
+    """Return whether a change raises the limit that the run has exhausted."""
     names = {
         "tokens": "max_tokens",
         "money": "max_cost_usd",
@@ -356,19 +355,19 @@ def relieved(stance: Stance, limits: Limits, change: Budget) -> bool:
         "searches": "max_searches",
         "time": "max_seconds",
     }
-    name = names.get(stance.spent or "")
+    name = names.get(stance.exhausted or "")
     wanted, had = (getattr(one, name) if name else None for one in (change, limits))
     return wanted is not None and (had is None or wanted > had)
 
 
-def answered(question: Question, text: str) -> Feedback:
-    """Return an answer as what the run has to take into account."""
-    return Feedback(text=f"To “{shorten(question.text, MOST_QUESTION)}” a person answers: {text.strip()}")
+def convert_answer(question: InputRequest, text: str) -> Feedback:
+    """Return an answer as feedback that repeats its question."""
+    return Feedback(text=f"The user answers “{shorten(question.text, MAX_QUESTION_LENGTH)}”: {text.strip()}")
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f"“{_brief(name)}”" for name in names)
+def _quote_names(names: Sequence[str]) -> str:
+    return ", ".join(f"“{_shorten_quote(name)}”" for name in names)
 
 
-def _brief(text: str) -> str:
-    return shorten(" ".join(text.split()), SHOWN)
+def _shorten_quote(text: str) -> str:
+    return shorten(" ".join(text.split()), MAX_QUOTED_LENGTH)

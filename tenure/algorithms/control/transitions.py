@@ -1,7 +1,7 @@
-"""The transition function T(S) of the reflective agent, as a pure function.
+"""State transition function T(S) of the reflective agent.
 
-Source: document 000, §2.1 (state) and §2.3 (edges). Workflows ask it what comes next and do that;
-nothing else decides the order of the nodes.
+Workflows call it to choose the next node; it alone defines the order: retrieve → route → generate → reflect or test →
+generate or end.
 """
 
 from collections.abc import Sequence
@@ -15,23 +15,23 @@ Node = Literal["retrieve", "route", "generate_report", "reflect_on_report", "gen
 
 @dataclass(frozen=True)
 class AgentState:
-    """The part of S = (P, D, M, T_m, K, E, R_n) that the edges look at."""
+    """Fields of the agent state that decide transitions."""
 
     mode: TaskMode = "UNDEFINED"
-    """M."""
+    """Task mode chosen by the router."""
     critiques: Sequence[object] = ()
-    """K."""
+    """Critiques of the latest report."""
     error: str | None = None
-    """E."""
+    """Error of the latest program; None if it passed its tests."""
     revisions: int = 0
-    """R_n: generations of T_m so far."""
+    """Number of drafts generated so far."""
 
 
-def next_node(node: Node | None, state: AgentState, r_max: int) -> Node:
-    """Return the node after `node`, where `state` is the state after `node` has run; None enters.
+def choose_next_node(node: Node | None, state: AgentState, max_revisions: int) -> Node:
+    """Return the node after `node`; `state` is the state after `node` has run, and None returns the first node.
 
     Raises:
-        ValueError: if a mode is needed and undefined, or if `node` has no successor.
+        ValueError: the mode is needed and undefined, or `node` has no successor.
     """
     match node:
         case None:
@@ -39,20 +39,20 @@ def next_node(node: Node | None, state: AgentState, r_max: int) -> Node:
         case "retrieve":
             return "route"
         case "route":
-            return _first_draft(state.mode)
+            return _choose_first_draft(state.mode)
         case "generate_report":
             return "reflect_on_report"
         case "reflect_on_report":
-            return "generate_report" if state.critiques and state.revisions < r_max else "end"
+            return "generate_report" if state.critiques and state.revisions < max_revisions else "end"
         case "generate_code":
             return "test_code"
         case "test_code":
-            return "generate_code" if state.error is not None and state.revisions < r_max else "end"
+            return "generate_code" if state.error is not None and state.revisions < max_revisions else "end"
         case _:
             raise ValueError(f"no node follows {node!r}")
 
 
-def _first_draft(mode: TaskMode) -> Node:
+def _choose_first_draft(mode: TaskMode) -> Node:
     if mode == "RESEARCH":
         return "generate_report"
     if mode == "CODE":

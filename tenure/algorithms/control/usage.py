@@ -1,4 +1,4 @@
-"""Accounts of what a run used; pure, so that they live in workflow state and survive every crash."""
+"""Account for the usage of a run: pure functions over values in workflow state."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -9,8 +9,8 @@ from tenure.contracts.run.run import RoleUsage, Usage
 U = TypeVar("U", Usage, RoleUsage)
 
 
-def counted(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
-    """Return the account with one finished call of a role added."""
+def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
+    """Return the usage plus one completed call of a role."""
     figures: dict[str, Any] = {
         "calls": 1,
         "model_calls": reply.model_calls,
@@ -23,29 +23,29 @@ def counted(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     of_role = RoleUsage(
         **figures, models=(reply.model,), streamed=int(streamed), first_token_seconds=reply.first_token_seconds
     )
-    return merged([usage, Usage(**figures, by_role={role: of_role})])
+    return merge_usage([usage, Usage(**figures, by_role={role: of_role})])
 
 
-def searched(usage: Usage, embedded_share: float = 1.0) -> Usage:
-    """Return the account with one search added, over chunks of which this share had a vector."""
+def add_search(usage: Usage, embedded_share: float = 1.0) -> Usage:
+    """Return the usage plus one search over chunks, of which `embedded_share` had a vector."""
     least = min(usage.embedded_share, embedded_share)
     return usage.model_copy(update={"searches": usage.searches + 1, "embedded_share": least})
 
 
-def browsed(usage: Usage, pages: int) -> Usage:
-    """Return the account with pages added that were read."""
+def add_pages(usage: Usage, pages: int) -> Usage:
+    """Return the usage plus a number of fetched pages."""
     return usage.model_copy(update={"pages": usage.pages + pages})
 
 
-def merged(accounts: Iterable[Usage]) -> Usage:
-    """Return the sum of accounts."""
+def merge_usage(accounts: Iterable[Usage]) -> Usage:
+    """Return the sum of usages."""
     total = Usage()
     for account in accounts:
         by_role = dict(total.by_role)
         for role, used in account.by_role.items():
-            by_role[role] = _of_role(by_role.get(role, RoleUsage()), used)
+            by_role[role] = _merge_role_usage(by_role.get(role, RoleUsage()), used)
         total = Usage(
-            **_summed(total, account),
+            **_sum_counts(total, account),
             searches=total.searches + account.searches,
             pages=total.pages + account.pages,
             embedded_share=min(total.embedded_share, account.embedded_share),
@@ -54,24 +54,24 @@ def merged(accounts: Iterable[Usage]) -> Usage:
     return total
 
 
-def _of_role(a: RoleUsage, b: RoleUsage) -> RoleUsage:
+def _merge_role_usage(a: RoleUsage, b: RoleUsage) -> RoleUsage:
     streamed = a.streamed + b.streamed
     seconds = sum(one.streamed * (one.first_token_seconds or 0.0) for one in (a, b))
     return RoleUsage(
-        **_summed(a, b),
+        **_sum_counts(a, b),
         models=tuple(dict.fromkeys([*a.models, *b.models])),
         streamed=streamed,
         first_token_seconds=seconds / streamed if streamed else None,
     )
 
 
-def _summed(a: U, b: U) -> dict[str, Any]:
+def _sum_counts(a: U, b: U) -> dict[str, Any]:
     figures = ("calls", "model_calls", "tokens_in", "tokens_out", "tokens_cached")
-    return {name: getattr(a, name) + getattr(b, name) for name in figures} | {"cost_usd": _cost(a, b)}
+    return {name: getattr(a, name) + getattr(b, name) for name in figures} | {"cost_usd": _sum_costs(a, b)}
 
 
-def _cost(a: U, b: U) -> float | None:
-    """Add what two accounts cost; unknown where one of them paid for something without a known price."""
+def _sum_costs(a: U, b: U) -> float | None:
+    """Return the sum of two costs; None if one of them contains calls without a known price."""
     if any(one.cost_usd is None and one.model_calls for one in (a, b)):
         return None
     known = [one.cost_usd for one in (a, b) if one.cost_usd is not None]

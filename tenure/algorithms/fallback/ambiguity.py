@@ -1,8 +1,8 @@
-"""What a question leaves open, as far as words show it, and the question with an answer in its place.
+"""Detect ambiguous questions without a model, and insert the user's answer into the question.
 
-Four things are seen: a word that points to nothing, a comparison with one side, a name that means several things in
-the sources, and a figure or an office that they give for several times. Everything else is taken to be clear: a person
-who is asked without need will not be asked again.
+Four kinds of ambiguity are detected: a pronoun without antecedent, a comparison with only one side, a name with several
+meanings in the sources, and a figure or office for which the sources give several times. All other questions count as
+clear, because unnecessary questions annoy users.
 """
 
 import re
@@ -10,19 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.coreference import names
+from tenure.algorithms.text.coreference import extract_name_phrases
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.questions import MAX_PATTERN, compared, shorten
-from tenure.algorithms.text.sentences import sentences, stems
+from tenure.algorithms.text.questions import MAX_PATTERN_CHARACTERS, extract_compared_items, shorten
+from tenure.algorithms.text.sentences import split_sentences, stem_words
 
-FEW_WORDS: Final = 8
-"""Words of an answer that may take the place of a word in the question."""
-LONGEST: Final = 2_000
-"""Characters of an answer that a question is read with."""
-MOST_SHOWN: Final = 4
-"""Readings that a person is offered."""
-COVERED: Final = 0.6
-"""Share of a question's content words that a sentence needs to be one that answers it."""
+MAX_SUBSTITUTE_WORDS: Final = 8
+"""Maximum number of words of an answer that replaces a word of the question."""
+MAX_ANSWER_LENGTH: Final = 2_000
+"""Maximum characters of an answer."""
+MAX_READINGS: Final = 4
+"""Maximum number of readings offered to the user."""
+MIN_ANSWER_OVERLAP: Final = 0.6
+"""Minimum share of a question's content words in a sentence that answers it."""
 
 _POINTER = re.compile(
     r"\b(?:(?P<owns>[Ii]ts|[Tt]heir|[Hh]is|[Hh]er(?=\s+[a-z]))|[Ii]t|[Tt]hey|[Tt]hem|[Hh]e|[Hh]im|[Ss]he|[Hh]er)\b"
@@ -34,14 +34,14 @@ _NOTHING_MEANT = re.compile(
     r".*\b(?:to|that|if|whether|when)\b)",
     re.IGNORECASE,
 )
-"""What follows an "it" that stands for nothing."""
+"""Text after an "it" without a referent ("it takes … to")."""
 _NO_SUBJECT = re.compile(
     r"^how\s+(?:long|old|often|far|big|large|small|tall|high|deep|fast|quickly|soon|well|good|many|much|hard|common)\b"
     r"|\b(?:which|what)\s+(?:year|day|month|time|place|city|town|country|kind|sort|way|language)\b"
     r"|\b(?:do|does|did|can|could|should|would|will)\s+(?:i|you|we|one)\s+\w+\s*$",
     re.IGNORECASE,
 )
-"""Words in front of a pointer that it cannot point to."""
+"""Words before a pronoun that cannot be its antecedent."""
 _COMPARATIVE = (
     r"better|worse|faster|slower|cheaper|dearer|safer|easier|harder|larger|bigger|smaller|stronger|weaker|healthier|"
     r"older|newer|younger|higher|lower|longer|shorter|simpler|richer|poorer|(?:more|less)\s+\w+"
@@ -72,76 +72,80 @@ _TIME_NAMED = re.compile(
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 
-class Unclear(NamedTuple):
-    """What a question leaves open."""
+class ClarifyingQuestion(NamedTuple):
+    """Question to the user about an ambiguous question."""
 
     question: str
-    """What to ask the person."""
-    assumed: str
-    """The answer that is taken unless there is another one."""
+    """Text of the question."""
+    assumption: str
+    """Answer that is assumed unless the user gives another one."""
 
 
-def unclear(question: str, passages: Sequence[Passage]) -> Unclear | None:
-    """Return what a question leaves open, judged by its words and by what was found for it; None if it is clear."""
-    asked = " ".join(question.split())[:MAX_PATTERN]
-    looks = (_pointing, _one_sided, _many_meant, _many_times)
-    return next((found for look in looks if (found := look(asked, passages))), None)
+def find_ambiguity(question: str, passages: Sequence[Passage]) -> ClarifyingQuestion | None:
+    """Return a clarifying question, based on the words of a question and on the passages found for it; None if it is
+    clear.
+    """
+    asked = " ".join(question.split())[:MAX_PATTERN_CHARACTERS]
+    checks = (_find_unresolved_pronoun, _find_one_sided_comparison, _find_ambiguous_name, _find_ambiguous_time)
+    return next((found for look in checks if (found := look(asked, passages))), None)
 
 
-def as_meant(question: str, answer: str) -> str:
-    """Return a question with the answer of a person: in place of the word it explains, or else behind the question."""
-    said = shorten(" ".join(answer.split()).strip(" .?!"), LONGEST)
-    if not said:
+def insert_answer(question: str, answer: str) -> str:
+    """Return a question with the user's answer, in place of the ambiguous word or appended in parentheses."""
+    text = shorten(" ".join(answer.split()).strip(" .?!"), MAX_ANSWER_LENGTH)
+    if not text:
         return question
-    pointer = _dangling(question)
-    if pointer and len(said.split()) <= FEW_WORDS:
-        named = said if not pointer["owns"] else f"{said}'" if said.endswith("s") else f"{said}'s"
+    pointer = _match_unresolved_pronoun(question)
+    if pointer and len(text.split()) <= MAX_SUBSTITUTE_WORDS:
+        named = text if not pointer["owns"] else f"{text}'" if text.endswith("s") else f"{text}'s"
         return question[: pointer.start()] + named + question[pointer.end() :]
     bare = question.rstrip(" ?.!\n")
-    return f"{bare} ({said}){'?' if question.rstrip().endswith('?') else ''}"
+    return f"{bare} ({text}){'?' if question.rstrip().endswith('?') else ''}"
 
 
-def _pointing(question: str, passages: Sequence[Passage]) -> Unclear | None:
-    pointer = _dangling(question)
+def _find_unresolved_pronoun(question: str, passages: Sequence[Passage]) -> ClarifyingQuestion | None:
+    pointer = _match_unresolved_pronoun(question)
     if pointer is None:
         return None
     titles = Counter(passage.title for passage in passages if passage.title)
-    subject = titles.most_common(1)[0][0] if titles else "what the documents mostly tell of"
-    return Unclear(f"What does ‘{pointer[0]}’ stand for in this question?", shorten(subject, LONGEST))
+    subject = titles.most_common(1)[0][0] if titles else "the main subject of the documents"
+    return ClarifyingQuestion(
+        f"What does ‘{pointer[0]}’ refer to in this question?", shorten(subject, MAX_ANSWER_LENGTH)
+    )
 
 
-def _dangling(question: str) -> re.Match[str] | None:
-    """Return the word of a question that points to nothing in front of it."""
-    pointer = _POINTER.search(question[:MAX_PATTERN])
+def _match_unresolved_pronoun(question: str) -> re.Match[str] | None:
+    """Return the first pronoun of a question without antecedent."""
+    pointer = _POINTER.search(question[:MAX_PATTERN_CHARACTERS])
     if pointer is None or _NOTHING_MEANT.match(question, pointer.end()):
         return None
     before = _NO_SUBJECT.sub(" ", question[: pointer.start()].strip())
-    return None if stems(before) else pointer
+    return None if stem_words(before) else pointer
 
 
-def _one_sided(question: str, passages: Sequence[Passage]) -> Unclear | None:
-    if compared(question):
+def _find_one_sided_comparison(question: str, passages: Sequence[Passage]) -> ClarifyingQuestion | None:
+    if extract_compared_items(question):
         return None
     found = next((match for pattern in _ONE_SIDED if (match := pattern.search(question))), None)
-    if found is None or _SEVERAL.search(found["a"]) or len(found["a"].split()) > FEW_WORDS:
+    if found is None or _SEVERAL.search(found["a"]) or len(found["a"].split()) > MAX_SUBSTITUTE_WORDS:
         return None
-    return Unclear(f"With what is {found['a']} to be compared?", "what the sources compare it with")
+    return ClarifyingQuestion(f"With what is {found['a']} to be compared?", "the alternatives in the sources")
 
 
-def _many_meant(question: str, passages: Sequence[Passage]) -> Unclear | None:
-    """Return which things or people a name of the question stands for, where the sources know several."""
+def _find_ambiguous_name(question: str, passages: Sequence[Passage]) -> ClarifyingQuestion | None:
+    """Return a clarifying question if the sources know several meanings of a name."""
     senses: dict[str, Counter[str]] = {}
-    for name, sense in (*_titled(question, passages), *_full_names(question, passages)):
+    for name, sense in (*_find_titled_senses(question, passages), *_find_full_names(question, passages)):
         senses.setdefault(name, Counter())[sense] += 1
     for name, counted in senses.items():
-        readings = [sense for sense, _ in counted.most_common(MOST_SHOWN)]
-        if len(readings) > 1 and not any(set(stems(question)) >= set(stems(reading)) for reading in readings):
-            return Unclear(f"Which ‘{name}’ is meant: {_either(readings)}?", readings[0])
+        readings = [sense for sense, _ in counted.most_common(MAX_READINGS)]
+        if len(readings) > 1 and not any(set(stem_words(question)) >= set(stem_words(reading)) for reading in readings):
+            return ClarifyingQuestion(f"Which ‘{name}’ is meant: {_join_with_or(readings)}?", readings[0])
     return None
 
 
-def _titled(question: str, passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
-    """Yield names of the question that titles and headings tell apart, as in "Mercury (planet)"."""
+def _find_titled_senses(question: str, passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
+    """Yield names of the question that titles and headings disambiguate, as in "Mercury (planet)"."""
     for passage in passages:
         for found in filter(None, map(_SENSE.match, dict.fromkeys((passage.title, *passage.heading_path)))):
             asked = re.search(rf"\b{re.escape(found['name'])}\b", question, re.IGNORECASE)
@@ -149,36 +153,41 @@ def _titled(question: str, passages: Sequence[Passage]) -> Iterable[tuple[str, s
                 yield asked[0], found["inside"] or found["place"]
 
 
-def _full_names(question: str, passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
-    """Yield single names in a question about a person, each with a full name that the sources have for it."""
-    single = {name for name in names(question) if " " not in name} if _PERSON.search(question) else set()
+def _find_full_names(question: str, passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
+    """Yield surnames in a question about a person, each with a full name from the sources."""
+    single = {name for name in extract_name_phrases(question) if " " not in name} if _PERSON.search(question) else set()
     for passage in passages if single else ():
-        for name in dict.fromkeys(name for sentence in sentences(passage.text) for name in names(sentence.text)):
+        for name in dict.fromkeys(
+            name for sentence in split_sentences(passage.text) for name in extract_name_phrases(sentence.text)
+        ):
             first, *_, last = name.split() if " " in name else (name, "")
             if last in single and first.strip(".") not in _TITLES:
                 yield last, name
 
 
-def _many_times(question: str, passages: Sequence[Passage]) -> Unclear | None:
-    """Return for which times the sources answer a question about a figure or an office that names none."""
+def _find_ambiguous_time(question: str, passages: Sequence[Passage]) -> ClarifyingQuestion | None:
+    """Return a clarifying question if sources answer a question about a figure or an office for several times."""
     if not _CHANGES.search(question) or _TIME_NAMED.search(question):
         return None
-    asked = set(stems(question))
-    told = {
+    asked = set(stem_words(question))
+    years_by_sentence = {
         frozenset(_YEAR.findall(sentence.text))
         for passage in passages
-        for sentence in sentences(passage.text)
-        if asked and len(asked.intersection(stems(sentence.text))) >= COVERED * len(asked)
+        for sentence in split_sentences(passage.text)
+        if asked and len(asked.intersection(stem_words(sentence.text))) >= MIN_ANSWER_OVERLAP * len(asked)
     }
-    years = sorted({year for one in told if len(one) == 1 for year in one})
+    years = sorted({year for one in years_by_sentence if len(one) == 1 for year in one})
     if len(years) < 2:
         return None
-    return Unclear(f"For which time is this asked? The sources tell of {_both(years[-MOST_SHOWN:])}.", years[-1])
+    return ClarifyingQuestion(
+        f"Which time does the question refer to? The sources mention {_join_with_and(years[-MAX_READINGS:])}.",
+        years[-1],
+    )
 
 
-def _either(readings: Sequence[str]) -> str:
+def _join_with_or(readings: Sequence[str]) -> str:
     return f"{', '.join(readings[:-1])} or {readings[-1]}"
 
 
-def _both(years: Sequence[str]) -> str:
+def _join_with_and(years: Sequence[str]) -> str:
     return f"{', '.join(years[:-1])} and {years[-1]}"

@@ -1,7 +1,7 @@
-"""Analogies: what two things have in common, said of each by sources, and where the likeness ends.
+"""Find analogies between two things without a model: shared features and the limits of the analogy.
 
-What is said of one thing and what is said of the other are laid side by side without the names of the two. Pairs that
-are near each other then are patterns that both share; sentences that set one against the other are its limits.
+Statements on each thing are compared after their names are removed. Pairs with high cosine similarity are shared
+features; sentences that contrast the two things are limits.
 """
 
 import re
@@ -9,27 +9,27 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tenure.algorithms.reasoning.arguments import (
-    NOTHING,
+    EMPTY_ARGUMENT,
     Argument,
-    Statement,
-    Step,
-    floor,
-    nearness,
-    statements,
-    subject,
-    weakest,
+    ArgumentStep,
+    StandaloneSentence,
+    choose_min_similarity,
+    compute_confidence,
+    compute_similarities,
+    extract_standalone_sentences,
+    extract_subject,
 )
-from tenure.algorithms.retrieval.mmr import mmr
+from tenure.algorithms.retrieval.mmr import select_by_mmr
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.algorithms.text.questions import compared
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.questions import extract_compared_items
+from tenure.algorithms.text.sentences import stem_words
 
-PAIRS, LIMITS = 3, 3
-"""Patterns that are mapped and limits that are named, at the most."""
-ALIKE: Final = 0.7
-"""Cosine from which two statements without the names of their things say the same of both."""
-CONSIDERED: Final = 20
-"""Statements on each thing that are laid side by side."""
+MAX_PAIRS, MAX_LIMITS = 3, 3
+"""Maximum number of shared features and of limits."""
+MIN_PAIR_SIMILARITY: Final = 0.7
+"""Minimum cosine similarity of two statements without names that describe the same feature."""
+MAX_STATEMENTS: Final = 20
+"""Maximum number of statements on each thing."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _AS = re.compile(r"\s+as\s+.*$", re.IGNORECASE)
@@ -41,78 +41,81 @@ _APART = re.compile(
 )
 
 
-class _Pair(NamedTuple):
-    one: Statement
-    other: Statement
-    alike: float
+class _StatementPair(NamedTuple):
+    one: StandaloneSentence
+    other: StandaloneSentence
+    similarity: float
 
 
-def mapped(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
-    """Return what the two things that a question compares share, and where they part."""
-    sides = compared(question)
+def find_analogy(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
+    """Return the shared features and the differences of the two things that a question compares."""
+    sides = extract_compared_items(question)
     if sides is None:
-        return NOTHING
-    names = [frozenset(stems(_AS.sub("", side))) for side in sides]
-    said = statements(passages)
-    both = [one for one in said if all(name and name <= set(stems(one.text)) for name in names)]
-    one, other = (_on(names[n], names[1 - n], said, passages)[:CONSIDERED] for n in (0, 1))
-    pairs = _pairs(one, other, names[0] | names[1], encode)
-    asked = subject(question, passages)
-    shared, likes = _nearest(asked, [one for one in both if _ALSO.search(one.text)], encode)
+        return EMPTY_ARGUMENT
+    names = [frozenset(stem_words(_AS.sub("", side))) for side in sides]
+    said = extract_standalone_sentences(passages)
+    both = [one for one in said if all(name and name <= set(stem_words(one.text)) for name in names)]
+    one, other = (_select_statements(names[n], names[1 - n], said, passages)[:MAX_STATEMENTS] for n in (0, 1))
+    pairs = _pair_statements(one, other, names[0] | names[1], encode)
+    asked = extract_subject(question, passages)
+    shared, likes = _select_nearest(asked, [one for one in both if _ALSO.search(one.text)], encode)
     apart = [one for one in both if _APART.search(one.text) and one not in shared]
-    limits, differs = _nearest(asked, apart, encode)
+    limits, differs = _select_nearest(asked, apart, encode)
     if len(pairs) + len(shared) + len(limits) < 2:
-        return NOTHING
-    steps = [Step("pattern", one.text, one.passage) for one in shared]
+        return EMPTY_ARGUMENT
+    steps = [ArgumentStep("pattern", one.text, one.passage_number) for one in shared]
     for pair in pairs:
         steps += [
-            Step("pattern", pair.one.text, pair.one.passage),
-            Step("mapping", pair.other.text, pair.other.passage, (len(steps) + 1,)),
+            ArgumentStep("pattern", pair.one.text, pair.one.passage_number),
+            ArgumentStep("mapping", pair.other.text, pair.other.passage_number, (len(steps) + 1,)),
         ]
-    steps += [Step("limit", one.text, one.passage) for one in limits]
-    return Argument(tuple(steps), confidence=weakest([*likes, *differs, *(pair.alike for pair in pairs)]))
+    steps += [ArgumentStep("limit", one.text, one.passage_number) for one in limits]
+    return Argument(
+        tuple(steps), confidence=compute_confidence([*likes, *differs, *(pair.similarity for pair in pairs)])
+    )
 
 
-def _on(
-    name: frozenset[str], other: frozenset[str], said: Sequence[Statement], passages: Sequence[Passage]
-) -> list[Statement]:
-    """Return what is said of a thing and not of the other: in a sentence, or in a document that is called for it."""
-    titled = [set(stems(passage.title)) for passage in passages]
+def _select_statements(
+    name: frozenset[str], other: frozenset[str], said: Sequence[StandaloneSentence], passages: Sequence[Passage]
+) -> list[StandaloneSentence]:
+    """Return statements on a thing and not on the other, by their sentence or by the title of their document."""
+    titled = [set(stem_words(passage.title)) for passage in passages]
     return [
         one
         for one in said
-        if not other <= (words := set(stems(one.text))) | titled[one.passage - 1]
-        and (name <= words or (name <= titled[one.passage - 1] and not other & words))
+        if not other <= (words := set(stem_words(one.text))) | titled[one.passage_number - 1]
+        and (name <= words or (name <= titled[one.passage_number - 1] and not other & words))
     ]
 
 
-def _pairs(
-    ones: Sequence[Statement], others: Sequence[Statement], names: frozenset[str], encode: Encoder
-) -> list[_Pair]:
-    """Return what is said alike of both, the likest first, each statement once."""
+def _pair_statements(
+    ones: Sequence[StandaloneSentence], others: Sequence[StandaloneSentence], names: frozenset[str], encode: Encoder
+) -> list[_StatementPair]:
+    """Return similar statements on both things, most similar first, each statement once."""
     if not ones or not others:
         return []
-    vectors = encode([_without(one.text, names) for one in (*ones, *others)])
+    vectors = encode([_remove_names(one.text, names) for one in (*ones, *others)])
     likeness = vectors[: len(ones)] @ vectors[len(ones) :].T
     ranked = sorted(((float(likeness[i, j]), i, j) for i in range(len(ones)) for j in range(len(others))), reverse=True)
-    pairs: list[_Pair] = []
+    pairs: list[_StatementPair] = []
     taken: set[tuple[str, int]] = set()
     for alike, i, j in ranked:
-        if alike < ALIKE or len(pairs) == PAIRS:
+        if alike < MIN_PAIR_SIMILARITY or len(pairs) == MAX_PAIRS:
             break
         if not taken & {("one", i), ("other", j)}:
             taken |= {("one", i), ("other", j)}
-            pairs.append(_Pair(ones[i], others[j], alike))
+            pairs.append(_StatementPair(ones[i], others[j], alike))
     return pairs
 
 
-def _without(text: str, names: frozenset[str]) -> str:
-    """Return a sentence without the names of things."""
-    return _WORD.sub(lambda word: "" if names.intersection(stems(word.group())) else word.group(), text)
+def _remove_names(text: str, names: frozenset[str]) -> str:
+    return _WORD.sub(lambda word: "" if names.intersection(stem_words(word.group())) else word.group(), text)
 
 
-def _nearest(asked: str, pool: Sequence[Statement], encode: Encoder) -> tuple[list[Statement], list[float]]:
-    """Return the statements nearest to what is asked that do not repeat each other, with their cosines."""
-    near, vectors = nearness(asked, [one.text for one in pool], encode)
-    chosen = mmr(near, vectors, LIMITS, floor=floor(near)) if pool else []
+def _select_nearest(
+    asked: str, pool: Sequence[StandaloneSentence], encode: Encoder
+) -> tuple[list[StandaloneSentence], list[float]]:
+    """Return diverse statements that are nearest to the question, with their cosine similarities."""
+    near, vectors = compute_similarities(asked, [one.text for one in pool], encode)
+    chosen = select_by_mmr(near, vectors, MAX_LIMITS, min_score=choose_min_similarity(near)) if pool else []
     return [pool[n] for n in chosen], [near[n] for n in chosen]

@@ -1,7 +1,6 @@
-"""Causes and effects: which sentences say that one thing brings another about, and how such sentences chain.
+"""Build causal chains without a model, from sentences with causal connectives ("because", "leads to", "so that").
 
-Words alone decide ("because", "leads to", "so that"). Two sentences belong to a chain where the effect of one and the
-cause of the next share most of their content words.
+Two sentences are chained if the effect of one and the cause of the other share most of their content words.
 """
 
 import re
@@ -9,33 +8,34 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tenure.algorithms.fallback.inferences import inferred
+from tenure.algorithms.fallback.inferences import find_inferences
 from tenure.algorithms.reasoning.arguments import (
-    NOTHING,
+    EMPTY_ARGUMENT,
     Argument,
-    Statement,
-    Step,
-    floor,
-    nearness,
-    shared_words,
-    statements,
-    subject,
-    weakest,
+    ArgumentStep,
+    StandaloneSentence,
+    choose_min_similarity,
+    compute_confidence,
+    compute_similarities,
+    extract_standalone_sentences,
+    extract_subject,
+    find_shared_phrase,
 )
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 
-LONGEST: Final = 4
-"""Links of a chain at the most."""
-CONSIDERED: Final = 40
-"""Sentences that are chained at the most, the nearest to the question first."""
-LINKED: Final = 0.25
-"""Cosine to the question that a link of a chain needs; one of them has to be as near as any other step."""
-SHARED: Final = 2
-"""Stems in a row that the effect of one sentence and the cause of the next have in common, and stems that a cause
-which stands alone shares with the question."""
-WHOLE: Final = 0.75
-"""Share of the stems of the shorter of both that they have in common: a subject alone connects no two sentences."""
+MAX_CHAIN_LENGTH: Final = 4
+"""Maximum number of links of a chain."""
+MAX_SENTENCES: Final = 40
+"""Maximum number of sentences considered for a chain, the nearest to the question first."""
+MIN_LINK_SIMILARITY: Final = 0.25
+"""Minimum cosine similarity of a link to the question; one link must also exceed the floor of other reasoning steps."""
+MIN_SHARED_STEMS: Final = 2
+"""Minimum number of consecutive stems that the effect of one sentence shares with the cause of the next, and of stems
+that a separate cause shares with the question.
+"""
+MIN_OVERLAP: Final = 0.75
+"""Minimum share of common stems in the shorter of the two phrases; a common subject alone is not enough."""
 
 _BACKWARD = re.compile(
     r",?\s+(?:(?:mainly|largely|partly|simply|precisely|only|just)\s+)?(?:because(?:\s+of)?|due\s+to|owing\s+to|"
@@ -65,33 +65,30 @@ _EMPTY = re.compile(
     r"^(?:(?:and|but|so|that|then)\s+)*(?:this|that|it|they|these|those|he|she|we|you|there|here|what|which)\b",
     re.IGNORECASE,
 )
-_LEAST_STEMS = 2
+_MIN_STEMS = 2
 
 
-class Cause(NamedTuple):
-    """What a sentence says of cause and effect."""
+class CausalStatement(NamedTuple):
+    """Sentence with its cause and effect."""
 
-    statement: Statement
-    """The sentence."""
+    statement: StandaloneSentence
     cause: str
-    """What brings something about."""
     effect: str
-    """What is brought about."""
 
 
-def causes(said: Sequence[Statement]) -> list[Cause]:
+def extract_causes(said: Sequence[StandaloneSentence]) -> list[CausalStatement]:
     """Return the statements that name a cause and its effect."""
-    found = ((statement, _parts(statement.text.rstrip(" ."))) for statement in said)
-    return [Cause(statement, *parts) for statement, parts in found if parts]
+    found = ((statement, _split_cause(statement.text.rstrip(" ."))) for statement in said)
+    return [CausalStatement(statement, *parts) for statement, parts in found if parts]
 
 
-def _parts(text: str) -> tuple[str, str] | None:
-    """Return cause and effect as a sentence names them; None where it names none, or only points to one."""
-    parts = _cut(text)
-    return parts if parts and all(_says(part) for part in parts) else None
+def _split_cause(text: str) -> tuple[str, str] | None:
+    """Return cause and effect of a sentence; None if one is missing or is only a pronoun."""
+    parts = _match_cause(text)
+    return parts if parts and all(_has_content(part) for part in parts) else None
 
 
-def _cut(text: str) -> tuple[str, str] | None:
+def _match_cause(text: str) -> tuple[str, str] | None:
     for pattern in (_FRONTED, _REASON):
         if (found := pattern.search(text)) and not _YEAR.match(found["cause"]):
             return found["cause"], found["effect"]
@@ -102,34 +99,33 @@ def _cut(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _says(part: str) -> bool:
-    return len(set(stems(part))) >= _LEAST_STEMS and not _EMPTY.match(part)
+def _has_content(part: str) -> bool:
+    return len(set(stem_words(part))) >= _MIN_STEMS and not _EMPTY.match(part)
 
 
-def explained(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
-    """Return the chain of causes that is nearest to a question, else what sources conclude on it.
-
-    Where they conclude nothing, causes that they give stand side by side.
-    """
-    asked, found = subject(question, passages), causes(statements(passages))
-    near, _ = nearness(asked, [cause.statement.text for cause in found], encode)
-    ranked = sorted((n for n, cosine in enumerate(near) if cosine >= LINKED), key=lambda n: -near[n])[:CONSIDERED]
+def explain_causes(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
+    """Return the causal chain nearest to a question, else conclusions of the sources, else separate causes."""
+    asked, found = extract_subject(question, passages), extract_causes(extract_standalone_sentences(passages))
+    near, _ = compute_similarities(asked, [cause.statement.text for cause in found], encode)
+    ranked = sorted((n for n, cosine in enumerate(near) if cosine >= MIN_LINK_SIMILARITY), key=lambda n: -near[n])[
+        :MAX_SENTENCES
+    ]
     links, cosines = [found[n] for n in ranked], [near[n] for n in ranked]
-    path = _longest(links, cosines)
-    least = floor(near)
+    path = _find_best_chain(links, cosines)
+    least = choose_min_similarity(near)
     if len(path) > 1 and any(cosines[n] >= least for n in path):
-        return _chained(links, cosines, path)
-    drawn = inferred(question, passages, encode)
+        return _build_chain(links, cosines, path)
+    drawn = find_inferences(question, passages, encode)
     if drawn.steps:
         return drawn
     about = [n for n, cosine in enumerate(cosines) if cosine >= least]
-    return _beside(asked, links, cosines, about)
+    return _list_separate_causes(asked, links, cosines, about)
 
 
-def _longest(links: Sequence[Cause], near: Sequence[float]) -> tuple[int, ...]:
-    """Return the chain whose links are nearest to the question together; of those that end alike, the best goes on."""
+def _find_best_chain(links: Sequence[CausalStatement], near: Sequence[float]) -> tuple[int, ...]:
+    """Return the chain with the highest total similarity; of chains with the same last link only the best is extended."""
     following = {
-        n: [m for m, other in enumerate(links) if m != n and connection(one, other)] for n, one in enumerate(links)
+        n: [m for m, other in enumerate(links) if m != n and find_connection(one, other)] for n, one in enumerate(links)
     }
 
     def worth(path: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
@@ -137,40 +133,46 @@ def _longest(links: Sequence[Cause], near: Sequence[float]) -> tuple[int, ...]:
 
     paths: list[tuple[int, ...]] = [(n,) for n in range(len(links))]
     best: tuple[int, ...] = ()
-    for _ in range(LONGEST):
+    for _ in range(MAX_CHAIN_LENGTH):
         best = max([best, *paths], key=worth)
         longer = sorted(((*path, m) for path in paths for m in following[path[-1]] if m not in path), key=worth)
         paths = list({path[-1]: path for path in longer}.values())
     return best
 
 
-def connection(one: Cause, other: Cause) -> str:
-    """Return the words of a cause that the effect of another sentence ends in; empty where they are too few."""
-    shared = shared_words(other.cause, set(stems(one.effect)))
-    said = set(stems(shared))
-    whole = len(said) >= max(SHARED, WHOLE * min(len(set(stems(part))) for part in (one.effect, other.cause)))
-    return shared if whole and _together(shared, one.effect) else ""
+def find_connection(one: CausalStatement, other: CausalStatement) -> str:
+    """Return the common words of the effect of one statement and the cause of another; empty if they are too few."""
+    shared = find_shared_phrase(other.cause, set(stem_words(one.effect)))
+    said = set(stem_words(shared))
+    whole = len(said) >= max(
+        MIN_SHARED_STEMS, MIN_OVERLAP * min(len(set(stem_words(part))) for part in (one.effect, other.cause))
+    )
+    return shared if whole and _is_contiguous(shared, one.effect) else ""
 
 
-def _together(words: str, text: str) -> bool:
-    """Tell whether the stems of some words follow each other in a text."""
-    wanted, given = stems(words), stems(text)
+def _is_contiguous(words: str, text: str) -> bool:
+    """Return whether the stems of some words are consecutive in a text."""
+    wanted, given = stem_words(words), stem_words(text)
     return any(given[n : n + len(wanted)] == wanted for n in range(len(given)))
 
 
-def _chained(links: Sequence[Cause], near: Sequence[float], path: tuple[int, ...]) -> Argument:
-    steps = [Step("cause", links[path[0]].statement.text, links[path[0]].statement.passage)]
+def _build_chain(links: Sequence[CausalStatement], near: Sequence[float], path: tuple[int, ...]) -> Argument:
+    steps = [ArgumentStep("cause", links[path[0]].statement.text, links[path[0]].statement.passage_number)]
     for place, (before, n) in enumerate(pairwise(path), 1):
         one = links[n].statement
-        steps.append(Step("cause", one.text, one.passage, (place,), connection(links[before], links[n])))
-    return Argument(tuple(steps[:-1]), steps[-1], confidence=weakest(near[n] for n in path))
+        steps.append(
+            ArgumentStep("cause", one.text, one.passage_number, (place,), find_connection(links[before], links[n]))
+        )
+    return Argument(tuple(steps[:-1]), steps[-1], confidence=compute_confidence(near[n] for n in path))
 
 
-def _beside(asked: str, links: Sequence[Cause], near: Sequence[float], among: Sequence[int]) -> Argument:
-    """Return causes of what is asked that different statements give; one alone is no argument."""
-    wanted = set(stems(asked))
-    about = [n for n in among if len(wanted & set(stems(links[n].effect))) >= SHARED][:LONGEST]
+def _list_separate_causes(
+    asked: str, links: Sequence[CausalStatement], near: Sequence[float], among: Sequence[int]
+) -> Argument:
+    """Return causes from at least two statements; a single one is not an argument."""
+    wanted = set(stem_words(asked))
+    about = [n for n in among if len(wanted & set(stem_words(links[n].effect))) >= MIN_SHARED_STEMS][:MAX_CHAIN_LENGTH]
     if len(about) < 2:
-        return NOTHING
-    steps = tuple(Step("cause", links[n].statement.text, links[n].statement.passage) for n in about)
-    return Argument(steps, confidence=weakest(near[n] for n in about))
+        return EMPTY_ARGUMENT
+    steps = tuple(ArgumentStep("cause", links[n].statement.text, links[n].statement.passage_number) for n in about)
+    return Argument(steps, confidence=compute_confidence(near[n] for n in about))

@@ -1,8 +1,7 @@
-"""Facets: topics for an outline, taken from the headings under which the evidence stands.
+"""Find topics for an outline without a model, from the headings of relevant passages.
 
-Authors have already named what their texts treat. A heading above several relevant passages, near to
-the question and not one of the headings every document has, is a better topic than any phrase
-cut out of a sentence.
+Authors name their subjects in headings. A specific heading above several relevant passages and near to the question is
+a better topic than a phrase extracted from a sentence.
 """
 
 import math
@@ -14,12 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.retrieval.mmr import mmr
-from tenure.algorithms.text.excerpts import BACK_MATTER
+from tenure.algorithms.retrieval.mmr import select_by_mmr
+from tenure.algorithms.text.excerpts import BACK_MATTER_HEADINGS
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.algorithms.text.sentences import STOP_WORDS, stems, telling, ubiquitous, words
+from tenure.algorithms.text.sentences import (
+    STOP_WORDS,
+    find_ubiquitous_names,
+    remove_common_words,
+    split_words,
+    stem_words,
+)
 
-GENERIC = frozenset(
+GENERIC_HEADINGS = frozenset(
     """abstract introduction intro motivation rationale specification overview background summary conclusion conclusions
     references copyright acknowledgements acknowledgments appendix contents notes note footnotes changelog history
     examples example usage faq discussion implementation goals scope definitions terminology status details more other
@@ -44,65 +49,72 @@ _NUMBERING = re.compile(
 )
 _CODE = re.compile(r"_|\w\.\w|[(){}\[\]=<>]|--")
 
-NEAR_ENOUGH = 0.3
-"""Cosine between a heading and the question below which the heading is noise."""
-AMONG_BEST = 0.6
-"""Share of the best relevance that a passage needs for its heading to be a topic."""
-TELLING, LEAST_NEAR = 0.75, 0.1
-"""Share of the best relevance from which its passage's heading is a topic, with as little likeness as this."""
-MOST = 0.4
-"""Share of the relevant passages from which a document is divided by its headings instead of named by its title."""
-NEAR_BEST = 0.75
-"""Share of the best facet's score that another must have."""
-TOO_CLOSE = 0.75
-"""Cosine between two headings from which they are one topic."""
+MIN_QUESTION_SIMILARITY = 0.3
+"""Minimum cosine similarity of a heading to the question."""
+MIN_RELEVANCE_SHARE = 0.6
+"""Minimum relevance of a passage whose heading is considered, relative to the best passage."""
+STRONG_RELEVANCE_SHARE, MIN_STRONG_SIMILARITY = 0.75, 0.1
+"""Relative relevance from which a lower similarity of the heading suffices, and that similarity."""
+MAX_TITLE_SHARE = 0.4
+"""Share of the relevant passages from which a document is represented by its headings instead of its title."""
+MIN_SCORE_SHARE = 0.75
+"""Minimum score of a facet, relative to the best one."""
+MAX_HEADING_SIMILARITY = 0.75
+"""Cosine similarity from which two headings are one topic."""
 
 
 @dataclass(frozen=True)
 class Facet:
-    """A heading over evidence."""
+    """Heading as a candidate topic."""
 
     heading: str
-    """The heading, numbering taken off."""
+    """Heading without numbering."""
     source_title: str
-    """Title of the best source it stands in."""
+    """Title of its most relevant source."""
     passages: int
-    """Relevant passages under it."""
+    """Number of relevant passages below it."""
     score: float
-    """How good a topic it is."""
+    """Score as a topic."""
 
 
-def facets(
-    question: str, passages: Sequence[Passage], encode: Encoder, k: int, besides: Sequence[str] = ()
+def find_facets(
+    question: str, passages: Sequence[Passage], encode: Encoder, k: int, existing_topics: Sequence[str] = ()
 ) -> list[Facet]:
-    """Return at most `k` facets of a question, best first, none too close to another or to `besides`.
+    """Return at most `k` facets of a question, best first, all different from each other and from `existing_topics`.
 
-    Where there are topics already, a heading has to be about the question by its own words. The title of a
-    document is a facet like its headings; of the two the better one stands for the other.
+    If topics exist already, a heading must be near to the question by its own words. The title of a document competes
+    with its headings; the better one supersedes the other.
     """
     best = max((passage.relevance for passage in passages), default=0.0)
-    groups = _groups([passage for passage in passages if passage.relevance >= AMONG_BEST * best])
+    groups = _group_passages([passage for passage in passages if passage.relevance >= MIN_RELEVANCE_SHARE * best])
     if not groups or k < 1:
         return []
-    common = ubiquitous([passage.text for passage in passages])
+    common = find_ubiquitous_names([passage.text for passage in passages])
     names = [group.name for group in groups]
-    vectors = encode([telling(text, common) for text in (question, *names, *besides)])
+    vectors = encode([remove_common_words(text, common) for text in (question, *names, *existing_topics)])
     headings = vectors[1 : 1 + len(names)]
-    wanted, most = set(stems(question)) - common, math.inf if besides else best
+    wanted, most = set(stem_words(question)) - common, math.inf if existing_topics else best
     found = [
-        _facet(group, float(near), wanted, most) for group, near in zip(groups, headings @ vectors[0], strict=True)
+        _score_facet(group, float(near), wanted, most)
+        for group, near in zip(groups, headings @ vectors[0], strict=True)
     ]
     scores = np.asarray([facet.score for facet in found], dtype=np.float32)
-    if besides:
-        scores[(headings @ vectors[1 + len(names) :].T).max(axis=1) >= TOO_CLOSE] = -1.0
-    scores[_stood_for(groups, scores)] = -1.0
-    chosen = mmr(scores, headings, k, floor=max(0.0, NEAR_BEST * float(scores.max())), too_close=TOO_CLOSE)
+    if existing_topics:
+        scores[(headings @ vectors[1 + len(names) :].T).max(axis=1) >= MAX_HEADING_SIMILARITY] = -1.0
+    scores[_find_superseded(groups, scores)] = -1.0
+    chosen = select_by_mmr(
+        scores,
+        headings,
+        k,
+        min_score=max(0.0, MIN_SCORE_SHARE * float(scores.max())),
+        max_similarity=MAX_HEADING_SIMILARITY,
+    )
     return [found[index] for index in chosen]
 
 
 @dataclass(frozen=True)
-class _Group:
-    """Passages under one name."""
+class _HeadingGroup:
+    """Passages with a common name."""
 
     name: str
     passages: tuple[Passage, ...]
@@ -110,31 +122,31 @@ class _Group:
     """Whether the name is the title of their document."""
 
 
-def _groups(passages: Sequence[Passage]) -> list[_Group]:
+def _group_passages(passages: Sequence[Passage]) -> list[_HeadingGroup]:
     held = Counter(passage.source for passage in passages)
     under: dict[str, list[Passage]] = {}
     within: dict[str, list[Passage]] = {}
     for passage in passages:
-        if name := subject(passage):
+        if name := extract_subject(passage):
             under.setdefault(name.casefold(), []).append(passage)
-        if (title := _titled(passage)) and 1 < held[passage.source] < MOST * len(passages):
+        if (title := _extract_title(passage)) and 1 < held[passage.source] < MAX_TITLE_SHARE * len(passages):
             within.setdefault(title.casefold(), []).append(passage)
     headings = [
-        _Group(subject(group[0]), tuple(group), False)
+        _HeadingGroup(extract_subject(group[0]), tuple(group), False)
         for name, group in under.items()
         if name not in within and not _is_title(name, group, under)
     ]
-    return [*headings, *(_Group(_titled(group[0]), tuple(group), True) for group in within.values())]
+    return [*headings, *(_HeadingGroup(_extract_title(group[0]), tuple(group), True) for group in within.values())]
 
 
 def _is_title(name: str, group: Sequence[Passage], under: Mapping[str, Sequence[Passage]]) -> bool:
-    """Tell whether a name is the title of a document whose headings are topics: it would hold all of them."""
-    sources = {passage.source for passage in group if name == _named(passage.title).casefold()}
+    """Return whether a name is the title of a document whose headings are topics themselves."""
+    sources = {passage.source for passage in group if name == _normalize_heading(passage.title).casefold()}
     return any(passage.source in sources for other, others in under.items() if other != name for passage in others)
 
 
-def _stood_for(groups: Sequence[_Group], scores: NDArray[np.float32]) -> list[int]:
-    """Return the groups for which a better one stands: a title for headings of its document, or one of them for it."""
+def _find_superseded(groups: Sequence[_HeadingGroup], scores: NDArray[np.float32]) -> list[int]:
+    """Return the groups that a better one supersedes: headings by the title of their document, or the reverse."""
     sources = [{passage.source for passage in group.passages} for group in groups]
     return [
         n
@@ -146,41 +158,47 @@ def _stood_for(groups: Sequence[_Group], scores: NDArray[np.float32]) -> list[in
     ]
 
 
-def _facet(group: _Group, nearness: float, wanted: set[str], most: float) -> Facet:
-    """Weigh a heading; one that says nothing of the question, above nothing that answers it well, is noise."""
-    shared = len(wanted.intersection(stems(group.name))) / max(1, len(wanted))
+def _score_facet(group: _HeadingGroup, nearness: float, wanted: set[str], most: float) -> Facet:
+    """Score a heading; −1 if it does not resemble the question and has no very relevant passage."""
+    shared = len(wanted.intersection(stem_words(group.name))) / max(1, len(wanted))
     best = max(passage.relevance for passage in group.passages) / max(most, 1e-6)
     score = 0.35 * nearness + 0.35 * best + 0.08 * math.log1p(len(group.passages)) + 0.15 * shared
-    says = shared or nearness >= NEAR_ENOUGH or (best >= TELLING and nearness >= LEAST_NEAR)
+    says = (
+        shared
+        or nearness >= MIN_QUESTION_SIMILARITY
+        or (best >= STRONG_RELEVANCE_SHARE and nearness >= MIN_STRONG_SIMILARITY)
+    )
     return Facet(group.name, group.passages[0].title, len(group.passages), score if says else -1.0)
 
 
-def subject(passage: Passage) -> str:
-    """Return what a passage is about by its headings: the innermost that names a subject, else the title."""
-    if passage.heading_path and passage.heading_path[-1].casefold().strip(" .:") in BACK_MATTER:
+def extract_subject(passage: Passage) -> str:
+    """Return the innermost heading of a passage that names a subject, else its title; empty for back matter."""
+    if passage.heading_path and passage.heading_path[-1].casefold().strip(" .:") in BACK_MATTER_HEADINGS:
         return ""
-    return next((name for name in map(_named, (*reversed(passage.heading_path), passage.title)) if name), "")
+    return next(
+        (name for name in map(_normalize_heading, (*reversed(passage.heading_path), passage.title)) if name), ""
+    )
 
 
-def _titled(passage: Passage) -> str:
-    return _named(passage.title) if subject(passage) else ""
+def _extract_title(passage: Passage) -> str:
+    return _normalize_heading(passage.title) if extract_subject(passage) else ""
 
 
-def _named(heading: str) -> str:
-    """Return a heading without numbering and marks; empty where it names no subject."""
+def _normalize_heading(heading: str) -> str:
+    """Return a heading without numbering and markup; empty if it names no subject."""
     bare = _NUMBERING.sub("", " ".join(heading.split())).strip(" .:#*_`–—-")
-    return bare if not is_generic(bare) and 1 <= len(bare.split()) <= 10 and len(bare) <= 80 else ""
+    return bare if not is_generic_heading(bare) and 1 <= len(bare.split()) <= 10 and len(bare) <= 80 else ""
 
 
-def is_generic(name: str) -> bool:
-    """Tell whether a heading names a part of a document, such as "Introduction", or nothing at all."""
-    found = words(name)
-    content = [word for word in found if word not in GENERIC and word not in STOP_WORDS]
+def is_generic_heading(name: str) -> bool:
+    """Return whether a heading names a part of a document, such as "Introduction", or has no content word."""
+    found = split_words(name)
+    content = [word for word in found if word not in GENERIC_HEADINGS and word not in STOP_WORDS]
     code = bool(_CODE.search(name))
     return (
         code
         or not content
         or not any(c.isalpha() for c in name)
-        or not stems(name)
+        or not stem_words(name)
         or bool(_GENERIC_PHRASES.match(name))
     )

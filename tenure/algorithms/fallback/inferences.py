@@ -1,8 +1,7 @@
-"""Inferences and courses of events: what sources say follows from what, and what they date.
+"""Extract inferences and timelines from sources without a model.
 
-A conclusion is recognised by the word that opens it ("therefore", "this means that"), and the sentence before it is
-what it is drawn from; a sentence that draws one by itself is taken apart into the two. Events are sentences with a year
-in them, in the order of the years.
+A conclusion is a sentence that starts with a connective ("therefore", "this means that"); its premise is the previous
+sentence. A sentence that contains both is split. Events are sentences with a year.
 """
 
 import re
@@ -11,31 +10,31 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tenure.algorithms.reasoning.arguments import (
-    NOTHING,
+    EMPTY_ARGUMENT,
     Argument,
-    Step,
-    floor,
-    nearness,
-    prose,
-    stands,
-    statements,
-    subject,
-    touches,
-    weakest,
+    ArgumentStep,
+    choose_min_similarity,
+    compute_confidence,
+    compute_similarities,
+    extract_standalone_sentences,
+    extract_subject,
+    has_shared_terms,
+    is_standalone,
+    select_prose,
 )
-from tenure.algorithms.retrieval.mmr import mmr
-from tenure.algorithms.text.clauses import drawn
-from tenure.algorithms.text.excerpts import presentable, standing
+from tenure.algorithms.retrieval.mmr import select_by_mmr
+from tenure.algorithms.text.causal_clauses import split_causal_sentence
+from tenure.algorithms.text.excerpts import is_complete_sentence, make_standalone
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.algorithms.text.sentences import words
+from tenure.algorithms.text.sentences import split_words
 
-INFERENCES: Final = 3
-"""Conclusions of a chain of thought."""
-CLOSE: Final = 0.75
-"""Share of the best conclusion's cosine that another one needs: what is merely on the subject answers nothing."""
-EVENTS, LEAST_EVENTS, LEAST_YEARS = 8, 3, 2
-"""Events of a course at the most and at the least, and years that they have to lie in."""
-_LEAST_WORDS = 6
+MAX_INFERENCES: Final = 3
+"""Maximum number of inferences in a chain."""
+MIN_SIMILARITY_SHARE: Final = 0.75
+"""Minimum cosine similarity of a conclusion to the question, relative to the best one."""
+MAX_EVENTS, MIN_EVENTS, MIN_YEARS = 8, 3, 2
+"""Maximum and minimum number of events of a timeline, and minimum number of distinct years."""
+_MIN_WORDS = 6
 
 _FOLLOWS = re.compile(
     r"^(?:therefore|thus|hence|consequently|accordingly|as a (?:result|consequence)|it follows that|"
@@ -58,45 +57,62 @@ class _Inference(NamedTuple):
         return f"{self.premise} {self.inference}"
 
 
-def inferred(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
-    """Return what sources conclude on a question, each conclusion after what it is drawn from, the nearest one last."""
-    asked = subject(question, passages)
-    found = list({one.text: one for one in _inferences(passages) if touches(asked, one.text)}.values())
+def find_inferences(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
+    """Return conclusions of the sources on a question, each after its premise, the nearest one last."""
+    asked = extract_subject(question, passages)
+    found = list({one.text: one for one in _extract_inferences(passages) if has_shared_terms(asked, one.text)}.values())
     if not found:
-        return NOTHING
-    near, vectors = nearness(asked, [one.text for one in found], encode)
-    chosen = sorted(mmr(near, vectors, INFERENCES, floor=floor(near, CLOSE)), key=lambda n: near[n])
-    steps: list[Step] = []
+        return EMPTY_ARGUMENT
+    near, vectors = compute_similarities(asked, [one.text for one in found], encode)
+    chosen = sorted(
+        select_by_mmr(near, vectors, MAX_INFERENCES, min_score=choose_min_similarity(near, MIN_SIMILARITY_SHARE)),
+        key=lambda n: near[n],
+    )
+    steps: list[ArgumentStep] = []
     for n in chosen:
         one = found[n]
         steps += [
-            Step("premise", one.premise, one.passage),
-            Step("inference", one.inference, one.passage, (len(steps) + 1,)),
+            ArgumentStep("premise", one.premise, one.passage),
+            ArgumentStep("inference", one.inference, one.passage, (len(steps) + 1,)),
         ]
-    return Argument(tuple(steps[:-1]), steps[-1], confidence=weakest(near[n] for n in chosen)) if steps else NOTHING
+    return (
+        Argument(tuple(steps[:-1]), steps[-1], confidence=compute_confidence(near[n] for n in chosen))
+        if steps
+        else EMPTY_ARGUMENT
+    )
 
 
-def _inferences(passages: Sequence[Passage]) -> Iterator[_Inference]:
-    for one in statements(passages):
-        if parts := drawn(one.text):
-            yield _Inference(one.passage, *parts)
-    for number, passage, said in prose(passages):
+def _extract_inferences(passages: Sequence[Passage]) -> Iterator[_Inference]:
+    for one in extract_standalone_sentences(passages):
+        if parts := split_causal_sentence(one.text):
+            yield _Inference(one.passage_number, *parts)
+    for number, passage, said in select_prose(passages):
         for premise, inference in pairwise(said):
             adjacent = premise.block == inference.block and premise.kind == inference.kind == "prose"
-            long = min(len(words(premise.text)), len(words(inference.text))) >= _LEAST_WORDS
-            if adjacent and long and _FOLLOWS.match(inference.text) and stands(premise) and presentable(inference):
-                yield _Inference(number, standing(premise.text, passage.title), inference.text)
+            long = min(len(split_words(premise.text)), len(split_words(inference.text))) >= _MIN_WORDS
+            if (
+                adjacent
+                and long
+                and _FOLLOWS.match(inference.text)
+                and is_standalone(premise)
+                and is_complete_sentence(inference)
+            ):
+                yield _Inference(number, make_standalone(premise.text, passage.title), inference.text)
 
 
-def unfolded(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
-    """Return the dated statements nearest to a question in the order of their years."""
-    dated = [(int(years[0]), one) for one in statements(passages) if (years := _YEAR.findall(one.text))]
+def find_timeline(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
+    """Return the dated statements nearest to a question, in chronological order."""
+    dated = [
+        (int(years[0]), one) for one in extract_standalone_sentences(passages) if (years := _YEAR.findall(one.text))
+    ]
     if not dated:
-        return NOTHING
-    near, vectors = nearness(subject(question, passages), [one.text for _, one in dated], encode)
-    chosen = mmr(near, vectors, EVENTS, floor=floor(near))
-    if len(chosen) < LEAST_EVENTS or len({dated[n][0] for n in chosen}) < LEAST_YEARS:
-        return NOTHING
+        return EMPTY_ARGUMENT
+    near, vectors = compute_similarities(extract_subject(question, passages), [one.text for _, one in dated], encode)
+    chosen = select_by_mmr(near, vectors, MAX_EVENTS, min_score=choose_min_similarity(near))
+    if len(chosen) < MIN_EVENTS or len({dated[n][0] for n in chosen}) < MIN_YEARS:
+        return EMPTY_ARGUMENT
     ordered = sorted(chosen, key=lambda n: dated[n][0])
-    steps = tuple(Step("event", dated[n][1].text, dated[n][1].passage, link=str(dated[n][0])) for n in ordered)
-    return Argument(steps, confidence=weakest(near[n] for n in chosen))
+    steps = tuple(
+        ArgumentStep("event", dated[n][1].text, dated[n][1].passage_number, link=str(dated[n][0])) for n in ordered
+    )
+    return Argument(steps, confidence=compute_confidence(near[n] for n in chosen))

@@ -1,7 +1,7 @@
-"""What to do next without a model: calculate, ask tables, search, follow what was named, and finish (003, ReAct).
+"""Choose the next ReAct action without a model: calculate, query tables, search, follow named entities, finish.
 
-A fixed order over what the task says and what its passages say. No passage can name an action: words of sources are
-read for names that lead on and for sentences that answer, and for nothing else.
+The order is fixed and depends on the task and its passages. Passages cannot name an action: they are only read for
+entities to search and for sentences that answer, so that a prompt injection has no effect here.
 """
 
 import json
@@ -9,26 +9,25 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from tenure.algorithms.research.action_parsing import FINISH, Move
-from tenure.algorithms.research.planning import same
-from tenure.algorithms.retrieval.bridge_entities import bridges
-from tenure.algorithms.retrieval.decomposition import decompose
+from tenure.algorithms.research.action_parsing import FINISH, ParsedAction
+from tenure.algorithms.research.planning import is_same_query
+from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
+from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import sentences, stems
-from tenure.contracts.research.tools import ToolName
+from tenure.algorithms.text.sentences import split_sentences, stem_words
 
-ANSWERED: Final = 0.75
-"""Share of the words of a question that one sentence, with the title of its document, has to have to answer it."""
+MIN_ANSWER_OVERLAP: Final = 0.75
+"""Minimum share of a question's words in a sentence and its document title, to count as answered."""
 
-SEARCHES: Final[tuple[ToolName, ...]] = ("hybrid_search", "vector_search", "web_search")
-"""Tools that search, the best first."""
+SEARCH_TOOLS: Final[tuple[str, ...]] = ("hybrid_search", "vector_search", "web_search")
+"""Search tools, best first."""
 
-WANTED: Final = 12
-"""Passages of a search, as of any other search of a task; what reads them here needs no short observation."""
+MAX_SEARCH_RESULTS: Final = 12
+"""Number of passages per search, as for other searches of a task."""
 
-LONGEST_QUERY, LONGEST_SENTENCE = 500, 300
-"""Characters of a query, and of a sentence of an answer."""
+MAX_QUERY_LENGTH, MAX_SENTENCE_LENGTH = 500, 300
+"""Maximum characters of a query, and of a sentence of an answer."""
 
 _ARITHMETIC = re.compile(
     r"(?<![\w.])[(\s]*\d[\d.,]*(?:[()\s]*(?:[+*/^×÷]|(?<=\s)[-–−](?=\s)|\*\*)[()\s]*\d[\d.,]*)+\)*(?![\w])"
@@ -46,125 +45,128 @@ _AGGREGATE = re.compile(
 )
 
 
-class Taken(NamedTuple):
-    """An action that was taken."""
+class PastAction(NamedTuple):
+    """Executed action."""
 
     tool: str
-    """The tool."""
     text: str
-    """Its query, expression or question."""
+    """Query, expression or question."""
 
 
-def next_action(
+def choose_action(
     task: str,
-    offered: Sequence[ToolName],
-    taken: Sequence[Taken],
+    tools: Sequence[str],
+    past_actions: Sequence[PastAction],
     passages: Sequence[Passage],
     numbers: Sequence[int],
-    left: int,
-) -> Move:
-    """Return what is done next.
+    remaining_steps: int,
+) -> ParsedAction:
+    """Choose the next action.
 
     Args:
-        task: what is to be found.
-        offered: the tools that there are.
-        taken: actions that were taken, in order.
-        passages: what was found, best first.
-        numbers: by which numbers the passages are known.
-        left: steps left, this one included.
+        task: task of the loop.
+        tools: available tools.
+        past_actions: executed actions, in order.
+        passages: passages found, best first.
+        numbers: number of each passage in citations.
+        remaining_steps: remaining steps, including this one.
     """
-    parts = tuple(part.question for part in decompose(task)) or (task,)
-    open_parts = [part for part in parts if _best(part, passages).share < ANSWERED]
-    if left > 1:
-        for move in _moves(task, parts, open_parts, offered, taken, passages):
-            if not any(one.tool == move.action and same(one.text, _text(move)) for one in taken):
+    parts = tuple(part.question for part in decompose_question(task)) or (task,)
+    open_parts = [part for part in parts if _find_best_sentence(part, passages).share < MIN_ANSWER_OVERLAP]
+    if remaining_steps > 1:
+        for move in _propose_actions(task, parts, open_parts, tools, past_actions, passages):
+            if not any(
+                one.tool == move.action and is_same_query(one.text, _get_argument(move)) for one in past_actions
+            ):
                 return move
-    return _finish(parts, passages, numbers)
+    return _build_finish(parts, passages, numbers)
 
 
-def expression(task: str) -> str:
-    """Return the calculation that a task spells out, empty where it spells none."""
+def extract_expression(task: str) -> str:
+    """Return the calculation that a task contains; empty if it contains none."""
     if found := _PERCENT.search(task):
         return f"{found['share']} / 100 * {found['whole'].replace(',', '')}"
     if found := _CONVERTED.search(task):
         return f"{found['from'].replace(',', '')} to {found['to']}"
     if found := _ARITHMETIC.search(task):
-        return _plain(found.group())
+        return _normalize_expression(found.group())
     return ""
 
 
-def _moves(
+def _propose_actions(
     task: str,
     parts: Sequence[str],
     open_parts: Sequence[str],
-    offered: Sequence[ToolName],
-    taken: Sequence[Taken],
+    tools: Sequence[str],
+    past_actions: Sequence[PastAction],
     passages: Sequence[Passage],
-) -> Iterator[Move]:
-    """Yield what could be done, in the order in which it is tried; what was done already is among it."""
-    computed = expression(task)
-    if computed and "calculate" in offered:
-        yield _move("The task spells out a calculation.", "calculate", expression=computed)
-    if _AGGREGATE.search(task) and "sql" in offered:
-        yield _move("The task asks for a figure that tables may hold.", "sql", question=task[:LONGEST_QUERY])
-    search = next((name for name in SEARCHES if name in offered), None)
-    if search is None or (computed and not passages and any(one.tool == "calculate" for one in taken)):
+) -> Iterator[ParsedAction]:
+    """Yield possible actions in order of preference, including executed ones."""
+    computed = extract_expression(task)
+    if computed and "calculate" in tools:
+        yield _build_action("The task contains a calculation.", "calculate", expression=computed)
+    if _AGGREGATE.search(task) and "sql" in tools:
+        yield _build_action(
+            "The task asks for a figure that tables may contain.", "sql", question=task[:MAX_QUERY_LENGTH]
+        )
+    search = next((name for name in SEARCH_TOOLS if name in tools), None)
+    if search is None or (computed and not passages and any(one.tool == "calculate" for one in past_actions)):
         return
-    yield _search("Nothing was looked for yet.", search, task)
+    yield _build_search("No search was executed yet.", search, task)
     for part in open_parts if len(parts) > 1 else ():
-        yield _search("This part of the task is not answered.", search, part)
-    made = [one.text for one in taken if one.tool in SEARCHES]
+        yield _build_search("This part of the task is not answered.", search, part)
+    made = [one.text for one in past_actions if one.tool in SEARCH_TOOLS]
     if open_parts:
-        for bridge in bridges(made[-1] if made else task, passages, made):
-            yield _search(f"“{bridge.name}” was named and leads on.", search, bridge.query)
+        for bridge in find_bridge_entities(made[-1] if made else task, passages, made):
+            yield _build_search(f"“{bridge.name}” was named and may lead further.", search, bridge.query)
 
 
-def _search(thought: str, tool: ToolName, query: str) -> Move:
-    most = {} if tool == "web_search" else {"k": WANTED}
-    return _move(thought, tool, query=shorten(query, LONGEST_QUERY), **most)
+def _build_search(thought: str, tool: str, query: str) -> ParsedAction:
+    most = {} if tool == "web_search" else {"k": MAX_SEARCH_RESULTS}
+    return _build_action(thought, tool, query=shorten(query, MAX_QUERY_LENGTH), **most)
 
 
-def _move(thought: str, tool: ToolName, **arguments: str | int) -> Move:
-    return Move(thought, tool, json.dumps(arguments, ensure_ascii=False))
+def _build_action(thought: str, tool: str, **arguments: str | int) -> ParsedAction:
+    return ParsedAction(thought, tool, json.dumps(arguments, ensure_ascii=False))
 
 
-def _text(move: Move) -> str:
+def _get_argument(move: ParsedAction) -> str:
     return str(next(iter(json.loads(move.arguments).values())))
 
 
-class _Best(NamedTuple):
-    """The sentence that answers a question best."""
+class _BestSentence(NamedTuple):
+    """Sentence that answers a question best."""
 
     share: float
     sentence: str
     passage: int
 
 
-def _best(question: str, passages: Sequence[Passage]) -> _Best:
-    """Return the sentence with most of a question's words, those of its document's title counted in."""
-    wanted = set(stems(question))
-    best = _Best(0.0, "", -1)
+def _find_best_sentence(question: str, passages: Sequence[Passage]) -> _BestSentence:
+    """Return the sentence that has most words of a question, including words of its document title."""
+    wanted = set(stem_words(question))
+    best = _BestSentence(0.0, "", -1)
     for place, passage in enumerate(passages):
-        titled = wanted.intersection(stems(passage.title))
-        for sentence in sentences(passage.text):
-            said = wanted.intersection(stems(sentence.text))
+        titled = wanted.intersection(stem_words(passage.title))
+        for sentence in split_sentences(passage.text):
+            said = wanted.intersection(stem_words(sentence.text))
             share = len(said | titled) / max(1, len(wanted))
             if said and share > best.share:
-                best = _Best(share, sentence.text, place)
+                best = _BestSentence(share, sentence.text, place)
     return best
 
 
-def _finish(parts: Sequence[str], passages: Sequence[Passage], numbers: Sequence[int]) -> Move:
-    """Return the end, with the sentences that answer the parts best."""
-    found = [best for part in parts if (best := _best(part, passages)).sentence]
-    said = dict.fromkeys(f"{shorten(best.sentence, LONGEST_SENTENCE)} [{numbers[best.passage]}]" for best in found)
+def _build_finish(parts: Sequence[str], passages: Sequence[Passage], numbers: Sequence[int]) -> ParsedAction:
+    """Return the final action with the best sentence for each part of the task."""
+    found = [best for part in parts if (best := _find_best_sentence(part, passages)).sentence]
+    said = dict.fromkeys(f"{shorten(best.sentence, MAX_SENTENCE_LENGTH)} [{numbers[best.passage]}]" for best in found)
     share = sum(best.share for best in found) / len(parts)
     answer = " ".join(said) or "Nothing was found that answers it."
-    return Move("What was found is what there is.", FINISH, "", answer, round(share, 3))
+    return ParsedAction("No further search is likely to help.", FINISH, "", answer, round(share, 3))
 
 
-def _plain(written: str) -> str:
-    """Return a calculation in plain signs, without brackets that have no partner."""
+def _normalize_expression(written: str) -> str:
+    """Return a calculation in ASCII operators; unbalanced parentheses are removed."""
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", written)
     for sign, plain in (("×", "*"), ("÷", "/"), ("–", "-"), ("−", "-"), ("**", "^")):
         text = text.replace(sign, plain)

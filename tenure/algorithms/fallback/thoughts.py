@@ -1,7 +1,7 @@
-"""Thoughts and hops: where a line of thought can go from here, found in the words of sources.
+"""Propose thoughts and hops for a line of reasoning without a model, from statements of the sources.
 
-A thought that speaks for or against something is known by the words of use and harm in it. A thought leads on to
-another where the two share words beyond the question's, and a hop leads on by a name that the question lacks.
+Arguments for and against are recognized by evaluative words. A thought continues another one if they share words beyond
+the question (tree of thoughts, Yao et al. 2023); a hop continues through a name that the question does not contain.
 """
 
 import re
@@ -10,20 +10,26 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Final, NamedTuple
 
-from tenure.algorithms.reasoning.arguments import Statement, floor, nearness, statements, subject
-from tenure.algorithms.retrieval.bridge_entities import bridges
-from tenure.algorithms.retrieval.mmr import mmr
-from tenure.algorithms.text.entities import key, written
+from tenure.algorithms.reasoning.arguments import (
+    StandaloneSentence,
+    choose_min_similarity,
+    compute_similarities,
+    extract_standalone_sentences,
+    extract_subject,
+)
+from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
+from tenure.algorithms.retrieval.mmr import select_by_mmr
+from tenure.algorithms.text.entities import extract_entity_spellings, normalize_name
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.algorithms.text.sentences import fingerprint, stems
-from tenure.contracts.evidence.reasoning import Leaning
+from tenure.algorithms.text.sentences import normalize_sentence, stem_words
+from tenure.contracts.evidence.reasoning import ArgumentStance
 
-SHARED: Final = 2
-"""Stems beyond the question's by which a thought takes up another."""
-ALIKE: Final = 0.85
-"""Cosine from which one thought only says another one again."""
-ANSWERED: Final = 0.75
-"""Share of the question's words that facts have to say before it counts as answered."""
+MIN_SHARED_STEMS: Final = 2
+"""Minimum number of stems, beyond those of the question, that a thought shares with the previous one."""
+DUPLICATE_SIMILARITY: Final = 0.85
+"""Cosine similarity from which two thoughts are duplicates."""
+MIN_ANSWER_OVERLAP: Final = 0.75
+"""Minimum share of a question's words in the facts, to count as answered."""
 
 _FOR = re.compile(
     r"\b(?:advantage\w*|benefit\w*|easier|simpler|faster|improve[sd]?|improvements?|clearer|safer|useful|helpful|better|"
@@ -44,111 +50,130 @@ _DENIED = re.compile(
 )
 
 
-def leaning(text: str) -> Leaning:
-    """Return whether a sentence plainly speaks for its subject or against it; what denies anything is left open."""
+def classify_leaning(text: str) -> ArgumentStance:
+    """Return whether a sentence is clearly for or against its subject; sentences with negations are neutral."""
     for_it, against_it = bool(_FOR.search(text)), bool(_AGAINST.search(text))
     if for_it == against_it or _DENIED.search(text):
         return "point"
     return "for" if for_it else "against"
 
 
-class Way(NamedTuple):
-    """A thought that sources allow."""
+class CandidateThought(NamedTuple):
+    """Statement of a source as the next thought."""
 
-    kind: Leaning
+    kind: ArgumentStance
     passage: int
-    """Position of the passage that says it, from 1."""
+    """Position of its passage, from 1."""
     text: str
 
 
-def ways(
+def propose_thoughts(
     question: str, path: Sequence[str], passages: Sequence[Passage], breadth: int, encode: Encoder
-) -> tuple[Way, ...]:
-    """Return where a line of thought can begin, or go on after its last thought.
+) -> tuple[CandidateThought, ...]:
+    """Return thoughts that start or continue a line of reasoning.
 
     Args:
-        question: what is thought about.
-        path: the thoughts so far, the last one last.
-        passages: what sources say.
-        breadth: how many ways are wanted.
-        encode: the sentence encoder.
+        question: question of the reasoning.
+        path: thoughts so far, in order.
+        passages: evidence.
+        breadth: maximum number of thoughts.
+        encode: sentence encoder.
     """
-    said = {fingerprint(thought) for thought in path}
-    pool = [one for one in statements(passages) if fingerprint(one.text) not in said]
+    said = {normalize_sentence(thought) for thought in path}
+    pool = [one for one in extract_standalone_sentences(passages) if normalize_sentence(one.text) not in said]
     if path:
-        taken = set(stems(path[-1])) - set(stems(question))
-        pool = [one for one in pool if len(taken.intersection(stems(one.text))) >= SHARED]
-    pool = [one for one in pool if leaning(one.text) != "point"]
-    near, vectors = nearness(subject(question, passages), [one.text for one in pool], encode)
-    chosen = mmr(near, vectors, 4 * breadth, floor=floor(near), too_close=ALIKE) if pool else []
-    return tuple(Way(leaning(pool[n].text), *pool[n]) for n in _in_turn(pool, chosen)[:breadth])
+        taken = set(stem_words(path[-1])) - set(stem_words(question))
+        pool = [one for one in pool if len(taken.intersection(stem_words(one.text))) >= MIN_SHARED_STEMS]
+    pool = [one for one in pool if classify_leaning(one.text) != "point"]
+    near, vectors = compute_similarities(extract_subject(question, passages), [one.text for one in pool], encode)
+    chosen = (
+        select_by_mmr(
+            near, vectors, 4 * breadth, min_score=choose_min_similarity(near), max_similarity=DUPLICATE_SIMILARITY
+        )
+        if pool
+        else []
+    )
+    return tuple(
+        CandidateThought(classify_leaning(pool[n].text), *pool[n]) for n in _alternate_sides(pool, chosen)[:breadth]
+    )
 
 
-def _in_turn(pool: Sequence[Statement], chosen: Sequence[int]) -> list[int]:
-    """Return positions so that both sides have their say, one after the other."""
-    sides = [[n for n in chosen if leaning(pool[n].text) == side] for side in ("for", "against")]
+def _alternate_sides(pool: Sequence[StandaloneSentence], chosen: Sequence[int]) -> list[int]:
+    """Return positions of arguments for and against, alternating."""
+    sides = [[n for n in chosen if classify_leaning(pool[n].text) == side] for side in ("for", "against")]
     return [n for n in chain.from_iterable(zip_longest(*sides)) if n is not None]
 
 
-class Worth(NamedTuple):
-    """What a thought is worth."""
+class ThoughtEvaluation(NamedTuple):
+    """Score of a thought with its reason."""
 
     score: float
-    why: str
+    reason: str
 
 
-def worth(question: str, thoughts: Sequence[str], encode: Encoder) -> list[Worth]:
-    """Return what each thought is worth: how near it is to the question, nothing where an earlier one says it."""
-    near, vectors = nearness(question, thoughts, encode)
-    found: list[Worth] = []
+def evaluate_thoughts(question: str, thoughts: Sequence[str], encode: Encoder) -> list[ThoughtEvaluation]:
+    """Score each thought by its cosine similarity to the question; 0 for duplicates of earlier thoughts."""
+    near, vectors = compute_similarities(question, thoughts, encode)
+    found: list[ThoughtEvaluation] = []
     for n, cosine in enumerate(near):
-        again = any(float(vectors[n] @ vectors[m]) >= ALIKE for m in range(n))
+        again = any(float(vectors[n] @ vectors[m]) >= DUPLICATE_SIMILARITY for m in range(n))
         score = 0.0 if again else round(min(1.0, max(0.0, cosine)), 3)
         found.append(
-            Worth(score, "it says what another thought says" if again else "its words are far from the question")
+            ThoughtEvaluation(
+                score, "it repeats another thought" if again else "it is not similar enough to the question"
+            )
         )
     return found
 
 
-class Found(NamedTuple):
-    """What passages say to a question, and where that leads."""
+class HopFinding(NamedTuple):
+    """Fact of a hop, and the query of the next hop."""
 
-    fact: Statement | None = None
+    fact: StandaloneSentence | None = None
     link: str = ""
     query: str = ""
-    complete: bool = True
+    is_complete: bool = True
 
 
-def hop(question: str, facts: Sequence[str], link: str, passages: Sequence[Passage]) -> Found:
-    """Return the statement that says most of what facts leave open of a question, and the name that leads on from it.
+def find_next_hop(question: str, facts: Sequence[str], link: str, passages: Sequence[Passage]) -> HopFinding:
+    """Return the statement that contains most of the open words of a question, and the entity for the next hop.
 
     Args:
-        question: the whole question.
-        facts: what is known already.
-        link: the name by which the last fact led here; empty for the first hop.
-        passages: what was found, best first.
+        question: whole question.
+        facts: known facts.
+        link: entity that led to this hop; empty for the first hop.
+        passages: passages found, best first.
     """
-    asked = set(stems(question))
-    known = {stem for fact in facts for stem in stems(fact)}
-    said = {fingerprint(fact) for fact in facts}
-    wanted = [set(stems(name)) for name in ([link] if link else written(question).values())]
+    asked = set(stem_words(question))
+    known = {stem for fact in facts for stem in stem_words(fact)}
+    said = {normalize_sentence(fact) for fact in facts}
+    wanted = [set(stem_words(name)) for name in ([link] if link else extract_entity_spellings(question).values())]
     best, most = None, 0.0
-    for one in statements(passages):
-        held = set(stems(f"{passages[one.passage - 1].title} {one.text}"))
-        new = len((asked - known) & held) / one.passage**0.25
-        if new > most and fingerprint(one.text) not in said and (not wanted or any(name <= held for name in wanted)):
+    for one in extract_standalone_sentences(passages):
+        held = set(stem_words(f"{passages[one.passage_number - 1].title} {one.text}"))
+        new = len((asked - known) & held) / one.passage_number**0.25
+        if (
+            new > most
+            and normalize_sentence(one.text) not in said
+            and (not wanted or any(name <= held for name in wanted))
+        ):
             best, most = one, new
     if best is None:
-        return Found()
-    left = asked - known - set(stems(f"{passages[best.passage - 1].title} {best.text}"))
-    lead = _leads(question, best, passages[best.passage - 1], [*facts, link])
-    if lead is None or len(left) <= (1 - ANSWERED) * len(asked):
-        return Found(best)
-    return Found(best, *lead, complete=False)
+        return HopFinding()
+    left = asked - known - set(stem_words(f"{passages[best.passage_number - 1].title} {best.text}"))
+    lead = _find_lead(question, best, passages[best.passage_number - 1], [*facts, link])
+    if lead is None or len(left) <= (1 - MIN_ANSWER_OVERLAP) * len(asked):
+        return HopFinding(best)
+    return HopFinding(best, *lead, is_complete=False)
 
 
-def _leads(question: str, fact: Statement, passage: Passage, made: Sequence[str]) -> tuple[str, str] | None:
-    """Return the name in a fact that leads on, with what is to be asked about it."""
-    names = written(fact.text)
+def _find_lead(
+    question: str, fact: StandaloneSentence, passage: Passage, made: Sequence[str]
+) -> tuple[str, str] | None:
+    """Return an entity of a fact to search next, with its query."""
+    names = extract_entity_spellings(fact.text)
     text = replace(passage, title="", text=fact.text)
-    return next(((b.name, b.query) for b in bridges(question, [text], made) if key(b.name) in names), None)
+    return next(
+        ((b.name, b.query) for b in find_bridge_entities(question, [text], made) if normalize_name(b.name) in names),
+        None,
+    )

@@ -1,7 +1,7 @@
-"""What memory computes: which kind something is, how much it matters, what time and use make of it.
+"""Score, classify, merge and forget memories.
 
-Also which memories say the same, which of two that disagree is believed, which sources speak independently of each
-other, and what episodes teach (document 003, memory systems).
+Covers the kind and importance of a memory, decay over time, duplicates, contradictions, independence of sources, and
+procedures learned from episodes.
 """
 
 import re
@@ -12,58 +12,58 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.claims.claim_pairs import disagreeing
-from tenure.algorithms.text.details import figures, names
-from tenure.algorithms.text.entities import names as named
-from tenure.algorithms.text.entities import spans
-from tenure.algorithms.text.excerpts import points_back
-from tenure.algorithms.text.near_duplicates import SAME, Fingerprint, similarity
-from tenure.algorithms.text.phrases import term_key, terms
-from tenure.algorithms.text.polarity import denials, opposed
-from tenure.algorithms.text.urls import InvalidAddress, host
+from tenure.algorithms.claims.claim_pairs import detect_contradiction
+from tenure.algorithms.text.details import extract_numbers, extract_proper_nouns
+from tenure.algorithms.text.entities import extract_named_entities as named
+from tenure.algorithms.text.entities import list_ngram_keys
+from tenure.algorithms.text.excerpts import has_back_reference
+from tenure.algorithms.text.near_duplicates import MIN_DUPLICATE_SIMILARITY, Fingerprint, estimate_similarity
+from tenure.algorithms.text.phrases import extract_terms, normalize_term
+from tenure.algorithms.text.polarity import count_negations, find_antonym_pair
+from tenure.algorithms.text.urls import InvalidUrlError, extract_host
 from tenure.contracts.base import SourceId
 from tenure.contracts.knowledge.memory import (
-    Episode,
-    Fact,
-    Impression,
+    EpisodeDetails,
+    FactDetails,
     Memory,
     MemoryKind,
     MemoryPolicy,
-    Procedure,
+    NewMemory,
+    ProcedureDetails,
     StrategyRecord,
 )
 
-PROMOTED: Final = 0.6
-"""Importance from which what was said for a while is kept for good."""
-LEARNT: Final = 0.6
-"""Importance of what episodes teach."""
-USED: Final = 2
-"""Uses from which it is."""
-SUPPORT: Final = 2
-"""Independent pages of the web that have to say something before it is remembered."""
-SOURCES: Final = 200
-"""Sources that a memory names."""
-ENTITIES: Final = 12
-"""Entities that a memory is found by."""
-WENT_WELL: Final = 0.6
-"""Score from which a run went well."""
-LEAST_EPISODES: Final = 3
-"""Runs of one kind from which something is learnt."""
-DISPUTED: Final = 0.5
-"""What being disputed leaves of a memory's weight."""
+PROMOTION_IMPORTANCE: Final = 0.6
+"""Importance from which a short-term memory is kept permanently."""
+LESSON_IMPORTANCE: Final = 0.6
+"""Importance of procedures learned from episodes."""
+PROMOTION_USE_COUNT: Final = 2
+"""Number of uses from which a short-term memory is kept permanently."""
+MIN_WEB_SOURCES: Final = 2
+"""Minimum number of independent web pages that support a memory without a document of the user."""
+MAX_SOURCES: Final = 200
+"""Maximum number of sources of a memory."""
+MAX_ENTITIES: Final = 12
+"""Maximum number of entity keys of a memory."""
+SUCCESS_SCORE: Final = 0.6
+"""Score from which an episode is a success."""
+MIN_EPISODES: Final = 3
+"""Minimum number of episodes of one kind to learn a procedure."""
+DISPUTED_FACTOR: Final = 0.5
+"""Factor on the weight of a disputed memory."""
 
-_FADES_FASTER: Final = 3
-"""How much faster an episode fades than what was learnt from it."""
-_PRACTISED: Final = 3.0
-"""Uses that make half of what use can make."""
-_MATTERS: Final[dict[MemoryKind, float]] = {
+_EPISODE_DECAY_FACTOR: Final = 3
+"""Factor by which the half-life of episodes is shorter."""
+_HALF_PRACTICE_USES: Final = 3.0
+"""Number of uses that gives half of the maximum practice bonus."""
+_BASE_IMPORTANCE: Final[dict[MemoryKind, float]] = {
     "short_term": 0.3,
     "episodic": 0.4,
     "long_term": 0.5,
     "semantic": 0.5,
     "procedural": 0.6,
 }
-"""Importance of a memory of which nothing else is known."""
+"""Importance by kind, before other signals."""
 
 _PROCEDURAL = re.compile(
     r"^(?:first|to \w+|when(?:ever)? \w+|if \w+|before \w+|always|never|use|try|search|ask|look|start|prefer|avoid|"
@@ -75,95 +75,104 @@ _EPISODIC = re.compile(
     r"ended|cost)\b|\b(?:we|I) (?:asked|tried|searched|found|failed|looked)\b",
     re.IGNORECASE,
 )
-_PASSING = re.compile(
+_TEMPORARY = re.compile(
     r"\?\s*$|\b(?:right now|at the moment|for now|today|tonight|tomorrow|this (?:run|session|time|morning)|currently|"
     r"temporar\w+|to-?do|in progress|pending|draft)\b",
     re.IGNORECASE,
 )
-_RELATING = re.compile(
+_RELATION_VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|founded|wrote|invented|discovered|contains?|includes?|consists?|causes?|"
     r"became|made|built|uses|belongs|lies|stands|developed|published|designed|owns|leads?|means)\b"
 )
-_INSISTING = re.compile(
+_EMPHASIS = re.compile(
     r"\b(?:remember|important|always|never|must|essential|crucial|prefers?|preferred)\b", re.IGNORECASE
 )
-_PUBLIC = frozenset("ac co com edu go gob gouv gov ne net nom or org sch".split())
-"""Labels under which a country lets people have names: a site there has one label more."""
-_COUNTRY: Final = 2
-"""Letters of a country's ending."""
+_SECOND_LEVEL_LABELS = frozenset("ac co com edu go gob gouv gov ne net nom or org sch".split())
+"""Labels below country domains under which sites are registered, as in co.uk."""
+_COUNTRY_CODE_LENGTH: Final = 2
+"""Characters of a country domain."""
 
 
-def kind_of(impression: Impression) -> MemoryKind:
-    """Return what kind of memory something is: as it says itself, else by its details, else by its words."""
-    if impression.kind is not None:
-        return impression.kind
-    match impression.details:
-        case Episode():
+def classify_memory(memory: NewMemory) -> MemoryKind:
+    """Return the kind of a memory: the given one, else by its details, else by its text."""
+    if memory.kind is not None:
+        return memory.kind
+    match memory.details:
+        case EpisodeDetails():
             return "episodic"
-        case Procedure():
+        case ProcedureDetails():
             return "procedural"
-        case Fact():
+        case FactDetails():
             return "semantic"
-    return _by_words(impression.text)
+    return _classify_text(memory.text)
 
 
-def _by_words(text: str) -> MemoryKind:
-    if _PASSING.search(text):
+def _classify_text(text: str) -> MemoryKind:
+    if _TEMPORARY.search(text):
         return "short_term"
     if _EPISODIC.search(text):
         return "episodic"
     if _PROCEDURAL.search(text):
         return "procedural"
-    return statement_kind(text)
+    return classify_statement(text)
 
 
-def statement_kind(text: str) -> MemoryKind:
-    """Return what kind of memory a statement is that holds: semantic where it says what entities have to do."""
-    return "semantic" if len(entities(text)) >= 2 and _RELATING.search(text) else "long_term"
+def classify_statement(text: str) -> MemoryKind:
+    """Return the kind of a statement: `semantic` if it relates two entities, else `long_term`."""
+    return "semantic" if len(extract_entity_keys(text)) >= 2 and _RELATION_VERB.search(text) else "long_term"
 
 
-def importance(impression: Impression, kind: MemoryKind, support: int) -> float:
-    """Return how much something matters: as it says itself, else by kind, outcome, support and exactness."""
-    if impression.importance is not None:
-        return impression.importance
-    text = impression.text
-    matters = _MATTERS[kind] + 0.2 * abs(impression.valence) + 0.1 * min(max(support - 1, 0), 2)
-    matters += 0.1 if figures(text, written=False) or names(text) else 0.0
-    matters += 0.3 if _INSISTING.search(text) else 0.0
-    return round(min(max(matters - (0.2 if points_back(text) else 0.0), 0.0), 1.0), 4)
+def compute_importance(memory: NewMemory, kind: MemoryKind, support: int) -> float:
+    """Return the importance of a memory: the given one, else by kind, outcome, support, figures and emphasis."""
+    if memory.importance is not None:
+        return memory.importance
+    text = memory.text
+    importance = _BASE_IMPORTANCE[kind] + 0.2 * abs(memory.valence) + 0.1 * min(max(support - 1, 0), 2)
+    importance += 0.1 if extract_numbers(text, include_words=False) or extract_proper_nouns(text) else 0.0
+    importance += 0.3 if _EMPHASIS.search(text) else 0.0
+    return round(min(max(importance - (0.2 if has_back_reference(text) else 0.0), 0.0), 1.0), 4)
 
 
-def kept_as(kind: MemoryKind, text: str, matters: float, uses: int = 0) -> MemoryKind:
-    """Return the kind in which something is kept: what was for a while is for good once it matters or proved useful."""
-    if kind != "short_term" or (matters < PROMOTED and uses < USED):
+def promote_kind(kind: MemoryKind, text: str, importance: float, uses: int = 0) -> MemoryKind:
+    """Return the kind to store: a short-term memory becomes permanent if it is important or was used often enough."""
+    if kind != "short_term" or (importance < PROMOTION_IMPORTANCE and uses < PROMOTION_USE_COUNT):
         return kind
-    return "long_term" if (lasting := _by_words(text)) == "short_term" else lasting
+    return "long_term" if (lasting := _classify_text(text)) == "short_term" else lasting
 
 
-def entities(text: str, details: Episode | Procedure | Fact | None = None) -> tuple[str, ...]:
-    """Return the keys of what a text names, those of a fact first; a graph knows entities by the same keys."""
-    said = (details.subject, details.object) if isinstance(details, Fact) else ()
+def extract_entity_keys(
+    text: str, details: EpisodeDetails | ProcedureDetails | FactDetails | None = None
+) -> tuple[str, ...]:
+    """Return the entity keys of a text, those of a fact first; the knowledge graph uses the same keys."""
+    said = (details.subject, details.object) if isinstance(details, FactDetails) else ()
     found = named(text)
-    keys = (*map(term_key, said), *found.whole, *map(term_key, terms(text)), *found.parts)
-    return tuple(dict.fromkeys(key for key in keys if key))[:ENTITIES]
+    keys = (
+        *map(normalize_term, said),
+        *found.full_names,
+        *map(normalize_term, extract_terms(text)),
+        *found.partial_names,
+    )
+    return tuple(dict.fromkeys(key for key in keys if key))[:MAX_ENTITIES]
 
 
-def freshness(kinds: Sequence[MemoryKind], ages: NDArray[np.float64], policy: MemoryPolicy) -> NDArray[np.float64]:
-    """Return what time has left of memories, from 0 to 1.
+def compute_freshness(
+    kinds: Sequence[MemoryKind], ages: NDArray[np.float64], policy: MemoryPolicy
+) -> NDArray[np.float64]:
+    """Return the freshness of n memories, 0.5^(age / half-life), shape (n,).
 
     Args:
-        kinds: of n memories.
-        ages: seconds since each was made or used the last time, shape (n,).
-        policy: how fast memories fade.
+        kinds: kinds of the memories.
+        ages: seconds since each was created or last used, shape (n,).
+        policy: policy with the half-life.
     """
     day = timedelta(days=1).total_seconds()
-    lives = np.asarray([policy.half_life_days / (_FADES_FASTER if kind == "episodic" else 1) for kind in kinds])
+    lives = np.asarray([policy.half_life_days / (_EPISODE_DECAY_FACTOR if kind == "episodic" else 1) for kind in kinds])
     fresh: NDArray[np.float64] = 0.5 ** (np.maximum(ages, 0.0) / (lives * day)) if len(kinds) else np.zeros(0)
     return fresh
 
 
-class Score(NamedTuple):
-    """By what memories are ranked."""
+class MemoryScore(NamedTuple):
+    """Factors of a memory's rank."""
 
     relevance: float
     freshness: float
@@ -172,76 +181,82 @@ class Score(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The product."""
+        """Product of the factors."""
         return self.relevance * self.freshness * self.weight * self.practice
 
 
-def score(relevance: float, fresh: float, matters: float, confidence: float, uses: int, *, disputed: bool) -> Score:
-    """Return the score of a memory: relevance rules, and what else speaks for it shifts it within bounds.
+def score_memory(
+    relevance: float, freshness: float, importance: float, confidence: float, uses: int, *, disputed: bool
+) -> MemoryScore:
+    """Return the score of a memory.
 
-    Time alone takes no more than half of it, little importance half, doubt half, and lack of use a fifth.
+    The total is relevance · (0.5 + 0.5·freshness) · (0.5 + 0.5·importance)·(0.5 + 0.5·confidence) · (0.8 +
+    0.2·uses/(uses + 3)), half of it for a disputed memory, so that no single factor outweighs relevance.
     """
-    weight = (0.5 + 0.5 * matters) * (0.5 + 0.5 * confidence) * (DISPUTED if disputed else 1.0)
-    return Score(relevance, 0.5 + 0.5 * fresh, weight, 0.8 + 0.2 * uses / (uses + _PRACTISED))
+    weight = (0.5 + 0.5 * importance) * (0.5 + 0.5 * confidence) * (DISPUTED_FACTOR if disputed else 1.0)
+    return MemoryScore(relevance, 0.5 + 0.5 * freshness, weight, 0.8 + 0.2 * uses / (uses + _HALF_PRACTICE_USES))
 
 
-def says_the_same(a: str, b: str, likeness: float, least: float) -> bool:
-    """Tell whether two memories say the same: alike enough, with the same numbers and names, neither denying it."""
+def is_duplicate(a: str, b: str, likeness: float, min_likeness: float) -> bool:
+    """Return whether two memories state the same: similar, with equal numbers, names and negations, and without
+    antonyms.
+    """
     return (
-        likeness >= least
-        and figures(a) == figures(b)
-        and _names(a) == _names(b)
-        and denials(a) % 2 == denials(b) % 2
-        and opposed(a, b) is None
+        likeness >= min_likeness
+        and extract_numbers(a) == extract_numbers(b)
+        and _extract_names(a) == _extract_names(b)
+        and count_negations(a) % 2 == count_negations(b) % 2
+        and find_antonym_pair(a, b) is None
     )
 
 
-def _names(text: str) -> set[str]:
-    return {name.lower() for name in names(text)}
+def _extract_names(text: str) -> set[str]:
+    return {name.lower() for name in extract_proper_nouns(text)}
 
 
-def contradict(a: str, b: str, likeness: float) -> bool:
-    """Tell whether two memories plainly cannot both be so."""
-    return disagreeing(a, b, likeness) is not None
+def is_contradiction(a: str, b: str, likeness: float) -> bool:
+    """Return whether two memories clearly contradict each other."""
+    return detect_contradiction(a, b, likeness) is not None
 
 
-class Standing(NamedTuple):
-    """What speaks for a memory against another one that says otherwise, the weightiest first."""
+class BeliefPriority(NamedTuple):
+    """Sort key of contradicting memories; the largest one is believed."""
 
     support: int
-    """Independent sources that say it."""
-    made: int
-    """Since when it is remembered: of two with equal support, the newer one is believed."""
+    """Number of independent sources."""
+    created_at: int
+    """Creation time; of memories with equal support the newer one is believed."""
     id: str
-    """Decides where nothing else does."""
+    """Tie-breaker."""
 
 
-class Witness(NamedTuple):
-    """A source, as far as it says whether it speaks independently of others."""
+class SourceEvidence(NamedTuple):
+    """Source with the fields that show whether it is independent of others."""
 
     id: SourceId
     uri: str
     fingerprint: Fingerprint
 
 
-class Support(NamedTuple):
-    """What stands behind a memory."""
+class SourceSupport(NamedTuple):
+    """Number of sources that support a memory."""
 
     independent: int
-    """Sources that say it independently of each other."""
+    """Independent sources."""
     own: int
-    """Those among them that are documents of one's own."""
+    """Documents of the user among them."""
 
     @property
-    def enough(self) -> bool:
-        """Whether it may be remembered: a document of one's own says it, or two pages of the web."""
-        return self.own > 0 or self.independent >= SUPPORT
+    def is_sufficient(self) -> bool:
+        """Whether a document of the user or enough independent web pages support the memory."""
+        return self.own > 0 or self.independent >= MIN_WEB_SOURCES
 
 
-def joined(memories: Sequence[Memory], support: Support) -> Memory:
-    """Return what memories that say the same become: the weightiest of them, with what all of them bring."""
+def merge_memories(memories: Sequence[Memory], support: SourceSupport) -> Memory:
+    """Merge memories that state the same into the most important of them."""
     first = max(
-        memories, key=lambda one: (not one.awaiting, one.origin.support, one.uses, -one.made.timestamp(), one.id)
+        memories,
+        key=lambda one: (not one.unconfirmed, one.origin.support, one.use_count, -one.created_at.timestamp(), one.id),
     )
     sources = dict.fromkeys(source for one in memories for source in one.origin.sources)
     independent = support.independent > max(one.origin.support for one in memories)
@@ -249,113 +264,119 @@ def joined(memories: Sequence[Memory], support: Support) -> Memory:
     return first.model_copy(
         update={
             "kind": first.kind if first.kind != "short_term" or not lasting else lasting[0],
-            "made": min(one.made for one in memories),
+            "created_at": min(one.created_at for one in memories),
             "origin": first.origin.model_copy(
-                update={"sources": tuple(sources)[:SOURCES], "support": support.independent}
+                update={"sources": tuple(sources)[:MAX_SOURCES], "support": support.independent}
             ),
-            "confidence": together([one.confidence for one in memories], independent=independent),
+            "confidence": combine_confidences([one.confidence for one in memories], independent=independent),
             "importance": max(one.importance for one in memories),
-            "uses": sum(one.uses for one in memories),
-            "last_used": max((one.last_used for one in memories if one.last_used), default=None),
-            "awaiting": all(one.awaiting for one in memories) and not support.enough,
-            "merged": sum(one.merged for one in memories),
-            "details": _details(first, memories),
+            "use_count": sum(one.use_count for one in memories),
+            "last_used_at": max((one.last_used_at for one in memories if one.last_used_at), default=None),
+            "unconfirmed": all(one.unconfirmed for one in memories) and not support.is_sufficient,
+            "merged_count": sum(one.merged_count for one in memories),
+            "details": _merge_details(first, memories),
         }
     )
 
 
-def _details(first: Memory, memories: Sequence[Memory]) -> Episode | Procedure | Fact | None:
-    """Return the details of the first memory, of a procedure with the successes and failures of all."""
-    if not isinstance(first.details, Procedure):
+def _merge_details(first: Memory, memories: Sequence[Memory]) -> EpisodeDetails | ProcedureDetails | FactDetails | None:
+    """Return the details of the first memory; for a procedure with the successes and failures of all."""
+    if not isinstance(first.details, ProcedureDetails):
         return first.details
-    tried = [one.details for one in memories if isinstance(one.details, Procedure)]
+    tried = [one.details for one in memories if isinstance(one.details, ProcedureDetails)]
     totals = {name: sum(getattr(one, name) for one in tried) for name in ("successes", "failures")}
     return first.details.model_copy(update=totals)
 
 
-def strength(matters: NDArray[np.float64], fresh: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how strong memories still are: how much they matter, as far as time has left it."""
-    strong: NDArray[np.float64] = matters * fresh
+def compute_strength(importance: NDArray[np.float64], freshness: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the strength of memories, importance · freshness."""
+    strong: NDArray[np.float64] = importance * freshness
     return strong
 
 
-def faded(kind: MemoryKind, age: float, strong: float, *, awaiting: bool, policy: MemoryPolicy) -> bool:
-    """Tell whether a memory goes by the policy.
+def is_faded(kind: MemoryKind, age: float, strength: float, *, unconfirmed: bool, policy: MemoryPolicy) -> bool:
+    """Return whether the policy removes a memory.
 
     Args:
-        kind: of the memory.
-        age: seconds since it was made or used the last time.
-        strong: its strength.
-        awaiting: whether it waits for a second source.
-        policy: what stays.
+        kind: kind of the memory.
+        age: seconds since it was created or last used.
+        strength: its strength.
+        unconfirmed: whether it waits for a second source.
+        policy: memory policy.
     """
-    if kind == "short_term" and not awaiting:
+    if kind == "short_term" and not unconfirmed:
         return age > timedelta(hours=policy.short_term_hours).total_seconds()
-    return strong < policy.forget_below or (awaiting and age > timedelta(days=policy.waiting_days).total_seconds())
+    return strength < policy.forget_below or (
+        unconfirmed and age > timedelta(days=policy.confirmation_days).total_seconds()
+    )
 
 
-def together(confidences: Sequence[float], *, independent: bool) -> float:
-    """Return how sure a memory is that was made of several; only independent sources make it surer."""
+def combine_confidences(confidences: Sequence[float], *, independent: bool) -> float:
+    """Return the confidence of a merged memory: 1 − Π(1 − c_i) for independent sources, else the maximum."""
     if not independent:
         return max(confidences)
     return round(min(1.0 - float(np.prod([1.0 - one for one in confidences])), 0.99), 4)
 
 
-def support(witnesses: Iterable[Witness]) -> Support:
-    """Count sources that are of different sites and no copies of each other."""
-    kept: list[Witness] = []
-    for one in sorted(witnesses):
-        copies = any(similarity(one.fingerprint, other.fingerprint) >= SAME for other in kept)
-        siblings = any(site(one.uri) == site(other.uri) for other in kept if site(one.uri))
+def count_independent_sources(sources: Iterable[SourceEvidence]) -> SourceSupport:
+    """Count sources of different sites that are not copies of each other."""
+    kept: list[SourceEvidence] = []
+    for one in sorted(sources):
+        copies = any(
+            estimate_similarity(one.fingerprint, other.fingerprint) >= MIN_DUPLICATE_SIMILARITY for other in kept
+        )
+        siblings = any(extract_site(one.uri) == extract_site(other.uri) for other in kept if extract_site(one.uri))
         if not copies and not siblings:
             kept.append(one)
-    return Support(len(kept), sum(not site(one.uri) for one in kept))
+    return SourceSupport(len(kept), sum(not extract_site(one.uri) for one in kept))
 
 
-def site(uri: str) -> str:
-    """Return the site that an address belongs to, empty for a document of one's own."""
+def extract_site(uri: str) -> str:
+    """Return the site of a URL, empty for a document of the user."""
     if "://" not in uri:
         return ""
     try:
-        labels = host(uri).split(".")
-    except InvalidAddress:
+        labels = extract_host(uri).split(".")
+    except InvalidUrlError:
         return uri.partition("://")[0]
     if ":" in labels[0] or labels[-1].isdigit():
         return ".".join(labels)
-    below = len(labels[-1]) == _COUNTRY and labels[-2:-1] and labels[-2] in _PUBLIC
+    below = len(labels[-1]) == _COUNTRY_CODE_LENGTH and labels[-2:-1] and labels[-2] in _SECOND_LEVEL_LABELS
     return ".".join(labels[-3 if below else -2 :])
 
 
-def lesson(record: StrategyRecord, well: int) -> Procedure:
-    """Return what the episodes of one kind teach.
+def build_lesson(record: StrategyRecord, successes: int) -> ProcedureDetails:
+    """Return the procedure that the episodes of one kind teach.
 
     Args:
-        record: how a way of searching did with a kind of question.
-        well: how many of its runs went well.
+        record: outcomes of a strategy for a query type.
+        successes: number of successful episodes.
     """
     mean = record.score / record.episodes
-    verdict = "worked well" if mean >= WENT_WELL else "worked in part" if mean >= WENT_WELL / 2 else "worked badly"
+    verdict = (
+        "worked well" if mean >= SUCCESS_SCORE else "worked in part" if mean >= SUCCESS_SCORE / 2 else "worked badly"
+    )
     searches = round(record.searches / record.episodes)
-    return Procedure(
+    return ProcedureDetails(
         situation=f"A {record.query_type} question",
         advice=f"{record.strategy} search {verdict}, with about {searches} searches a run",
         query_type=record.query_type,
         strategy=record.strategy,
-        successes=well,
-        failures=record.episodes - well,
+        successes=successes,
+        failures=record.episodes - successes,
     )
 
 
-def sentence_of(procedure: Procedure) -> str:
-    """Return a procedure as one sentence, by which it is found."""
+def format_procedure(procedure: ProcedureDetails) -> str:
+    """Return a procedure as one sentence, which is embedded for retrieval."""
     return f"{procedure.situation.rstrip('.: ')}: {procedure.advice.rstrip('. ')}."
 
 
-def confirmed(procedure: Procedure) -> float:
-    """Return how sure a procedure is: the share of its successes, drawn to a half while there are few."""
+def compute_confidence(procedure: ProcedureDetails) -> float:
+    """Return the confidence of a procedure, (successes + 1) / (successes + failures + 2), Laplace's rule of succession."""
     return round((procedure.successes + 1) / (procedure.successes + procedure.failures + 2), 4)
 
 
-def asked_for(query: str) -> tuple[str, ...]:
-    """Return the keys of what a query may name, however it is written."""
-    return tuple(dict.fromkeys((*spans(query), *filter(None, map(term_key, terms(query))))))
+def extract_query_keys(query: str) -> tuple[str, ...]:
+    """Return the entity keys of a query, independent of its spelling."""
+    return tuple(dict.fromkeys((*list_ngram_keys(query), *filter(None, map(normalize_term, extract_terms(query))))))

@@ -1,7 +1,7 @@
-"""Arguments made of the words of sources: what every line of thought without a model is put together from.
+"""Build extractive arguments: ordered sentences of the sources that lead to a conclusion.
 
-A statement is a sentence that can be understood on its own. An argument puts statements into an order in which one
-follows from another; it says nothing that no source says, so what makes it worth reading is the order and the links.
+The fallbacks of all reasoning strategies use these functions. A step is a sentence that is understandable on its own.
+An argument adds no statement of its own; it contributes only the order of the sentences and the links between them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,118 +9,129 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenure.algorithms.text.excerpts import BACK_MATTER, points_back, presentable, standing
+from tenure.algorithms.text.excerpts import (
+    has_back_reference,
+    is_back_matter,
+    is_complete_sentence,
+    make_standalone,
+)
 from tenure.algorithms.text.passage import Encoder, Passage, Vectors
-from tenure.algorithms.text.sentences import Sentence, fingerprint, sentences, stems, telling, ubiquitous, words
+from tenure.algorithms.text.sentences import (
+    Sentence,
+    find_ubiquitous_names,
+    normalize_sentence,
+    remove_common_words,
+    split_sentences,
+    split_words,
+    stem_words,
+)
 from tenure.contracts.evidence.reasoning import StepKind
 
-LEAST, NEAR_BEST = 0.4, 0.65
-"""Cosine to the question that a step needs, and share of the best one's."""
-TOUCHED = 0.5
-"""Share of the question's content words that a conclusion and its premise need to say together."""
+MIN_SIMILARITY = 0.4
+"""Minimum cosine similarity of a step to the question."""
+MIN_SHARE_OF_BEST = 0.65
+"""Minimum similarity of a step, as a share of the best one."""
+MIN_SHARED_TERMS = 0.5
+"""Minimum share of the question's content words in a conclusion and its premise."""
 
 
-class Statement(NamedTuple):
-    """A sentence of a passage that stands on its own."""
+class StandaloneSentence(NamedTuple):
+    """Sentence of a passage that is understandable on its own."""
 
-    passage: int
+    passage_number: int
     """Position of the passage, from 1."""
     text: str
-    """The sentence as it can open a paragraph."""
+    """The sentence as the start of a paragraph."""
 
 
-class Step(NamedTuple):
-    """A step of an argument."""
+class ArgumentStep(NamedTuple):
+    """Step of an argument."""
 
     kind: StepKind
     text: str
-    passage: int
+    passage_number: int
     follows: tuple[int, ...] = ()
     link: str = ""
 
 
 class Argument(NamedTuple):
-    """Steps and where they lead; one without steps says that nothing sound could be said."""
+    """Steps with their conclusion; an argument without steps and conclusion means that no sound one was found."""
 
-    steps: tuple[Step, ...] = ()
-    conclusion: Step | None = None
+    steps: tuple[ArgumentStep, ...] = ()
+    conclusion: ArgumentStep | None = None
     answer: str = ""
     confidence: float = 0.0
 
 
-NOTHING = Argument()
-"""What is said where nothing sound can be."""
+EMPTY_ARGUMENT = Argument()
+"""Result if no sound argument was found."""
 
 
-def prose(passages: Sequence[Passage]) -> Iterator[tuple[int, Passage, tuple[Sentence, ...]]]:
-    """Yield the passages that say something about a subject, with their positions from 1 and their sentences."""
+def select_prose(passages: Sequence[Passage]) -> Iterator[tuple[int, Passage, tuple[Sentence, ...]]]:
+    """Yield the prose passages outside back matter, with their positions from 1 and their sentences."""
     for number, passage in enumerate(passages, 1):
-        if passage.kind == "prose" and not (passage.heading_path and _heading(passage) in BACK_MATTER):
-            yield number, passage, sentences(passage.text)
+        if passage.kind == "prose" and not is_back_matter(passage):
+            yield number, passage, split_sentences(passage.text)
 
 
-def statements(passages: Sequence[Passage]) -> list[Statement]:
-    """Return the statements of passages, each once, in reading order."""
-    found: dict[str, Statement] = {}
-    for number, passage, said in prose(passages):
-        for sentence in said:
-            if stands(sentence):
-                text = standing(sentence.text, passage.title)
-                found.setdefault(fingerprint(text), Statement(number, text))
-    return list(found.values())
+def extract_standalone_sentences(passages: Sequence[Passage]) -> list[StandaloneSentence]:
+    """Extract the self-contained sentences of passages in reading order, without repetitions."""
+    result: dict[str, StandaloneSentence] = {}
+    for number, passage, all_sentences in select_prose(passages):
+        for sentence in all_sentences:
+            if is_standalone(sentence):
+                text = make_standalone(sentence.text, passage.title)
+                result.setdefault(normalize_sentence(text), StandaloneSentence(number, text))
+    return list(result.values())
 
 
-def _heading(passage: Passage) -> str:
-    return passage.heading_path[-1].strip(" :.").casefold()
+def is_standalone(sentence: Sentence) -> bool:
+    """Return whether a sentence is understandable on its own."""
+    return is_complete_sentence(sentence) and not has_back_reference(sentence.text)
 
 
-def stands(sentence: Sentence) -> bool:
-    """Tell whether a sentence can be understood on its own."""
-    return presentable(sentence) and not points_back(sentence.text)
+def extract_subject(question: str, passages: Sequence[Passage]) -> str:
+    """Return a question without the names that most passages share."""
+    return remove_common_words(question, find_ubiquitous_names([passage.text for passage in passages]))
 
 
-def subject(question: str, passages: Sequence[Passage]) -> str:
-    """Return what a question is about: its words without the names that all passages share."""
-    return telling(question, ubiquitous([passage.text for passage in passages]))
-
-
-def nearness(asked: str, texts: Sequence[str], encode: Encoder) -> tuple[list[float], Vectors]:
-    """Return the cosine of each text to what is asked, and the texts' vectors."""
+def compute_similarities(question: str, texts: Sequence[str], encode: Encoder) -> tuple[list[float], Vectors]:
+    """Return the cosine similarity of each text to a question, and the vectors of the texts."""
     if not texts:
         return [], np.zeros((0, 0), dtype=np.float32)
-    vectors = encode([asked, *texts])
+    vectors = encode([question, *texts])
     return [float(cosine) for cosine in vectors[1:] @ vectors[0]], vectors[1:]
 
 
-def floor(near: Sequence[float], share: float = NEAR_BEST) -> float:
-    """Return the cosine from which a statement is about the question: a share of the best one's at the least."""
-    return max(LEAST, share * max(near, default=0.0))
+def choose_min_similarity(similarities: Sequence[float], share: float = MIN_SHARE_OF_BEST) -> float:
+    """Return the minimum similarity of a sentence that is on topic: at least a share of the best one."""
+    return max(MIN_SIMILARITY, share * max(similarities, default=0.0))
 
 
-def touches(asked: str, text: str) -> bool:
-    """Tell whether a text says enough of the words of what is asked to be about it, and not only near to it."""
-    wanted = set(stems(asked))
-    return len(wanted.intersection(stems(text))) >= TOUCHED * len(wanted)
+def has_shared_terms(question: str, text: str) -> bool:
+    """Return whether a text shares enough words with a question to be about it; similarity alone is not sufficient."""
+    question_stems = set(stem_words(question))
+    return len(question_stems.intersection(stem_words(text))) >= MIN_SHARED_TERMS * len(question_stems)
 
 
-def shared_words(text: str, wanted: Iterable[str]) -> str:
-    """Return the longest run of words of a text whose stems are wanted, small words within it included."""
+def find_shared_phrase(text: str, wanted: Iterable[str]) -> str:
+    """Return the longest run of words whose stems are wanted, including the stop words inside it."""
     keys = frozenset(wanted)
     runs: list[list[str]] = [[]]
-    between: list[str] = []
-    for word in words(text):
-        said = stems(word)
-        if keys.intersection(said):
-            runs[-1] += [*between, word]
-            between = []
-        elif said:
+    pending: list[str] = []
+    for word in split_words(text):
+        word_stems = stem_words(word)
+        if keys.intersection(word_stems):
+            runs[-1] += [*pending, word]
+            pending = []
+        elif word_stems:
             runs.append([])
-            between = []
+            pending = []
         elif runs[-1]:
-            between.append(word)
-    return " ".join(max(runs, key=lambda run: len(stems(" ".join(run)))))
+            pending.append(word)
+    return " ".join(max(runs, key=lambda run: len(stem_words(" ".join(run)))))
 
 
-def weakest(near: Iterable[float]) -> float:
-    """Return how sure an argument is: as near to the question as the least of its steps."""
-    return round(min(1.0, max(0.0, min(near, default=0.0))), 3)
+def compute_confidence(similarities: Iterable[float]) -> float:
+    """Return the confidence of an argument: the lowest similarity of its steps to the question."""
+    return round(min(1.0, max(0.0, min(similarities, default=0.0))), 3)

@@ -1,21 +1,29 @@
-"""Answers in a few words: which date, figure or name of a text a question asks for.
+"""Extract short answers to factoid questions: the date, number or person that a question asks for.
 
-Such an answer can be compared with what other texts say, so that sources can vote. A question that wants more than a
-particular has no answer of this kind.
+Short answers of different sources can be compared, which permits voting (self-consistency). Questions for anything else
+have no short answer.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
-from tenure.algorithms.reasoning.arguments import NOTHING, Argument, Statement, Step, nearness, statements, weakest
-from tenure.algorithms.text.entities import written
+from tenure.algorithms.reasoning.arguments import (
+    EMPTY_ARGUMENT,
+    Argument,
+    ArgumentStep,
+    StandaloneSentence,
+    compute_confidence,
+    compute_similarities,
+    extract_standalone_sentences,
+)
+from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 
-COVERED: Final = 0.6
-"""Share of the question's words that a sentence and its document's title need to answer it."""
-_LOOKED_AT = 2_000
+MIN_TERM_COVERAGE: Final = 0.6
+"""Minimum share of the question's words in a sentence and its document title."""
+_MAX_QUESTION_CHARACTERS = 2_000
 
 _WHEN = re.compile(r"\b(?:when|(?:which|what)\s+(?:year|date|day|month))\b", re.IGNORECASE)
 _HOW_MUCH = re.compile(
@@ -32,47 +40,56 @@ _FIGURE = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:\s*%|\s+[^\W\d_]+)?")
 _PERSON = re.compile(r"^[A-Z][^\W\d_]*[a-z][^\d]*$")
 
 
-def wanted(question: str) -> bool:
-    """Tell whether a question asks for a date, a figure or a person."""
-    return any(pattern.search(question[:_LOOKED_AT]) for pattern in (_WHEN, _HOW_MUCH, _WHO))
+def is_factoid_question(question: str) -> bool:
+    """Return whether a question asks for a date, a number or a person."""
+    return any(pattern.search(question[:_MAX_QUESTION_CHARACTERS]) for pattern in (_WHEN, _HOW_MUCH, _WHO))
 
 
-def answered(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
-    """Return the statement nearest to a question that holds the particular it asks for."""
-    asked = frozenset(stems(question))
-    names = _names(question)
-    said = [
-        (one, answer)
-        for one in statements(passages)
-        if _about(one, passages[one.passage - 1].title, asked, names) and (answer := _particular(question, one.text))
+def extract_short_answer(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
+    """Return the sentence most similar to a question that contains the requested date, number or person."""
+    question_stems = frozenset(stem_words(question))
+    required = _list_required_stems(question)
+    candidates = [
+        (sentence, answer)
+        for sentence in extract_standalone_sentences(passages)
+        if _is_on_topic(sentence, passages[sentence.passage_number - 1].title, question_stems, required)
+        and (answer := _extract_detail(question, sentence.text))
     ]
-    near, _ = nearness(question, [one.text for one, _ in said], encode)
-    if not said:
-        return NOTHING
-    best = max(range(len(said)), key=lambda n: (near[n], -n))
-    one, answer = said[best]
-    return Argument((), Step("answer", one.text, one.passage), answer, weakest([near[best]]))
+    similarities, _ = compute_similarities(question, [sentence.text for sentence, _ in candidates], encode)
+    if not candidates:
+        return EMPTY_ARGUMENT
+    best = max(range(len(candidates)), key=lambda n: (similarities[n], -n))
+    sentence, answer = candidates[best]
+    step = ArgumentStep("answer", sentence.text, sentence.passage_number)
+    return Argument((), step, answer, compute_confidence([similarities[best]]))
 
 
-def _names(question: str) -> frozenset[str]:
-    """Return the stems of names and numbers in a question; an answer has to be about them."""
-    named = " ".join(written(question).values())
-    return frozenset(stems(named)) | {stem for stem in stems(question) if stem.isdigit()}
+def _list_required_stems(question: str) -> frozenset[str]:
+    """Return the stems of names and numbers in a question, which an answer must contain."""
+    names = " ".join(extract_entity_spellings(question).values())
+    return frozenset(stem_words(names)) | {stem for stem in stem_words(question) if stem.isdigit()}
 
 
-def _about(one: Statement, title: str, asked: frozenset[str], names: frozenset[str]) -> bool:
-    said = frozenset(stems(f"{title} {one.text}"))
-    return names <= said and len(asked & said) >= COVERED * len(asked)
+def _is_on_topic(
+    sentence: StandaloneSentence, title: str, question_stems: frozenset[str], required: frozenset[str]
+) -> bool:
+    sentence_stems = frozenset(stem_words(f"{title} {sentence.text}"))
+    min_shared = MIN_TERM_COVERAGE * len(question_stems)
+    return required <= sentence_stems and len(question_stems & sentence_stems) >= min_shared
 
 
-def _particular(question: str, text: str) -> str:
-    """Return the particular of a text that a question asks for and does not hold itself."""
-    asked = question[:_LOOKED_AT]
-    if _WHEN.search(asked):
-        found = [match.group() for match in _DATE.finditer(text)]
-    elif _HOW_MUCH.search(asked):
-        found = [match.group() for match in _FIGURE.finditer(text)]
+def _extract_detail(question: str, text: str) -> str:
+    """Return the requested date, number or person in a text that does not occur in the question."""
+    question_start = question[:_MAX_QUESTION_CHARACTERS]
+    if _WHEN.search(question_start):
+        details = [match.group() for match in _DATE.finditer(text)]
+    elif _HOW_MUCH.search(question_start):
+        details = [match.group() for match in _FIGURE.finditer(text)]
     else:
-        found = [name for name in written(text).values() if _WHO.search(asked) and _PERSON.match(name)]
-    known = set(stems(asked))
-    return next((" ".join(one.split()) for one in found if set(stems(one)) - known), "")
+        details = [
+            name
+            for name in extract_entity_spellings(text).values()
+            if _WHO.search(question_start) and _PERSON.match(name)
+        ]
+    question_stems = set(stem_words(question_start))
+    return next((" ".join(detail.split()) for detail in details if set(stem_words(detail)) - question_stems), "")

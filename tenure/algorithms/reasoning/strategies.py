@@ -1,26 +1,30 @@
-"""Reasoning without its words: which strategy a question gets, how answers are counted, what is pruned and kept."""
+"""Choose reasoning strategies, count votes, prune thoughts and apply verification to lines of reasoning.
+
+These are the deterministic parts of chain of thought, self-consistency and tree of thoughts.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tenure.algorithms.reasoning import short_answers as answers
-from tenure.algorithms.retrieval.decomposition import decompose
-from tenure.algorithms.retrieval.query_type import classify
-from tenure.algorithms.text.sentences import fingerprint, stems, words
+from tenure.algorithms.retrieval.decomposition import decompose_question
+from tenure.algorithms.retrieval.query_type import classify_query
+from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Claim, Draft, PassageRef
 from tenure.contracts.evidence.reasoning import (
-    MOST_STEPS,
-    Considered,
+    MAX_REASONING_STEPS,
     Reasoning,
     ReasoningChoice,
     ReasoningStep,
     ReasoningStrategy,
+    RejectedThought,
 )
-from tenure.contracts.run.run import Complexity, QueryType
+from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.run import QueryType
 
-BY_TYPE: Final[Mapping[QueryType, ReasoningStrategy]] = {
+STRATEGY_BY_QUERY_TYPE: Final[Mapping[QueryType, ReasoningStrategy]] = {
     "analytical": "chain",
     "comparative": "analogical",
     "procedural": "chain",
@@ -29,211 +33,211 @@ BY_TYPE: Final[Mapping[QueryType, ReasoningStrategy]] = {
     "causal": "causal",
     "temporal": "chain",
 }
-"""How questions of a type are reasoned about; what a factual one gets depends on its words."""
+"""Reasoning strategy by query type; for factual questions the wording decides."""
 
-LEAST_SAID: Final = 2
-"""Sentences of a line of thought at the least; fewer are no reasoning."""
-MOST_REPEATED: Final = 0.6
-"""Share of its sentences that may stand in the report already."""
-LEAST_SCORE: Final = 0.3
-"""Score that a thought needs to be followed."""
-_DENIALS: Final = frozenset(("no", "not", "never", "none", "neither", "cannot", "without"))
-_ALIKE: Final = 0.5
+MIN_SENTENCES: Final = 2
+"""Minimum sentences of a line of reasoning."""
+MAX_REPEATED_SHARE: Final = 0.6
+"""Maximum share of its sentences that the report may already contain."""
+MIN_THOUGHT_SCORE: Final = 0.3
+"""Minimum score of a thought that is expanded."""
+_NEGATIONS: Final = frozenset(("no", "not", "never", "none", "neither", "cannot", "without"))
+_MIN_OVERLAP: Final = 0.5
 _WHY: Final = re.compile(r"\bwhy\b", re.IGNORECASE)
 _ASKS_WHY: Final = re.compile(r"\s*why\b", re.IGNORECASE)
 
 
-def chosen(
-    question: str, kind: QueryType | None, complexity: Complexity, wished: ReasoningChoice | None = None
+def choose_reasoning_strategy(
+    question: str, query_type: QueryType | None, complexity: Complexity, requested: ReasoningChoice | None = None
 ) -> ReasoningChoice:
-    """Return how a question is reasoned about: as a person wishes, else by its type; a simple one is not.
+    """Choose the reasoning strategy of a question: the requested one, else by query type; none for a simple question.
 
     Args:
         question: the question.
-        kind: the answer it wants; None where nobody has said.
-        complexity: how much work it is worth.
-        wished: what a person chose.
+        query_type: type of the question; None to classify it.
+        complexity: effort that the question deserves.
+        requested: strategy that the user requested.
     """
-    if wished or complexity == "simple":
-        return wished or "none"
-    found = kind or classify(question).primary
-    if found == "factual":
-        return _factual(question)
-    why = _ASKS_WHY.match(question) or (found == "analytical" and _WHY.search(question))
-    return "causal" if why else BY_TYPE[found]
+    if requested or complexity == "simple":
+        return requested or "none"
+    resolved_type = query_type or classify_query(question).primary
+    if resolved_type == "factual":
+        return _choose_factual_strategy(question)
+    asks_why = _ASKS_WHY.match(question) or (resolved_type == "analytical" and _WHY.search(question))
+    return "causal" if asks_why else STRATEGY_BY_QUERY_TYPE[resolved_type]
 
 
-def _factual(question: str) -> ReasoningChoice:
-    if any(part.needs for part in decompose(question)):
+def _choose_factual_strategy(question: str) -> ReasoningChoice:
+    if any(part.needs for part in decompose_question(question)):
         return "multi_hop"
-    return "self_consistency" if answers.wanted(question) else "none"
+    return "self_consistency" if answers.is_factoid_question(question) else "none"
 
 
-def samples(passages: Sequence[PassageRef], number: int) -> list[tuple[PassageRef, ...]]:
-    """Deal passages out to samples so that no two of them share a source; a sample without any is left out."""
-    places: dict[SourceId, int] = {}
+def partition_by_source(passages: Sequence[PassageRef], number: int) -> list[tuple[PassageRef, ...]]:
+    """Partition passages into at most `number` samples that share no source; empty samples are omitted."""
+    source_indexes: dict[SourceId, int] = {}
     for passage in passages:
-        places.setdefault(passage.source, len(places))
-    dealt = [tuple(p for p in passages if places[p.source] % number == n) for n in range(number)]
-    return [sample for sample in dealt if sample]
+        source_indexes.setdefault(passage.source, len(source_indexes))
+    samples = [tuple(p for p in passages if source_indexes[p.source] % number == n) for n in range(number)]
+    return [sample for sample in samples if sample]
 
 
-class Votes(NamedTuple):
-    """Lines of thought that come to the same answer."""
+class AnswerVotes(NamedTuple):
+    """Lines of reasoning with the same answer."""
 
     members: tuple[int, ...]
-    """Their positions."""
+    """Indexes of the lines."""
     share: float
-    """Their share of all that came to an answer."""
+    """Share of all lines with an answer."""
 
 
-def vote(given: Sequence[str]) -> list[Votes]:
-    """Group answers that say the same, most votes first, then the one that was given first; empty ones do not count."""
+def count_votes(answers: Sequence[str]) -> list[AnswerVotes]:
+    """Group equivalent answers, most votes first, then in order of appearance; empty answers do not count."""
     groups: list[list[int]] = []
-    cast = [n for n, answer in enumerate(given) if answer.strip()]
-    for n in cast:
+    voters = [n for n, answer in enumerate(answers) if answer.strip()]
+    for n in voters:
         for group in groups:
-            if agree(given[group[0]], given[n]):
+            if is_same_answer(answers[group[0]], answers[n]):
                 group.append(n)
                 break
         else:
             groups.append([n])
-    ordered = sorted(groups, key=lambda group: (-len(group), group[0]))
-    return [Votes(tuple(group), len(group) / len(cast)) for group in ordered]
+    sorted_groups = sorted(groups, key=lambda group: (-len(group), group[0]))
+    return [AnswerVotes(tuple(group), len(group) / len(voters)) for group in sorted_groups]
 
 
-def agree(one: str, other: str) -> bool:
-    """Tell whether two short answers say the same: neither denies the other, and their numbers do not differ."""
-    if fingerprint(one) == fingerprint(other):
+def is_same_answer(first: str, second: str) -> bool:
+    """Return whether two short answers agree: same negation, compatible numbers and enough common words."""
+    if normalize_sentence(first) == normalize_sentence(second):
         return True
-    a, b = set(stems(one)), set(stems(other))
-    figures = [{stem for stem in said if stem.isdigit()} for said in (a, b)]
-    denies = [bool(_DENIALS.intersection(words(text))) for text in (one, other)]
-    if not a or not b or denies[0] != denies[1] or not (figures[0] <= figures[1] or figures[1] <= figures[0]):
+    a, b = set(stem_words(first)), set(stem_words(second))
+    numbers = [{stem for stem in stem_set if stem.isdigit()} for stem_set in (a, b)]
+    negated = [bool(_NEGATIONS.intersection(split_words(text))) for text in (first, second)]
+    if not a or not b or negated[0] != negated[1] or not (numbers[0] <= numbers[1] or numbers[1] <= numbers[0]):
         return False
-    return a <= b or b <= a or len(a & b) / len(a | b) >= _ALIKE
+    return a <= b or b <= a or len(a & b) / len(a | b) >= _MIN_OVERLAP
 
 
-class Pruned(NamedTuple):
-    """Positions of thoughts that are followed and that are not, the best first."""
+class PrunedThoughts(NamedTuple):
+    """Indexes of the thoughts that are expanded and of those that are dropped, best first."""
 
     kept: tuple[int, ...]
     dropped: tuple[int, ...]
 
 
-def pruned(scores: Sequence[float], breadth: int) -> Pruned:
-    """Keep the best thoughts, as many as the tree is broad; one below the least score is never followed."""
+def prune_thoughts(scores: Sequence[float], breadth: int) -> PrunedThoughts:
+    """Keep the best `breadth` thoughts with at least the minimum score."""
     ranked = sorted(range(len(scores)), key=lambda n: (-scores[n], n))
-    kept = [n for n in ranked if scores[n] >= LEAST_SCORE][:breadth]
-    return Pruned(tuple(kept), tuple(n for n in ranked if n not in kept))
+    kept = [n for n in ranked if scores[n] >= MIN_THOUGHT_SCORE][:breadth]
+    return PrunedThoughts(tuple(kept), tuple(n for n in ranked if n not in kept))
 
 
-class Score(NamedTuple):
-    """What a thought was found to be worth, and why."""
+class ScoredThought(NamedTuple):
+    """Score of a thought with its reason."""
 
     score: float
-    why: str
+    reason: str
 
 
-def scores(given: Iterable[tuple[int, float, str]], number: int) -> list[Score]:
-    """Return what each of so many thoughts is worth, from verdicts by number; what nobody judged is worth nothing."""
-    known = {n: Score(score, " ".join(why.split())) for n, score, why in given}
-    return [known.get(n, Score(0.0, "it was not judged")) for n in range(1, number + 1)]
+def collect_scores(verdicts: Iterable[tuple[int, float, str]], number: int) -> list[ScoredThought]:
+    """Return the score of each thought from verdicts by number; a thought without a verdict scores 0."""
+    scores = {n: ScoredThought(score, " ".join(reason.split())) for n, score, reason in verdicts}
+    return [scores.get(n, ScoredThought(0.0, "not judged")) for n in range(1, number + 1)]
 
 
-def fresh(thoughts: Iterable[ReasoningStep], known: Iterable[str]) -> list[ReasoningStep]:
-    """Return the thoughts that say something new, each once."""
-    said = {fingerprint(text) for text in known}
-    found = {fingerprint(one.claim.text): one for one in reversed(list(thoughts))}
-    return [one for text, one in reversed(found.items()) if text not in said]
+def select_new_thoughts(thoughts: Iterable[ReasoningStep], known: Iterable[str]) -> list[ReasoningStep]:
+    """Return the thoughts with new text, without repetitions."""
+    known_texts = {normalize_sentence(text) for text in known}
+    new = {normalize_sentence(thought.claim.text): thought for thought in reversed(list(thoughts))}
+    return [thought for text, thought in reversed(new.items()) if text not in known_texts]
 
 
-def path(grown: Sequence[ReasoningStep], tip: int) -> tuple[str, ...]:
-    """Return the thoughts that lead to one of a tree, by its number, it last; none for 0."""
-    line: list[str] = []
+def trace_path(tree: Sequence[ReasoningStep], tip: int) -> tuple[str, ...]:
+    """Return the texts of the thoughts on the path to node `tip`, which is the last; empty for 0."""
+    texts: list[str] = []
     while tip:
-        step = grown[tip - 1]
-        line.append(step.claim.text)
+        step = tree[tip - 1]
+        texts.append(step.claim.text)
         tip = step.follows[0] if step.follows else 0
-    return tuple(reversed(line))
+    return tuple(reversed(texts))
 
 
-def ordered(grown: Sequence[ReasoningStep]) -> tuple[ReasoningStep, ...]:
-    """Return a tree of thoughts as it is read: every thought before those that follow it, branch by branch."""
-    found: list[ReasoningStep] = []
+def flatten_tree(tree: Sequence[ReasoningStep]) -> tuple[ReasoningStep, ...]:
+    """Return a tree of thoughts in reading order: each thought before its children, branch by branch."""
+    flattened: list[ReasoningStep] = []
 
-    def read(tip: int, number: int) -> None:
-        for n, step in enumerate(grown, 1):
+    def append_children(tip: int, number: int) -> None:
+        for n, step in enumerate(tree, 1):
             if (step.follows or (0,))[0] == tip:
-                found.append(step.model_copy(update={"follows": (number,) if number else ()}))
-                read(n, len(found))
+                flattened.append(step.model_copy(update={"follows": (number,) if number else ()}))
+                append_children(n, len(flattened))
 
-    read(0, 0)
-    return tuple(found)
+    append_children(0, 0)
+    return tuple(flattened)
 
 
-def outvoted(lines: Sequence[Reasoning]) -> Reasoning | None:
-    """Return the line of thought whose answer most others come to as well, with what was outvoted; None without any.
+def select_majority(lines: Sequence[Reasoning]) -> Reasoning | None:
+    """Return the line of reasoning with the most frequent answer, and the outvoted answers; None without any answer.
 
-    Its confidence is the share of its votes; where one line alone came to an answer, it is that line's own.
+    The confidence is the share of its votes, or the confidence of the line itself if only one line has an answer.
     """
-    counted = vote([line.answer for line in lines])
-    if not counted:
+    votes_by_answer = count_votes([line.answer for line in lines])
+    if not votes_by_answer:
         return None
-    won, *others = counted
-    best = max(won.members, key=lambda n: (lines[n].confidence, -n))
-    said = lines[best].conclusion
-    agreeing = fresh(
-        [step for n in won.members if n != best and (step := lines[n].conclusion)],
-        [said.claim.text] if said else [],
+    majority, *others = votes_by_answer
+    best = max(majority.members, key=lambda n: (lines[n].confidence, -n))
+    conclusion = lines[best].conclusion
+    agreeing = select_new_thoughts(
+        [step for n in majority.members if n != best and (step := lines[n].conclusion)],
+        [conclusion.claim.text] if conclusion else [],
     )
-    votes = sum(len(group.members) for group in counted)
-    considered = [
-        Considered(
+    votes = sum(len(group.members) for group in votes_by_answer)
+    rejected = [
+        RejectedThought(
             text=lines[group.members[0]].answer,
             score=round(group.share, 3),
-            why=f"{len(group.members)} of {votes} lines of thought came to it",
+            reason=f"{len(group.members)} of {votes} lines of reasoning gave this answer",
         )
         for group in others
     ]
     steps = (*lines[best].steps, *(step.model_copy(update={"kind": "answer", "follows": ()}) for step in agreeing))
-    confidence = round(won.share, 3) if votes > 1 else lines[best].confidence
+    confidence = round(majority.share, 3) if votes > 1 else lines[best].confidence
     return lines[best].model_copy(
-        update={"steps": steps[:MOST_STEPS], "confidence": confidence, "considered": tuple(considered)}
+        update={"steps": steps[:MAX_REASONING_STEPS], "confidence": confidence, "rejected": tuple(rejected)}
     )
 
 
-def drafts(reasoning: Reasoning) -> tuple[Draft, ...]:
-    """Return the sentences of a line of thought, each as a text of its own, the conclusion last."""
-    said = [*reasoning.steps, *([reasoning.conclusion] if reasoning.conclusion else [])]
-    return tuple(Draft(blocks=(Block(claims=(step.claim,)),)) for step in said)
+def to_drafts(reasoning: Reasoning) -> tuple[Draft, ...]:
+    """Return each sentence of a line of reasoning as a draft of its own, the conclusion last."""
+    steps = [*reasoning.steps, *([reasoning.conclusion] if reasoning.conclusion else [])]
+    return tuple(Draft(blocks=(Block(claims=(step.claim,)),)) for step in steps)
 
 
-def held(reasoning: Reasoning, checked: Sequence[Draft]) -> Reasoning | None:
-    """Return a line of thought with what was found of its sentences; None where too little of it is left.
+def apply_verification(reasoning: Reasoning, checked: Sequence[Draft]) -> Reasoning | None:
+    """Return a line of reasoning with the results of its verification; None if too few sentences remain.
 
-    A step that rests on one that was taken out is taken out with it. The confidence counts only as far as what is
-    left is supported.
+    A step that follows from a removed step is removed as well. The confidence is multiplied by the supported share.
 
     Args:
-        reasoning: the line of thought.
-        checked: its sentences after the check, empty where one was taken out.
+        reasoning: the line of reasoning.
+        checked: its sentences after verification; empty drafts for removed sentences.
     """
-    found = [draft.claims[0] if draft.claims else None for draft in checked]
-    claims = [claim if claim and claim.citations else None for claim in found]
+    checked_claims = [draft.claims[0] if draft.claims else None for draft in checked]
+    claims = [claim if claim and claim.citations else None for claim in checked_claims]
     numbers: dict[int, int] = {}
     steps: list[ReasoningStep] = []
     for n, (step, claim) in enumerate(zip(reasoning.steps, claims, strict=False), 1):
-        if claim and all(before in numbers for before in step.follows):
+        if claim and all(earlier in numbers for earlier in step.follows):
             numbers[n] = len(steps) + 1
-            steps.append(_renumbered(step, claim, numbers))
-    last, claim = reasoning.conclusion, claims[-1] if claims else None
-    stays = last is not None and claim is not None and all(before in numbers for before in last.follows)
-    conclusion = _renumbered(last, claim, numbers) if stays and last and claim else None
-    left = [step.claim for step in (*steps, *([conclusion] if conclusion else []))]
-    if len(left) < LEAST_SAID:
+            steps.append(_renumber_step(step, claim, numbers))
+    old_conclusion, claim = reasoning.conclusion, claims[-1] if claims else None
+    conclusion: ReasoningStep | None = None
+    if old_conclusion and claim and all(earlier in numbers for earlier in old_conclusion.follows):
+        conclusion = _renumber_step(old_conclusion, claim, numbers)
+    remaining = [step.claim for step in (*steps, *([conclusion] if conclusion else []))]
+    if len(remaining) < MIN_SENTENCES:
         return None
-    share = sum(one.status == "supported" for one in left) / len(claims)
+    share = sum(remaining_claim.status == "supported" for remaining_claim in remaining) / len(claims)
     return reasoning.model_copy(
         update={
             "steps": tuple(steps),
@@ -243,29 +247,29 @@ def held(reasoning: Reasoning, checked: Sequence[Draft]) -> Reasoning | None:
     )
 
 
-def _renumbered(step: ReasoningStep, claim: Claim, numbers: Mapping[int, int]) -> ReasoningStep:
+def _renumber_step(step: ReasoningStep, claim: Claim, numbers: Mapping[int, int]) -> ReasoningStep:
     return step.model_copy(update={"claim": claim, "follows": tuple(numbers[n] for n in step.follows)})
 
 
-def beside(reasoning: Reasoning | None, written: Sequence[Draft]) -> Reasoning | None:
-    """Return a line of thought, unless most of its sentences stand in the report already, whole or within others."""
+def discard_if_repeated(reasoning: Reasoning | None, report: Sequence[Draft]) -> Reasoning | None:
+    """Return a line of reasoning, or None if the report already contains most of its sentences."""
     if reasoning is None:
         return None
-    known = "\n".join(f" {fingerprint(claim.text)} " for draft in written for claim in draft.claims)
-    said = [draft.claims[0] for draft in drafts(reasoning)]
-    repeated = sum(f" {fingerprint(claim.text)} " in known for claim in said)
-    return None if repeated > MOST_REPEATED * len(said) else reasoning
+    report_text = "\n".join(f" {normalize_sentence(claim.text)} " for draft in report for claim in draft.claims)
+    claims = [draft.claims[0] for draft in to_drafts(reasoning)]
+    repeated = sum(f" {normalize_sentence(claim.text)} " in report_text for claim in claims)
+    return None if repeated > MAX_REPEATED_SHARE * len(claims) else reasoning
 
 
-def cited(reasoning: Reasoning | None, passages: Sequence[PassageRef]) -> tuple[PassageRef, ...]:
-    """Return those passages that a line of thought cites."""
-    claims = [draft.claims[0] for draft in drafts(reasoning)] if reasoning else []
+def select_cited_passages(reasoning: Reasoning | None, passages: Sequence[PassageRef]) -> tuple[PassageRef, ...]:
+    """Return the passages that a line of reasoning cites."""
+    claims = [draft.claims[0] for draft in to_drafts(reasoning)] if reasoning else []
     chunks = {citation.chunk for claim in claims for citation in claim.citations}
     return tuple(passage for passage in passages if passage.chunk in chunks)
 
 
-def as_text(reasoning: Reasoning | None) -> str:
-    """Render a line of thought for a writer; empty for none."""
+def render_reasoning(reasoning: Reasoning | None) -> str:
+    """Render a line of reasoning as text for a writer; empty for None."""
     if reasoning is None:
         return ""
     lines = [f"{n}. ({step.kind}) {step.claim.text}" for n, step in enumerate(reasoning.steps, 1)]

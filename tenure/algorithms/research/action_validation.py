@@ -1,170 +1,171 @@
-"""What of a model's move is carried out: a known tool with valid arguments, or a finish with an answer (003, ReAct).
+"""Validate the action of a ReAct step: a known tool with valid arguments, or a final answer.
 
-A move that is not in order is sent back with what is wrong and what would be right, in words for the model.
+An invalid action is returned to the model with an error message that also says which form is expected.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
-from tenure.algorithms.research.action_parsing import FINISH, LONGEST_ARGUMENTS, Move, as_object, name_of
+from tenure.algorithms.research.action_parsing import (
+    FINISH,
+    MAX_ARGUMENTS_LENGTH,
+    ParsedAction,
+    normalize_tool_name,
+    parse_arguments,
+)
 from tenure.algorithms.text.questions import shorten
-from tenure.contracts.research.tools import CATALOGUE, Arguments, ToolInfo, ToolName
+from tenure.contracts.research.tools import ToolArguments
 
-TOOLS: Final[Mapping[str, ToolInfo]] = {tool.name: tool for tool in CATALOGUE}
-"""Every tool by its name."""
+MIN_FINISH_CONFIDENCE: Final = 0.9
+"""Confidence from which an answer with citations ends the loop, even if the model also names another action."""
 
-SURE: Final = 0.9
-"""Confidence from which an answer that cites passages ends the loop, whatever action stands beside it."""
+MAX_CONSECUTIVE_ERRORS: Final = 3
+"""Number of consecutive invalid actions that ends the loop."""
 
-MISTAKES: Final = 3
-"""Moves in a row that cannot be carried out and end the loop."""
+MAX_STEPS: Final = 10
+"""Maximum number of steps of a loop."""
 
-MOST_STEPS: Final = 10
-"""Steps of a loop at the most (document 003, ReAct)."""
+MAX_ARGUMENT_DEPTH: Final = 32
+"""Maximum nesting depth of arguments; deeper ones cannot be serialized."""
 
-DEEPEST: Final = 32
-"""Levels of objects and lists within arguments; what is nested deeper could not be written down any more."""
-
-SHOWN_FAULTS, LONGEST_FAULT = 4, 200
-"""Faults of arguments that are told, and characters of each."""
+MAX_FAULTS_SHOWN, MAX_FAULT_LENGTH = 4, 200
+"""Maximum number of validation errors that are reported to the model, and characters of each."""
 
 _CITED = re.compile(r"\[\s*(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\s*\]")
 
 
-class Judged(NamedTuple):
-    """What is done about a move."""
+class ActionVerdict(NamedTuple):
+    """Result of the validation of an action."""
 
-    tool: ToolName | None = None
-    """The tool to be used; None for an end, or for a move that is sent back."""
-    arguments: Arguments | None = None
-    """What it is called with."""
-    ends: bool = False
-    """Whether the loop ends here."""
-    wrong: str = ""
-    """What is wrong with the move, for the model; empty where it is in order."""
+    tool: str | None = None
+    """Tool to call; None at the end of the loop and for invalid actions."""
+    arguments: ToolArguments | None = None
+    """Validated arguments of the call."""
+    is_final: bool = False
+    """Whether the loop ends."""
+    error: str = ""
+    """Error message for the model; empty if the action is valid."""
     remark: str = ""
-    """What the model is told beside what comes of the move."""
+    """Remark for the model that accompanies the observation."""
 
 
-def steps_of(hops: int) -> int:
-    """Return how many steps a task may have that goes so many hops."""
-    return min(MOST_STEPS, 2 * hops + 2)
+def compute_max_steps(hops: int) -> int:
+    """Return the step limit of a task: min(MAX_STEPS, 2·hops + 2)."""
+    return min(MAX_STEPS, 2 * hops + 2)
 
 
-def judged(move: Move, offered: Sequence[ToolName], done: Mapping[str, int], passages: int) -> Judged:
-    """Return what is done about a move.
+def validate_action(
+    action: ParsedAction, tools: Mapping[str, type[ToolArguments]], completed_calls: Mapping[str, int], passages: int
+) -> ActionVerdict:
+    """Validate an action.
 
     Args:
-        move: what the model said.
-        offered: tools that this run has.
-        done: steps that were carried out, by their `mark`.
-        passages: how many passages the task has seen; they are numbered from 1.
+        action: action named by the model.
+        tools: tools that may be called, each with the model of its arguments.
+        completed_calls: numbers of earlier steps by their `build_call_key`.
+        passages: number of passages that the task has seen; they are numbered from 1.
     """
-    remark = " ".join(_remarks(move))
-    unsound = fault_of(move.answer, passages)
-    if move.action == FINISH or (not move.action and move.answer):
-        return Judged(ends=not unsound, wrong=unsound, remark=remark)
-    if SURE <= move.confidence <= 1 and cited(move.answer) and not unsound:
-        return Judged(ends=True, remark=remark)
-    if not move.action:
-        return Judged(wrong=f"No action was named. {_form(offered)}")
-    name = name_of(move.action)
-    if name not in offered:
-        return Judged(wrong=f"{_unknown(move.action, name)} {_form(offered)}")
-    return _called(TOOLS[name], move.arguments, done)._replace(remark=remark)
+    remark = " ".join(_list_remarks(action))
+    fault = find_answer_fault(action.answer, passages)
+    if action.action == FINISH or (not action.action and action.answer):
+        return ActionVerdict(is_final=not fault, error=fault, remark=remark)
+    if MIN_FINISH_CONFIDENCE <= action.confidence <= 1 and extract_citations(action.answer) and not fault:
+        return ActionVerdict(is_final=True, remark=remark)
+    if not action.action:
+        return ActionVerdict(error=f"The answer names no action. {_describe_tools(tools)}")
+    name = normalize_tool_name(action.action)
+    if name not in tools:
+        return ActionVerdict(error=f"There is no tool “{shorten(action.action, 60)}”. {_describe_tools(tools)}")
+    return _validate_call(name, tools[name], action.arguments, completed_calls)._replace(remark=remark)
 
 
-def sure(confidence: float) -> float:
-    """Return a confidence as it counts: one that is none counts as none."""
+def normalize_confidence(confidence: float) -> float:
+    """Return a confidence, or 0 if it is not between 0 and 1."""
     return confidence if 0 <= confidence <= 1 else 0.0
 
 
-def cited(answer: str) -> tuple[int, ...]:
-    """Return the numbers of the passages that an answer names, each once."""
+def extract_citations(answer: str) -> tuple[int, ...]:
+    """Return the distinct passage numbers that an answer cites, in order."""
     found = (int(number) for group in _CITED.findall(answer) for number in re.split(r"[,;]", group))
     return tuple(dict.fromkeys(found))
 
 
-def fault_of(answer: str, passages: int) -> str:
-    """Say why an answer cannot stand; empty where it can."""
+def find_answer_fault(answer: str, passages: int) -> str:
+    """Return the reason why an answer is not acceptable; empty if it is."""
     if not answer.strip():
-        return f"`{FINISH}` needs the answer, or what there is of one; say so where nothing was found."
-    absent = [number for number in cited(answer) if not 1 <= number <= passages]
+        return f"`{FINISH}` needs an answer, even a partial one; if nothing was found, say so."
+    absent = [number for number in extract_citations(answer) if not 1 <= number <= passages]
     if not absent:
         return ""
     there = f"passages 1 to {passages} were seen" if passages else "no passage was seen"
-    return f"The answer names passage {', '.join(map(str, absent))}, but {there}. Name only what observations showed."
+    return f"The answer cites passage {', '.join(map(str, absent))}, but {there}. Cite only passages from observations."
 
 
-def mark(tool: ToolName, arguments: Arguments) -> str:
-    """Return what two uses of a tool share when they are the same, letter case and spacing left out."""
+def build_call_key(tool: str, arguments: ToolArguments) -> str:
+    """Return a key that is equal for equal calls, ignoring letter case and white space."""
     return " ".join(f"{tool} {arguments.model_dump_json()}".casefold().split())
 
 
-def _remarks(move: Move) -> list[str]:
-    """Return what is to be said of a move that is in order otherwise."""
+def _list_remarks(action: ParsedAction) -> list[str]:
+    """Return remarks on an action that is valid otherwise."""
     found = []
-    if sure(move.confidence) != move.confidence:
-        found.append("A confidence lies between 0 and 1; yours was taken as 0.")
-    if move.further:
-        found.append("One action at a time: only the first was carried out.")
+    if normalize_confidence(action.confidence) != action.confidence:
+        found.append("A confidence must be between 0 and 1; yours counts as 0.")
+    if action.extra_actions:
+        found.append("Only one action per step: the first one was executed.")
     return found
 
 
-def _unknown(written: str, name: str) -> str:
-    """Say why no tool of a name is used."""
-    tool = TOOLS.get(name)
-    if tool is None:
-        return f"There is no tool “{shorten(written, 60)}”."
-    needs = f": it needs {tool.needs}" if tool.needs else ""
-    return f"`{name}` is not to be had in this run{needs}."
+def _describe_tools(tools: Iterable[str]) -> str:
+    return f"Name one of {', '.join(f'`{name}`' for name in (*tools, FINISH))}, with its arguments."
 
 
-def _form(offered: Sequence[ToolName]) -> str:
-    return f"Name one of {', '.join(f'`{name}`' for name in (*offered, FINISH))}, with its arguments."
-
-
-def _called(tool: ToolInfo, written: str, done: Mapping[str, int]) -> Judged:
-    """Return the use of a tool with the arguments that were written."""
-    if len(written) > LONGEST_ARGUMENTS:
-        return Judged(wrong=f"The arguments of `{tool.name}` are longer than {LONGEST_ARGUMENTS} characters.")
-    given = as_object(written)
+def _validate_call(
+    tool: str, model: type[ToolArguments], arguments_text: str, completed_calls: Mapping[str, int]
+) -> ActionVerdict:
+    """Validate the arguments of a call."""
+    if len(arguments_text) > MAX_ARGUMENTS_LENGTH:
+        return ActionVerdict(error=f"The arguments of `{tool}` are longer than {MAX_ARGUMENTS_LENGTH} characters.")
+    given = parse_arguments(arguments_text)
     if given is None:
-        given = {next(iter(tool.arguments.model_fields)): written} if written.strip() else {}
-    if _deeper(given, DEEPEST):
-        return Judged(wrong=f"The arguments of `{tool.name}` are nested too deeply.")
+        given = {next(iter(model.model_fields)): arguments_text} if arguments_text.strip() else {}
+    if _is_deeper(given, MAX_ARGUMENT_DEPTH):
+        return ActionVerdict(error=f"The arguments of `{tool}` are nested too deeply.")
     try:
-        arguments = tool.arguments.model_validate(given)
+        arguments = model.model_validate(given)
     except ValidationError as error:
-        return Judged(wrong=f"These are no arguments of `{tool.name}`: {_faults(error)} {_signature(tool)}")
-    earlier = done.get(mark(tool.name, arguments))
+        return ActionVerdict(
+            error=f"Invalid arguments of `{tool}`: {_describe_faults(error)} {_describe_arguments(model)}"
+        )
+    earlier = completed_calls.get(build_call_key(tool, arguments))
     if earlier:
-        return Judged(wrong=f"Step {earlier} did exactly this; its observation stands. Do something else, or finish.")
-    return Judged(tool.name, arguments)
+        return ActionVerdict(
+            error=f"Step {earlier} was the same call; its observation is still valid. Choose another action, or finish."
+        )
+    return ActionVerdict(tool, arguments)
 
 
-def _deeper(given: object, levels: int) -> bool:
-    """Tell whether objects and lists lie within each other deeper than so many levels."""
+def _is_deeper(given: object, levels: int) -> bool:
+    """Return whether nested objects and lists exceed a depth."""
     inner = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
-    return bool(inner) and (levels == 0 or any(_deeper(one, levels - 1) for one in inner))
+    return bool(inner) and (levels == 0 or any(_is_deeper(one, levels - 1) for one in inner))
 
 
-def _faults(error: ValidationError) -> str:
-    """Name each fault by place and rule, without the value, which may be of any length."""
+def _describe_faults(error: ValidationError) -> str:
+    """Return the location and rule of each validation error, without the value, which may be long."""
     faults = [
         f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
         for fault in error.errors(include_url=False, include_context=False, include_input=False)
     ]
-    return "; ".join(shorten(fault, LONGEST_FAULT) for fault in faults[:SHOWN_FAULTS]) + "."
+    return "; ".join(shorten(fault, MAX_FAULT_LENGTH) for fault in faults[:MAX_FAULTS_SHOWN]) + "."
 
 
-def _signature(tool: ToolInfo) -> str:
-    """Say what a tool is called with."""
+def _describe_arguments(model: type[ToolArguments]) -> str:
+    """Return the names of a tool's arguments as a sentence."""
     fields = (
-        f"`{name}`" + ("" if field.is_required() else " (may be left out)")
-        for name, field in tool.arguments.model_fields.items()
+        f"`{name}`" + ("" if field.is_required() else " (optional)") for name, field in model.model_fields.items()
     )
     return f"It takes {', '.join(fields)}."

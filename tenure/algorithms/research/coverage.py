@@ -1,41 +1,44 @@
-"""Topic coverage (DESIGN §5)."""
+"""Compute how well passages cover a topic of the outline."""
 
 from collections.abc import Iterable
 
 from tenure.contracts.evidence.passages import PassageRef
 
-BEST = 6
-"""m: how many of the best passages count."""
+MAX_COUNTED_PASSAGES = 6
+"""m: number of passages that count."""
 
-WEIGHT = 0.6
-"""w: how much a fully relevant passage covers of what is still open."""
+PASSAGE_WEIGHT = 0.6
+"""w: share of the uncovered rest that a fully relevant passage covers."""
 
-REPEATED_SOURCE = 0.5
-"""Share of a passage that counts when its source has counted already."""
+REPEATED_SOURCE_WEIGHT = 0.5
+"""Factor for further passages of a source that has already counted."""
 
 
-def coverage(passages: Iterable[PassageRef], best: int = BEST, weight: float = WEIGHT) -> float:
-    """Return c_j = 1 − Π(1 − w·r_i) over the passages that count most, in [0, 1).
+def compute_coverage(
+    passages: Iterable[PassageRef], max_passages: int = MAX_COUNTED_PASSAGES, weight: float = PASSAGE_WEIGHT
+) -> float:
+    """Return the coverage of a topic, c_j = 1 − Π(1 − w·r_i) over its m best passages, in [0, 1).
 
-    A source's second and later passages count half, so that one document alone cannot fill a topic.
+    r_i is the relevance of a passage. The second and later passages of a source count half, so that a single document
+    cannot cover a topic alone.
     """
     open_share = 1.0
-    for share, _ in _shares(passages)[:best]:
+    for share, _ in _rank_contributions(passages)[:max_passages]:
         open_share *= 1.0 - weight * share
     return 1.0 - open_share
 
 
-def most_covering(passages: Iterable[PassageRef], most: int) -> tuple[PassageRef, ...]:
-    """Return the passages that count most for coverage, the one that counts most first."""
-    return tuple(passage for _, passage in _shares(passages)[:most])
+def select_covering_passages(passages: Iterable[PassageRef], limit: int) -> tuple[PassageRef, ...]:
+    """Return the passages that contribute most to coverage, the largest contribution first."""
+    return tuple(passage for _, passage in _rank_contributions(passages)[:limit])
 
 
-def _shares(passages: Iterable[PassageRef]) -> list[tuple[float, PassageRef]]:
-    """Return what each passage counts, the most first."""
+def _rank_contributions(passages: Iterable[PassageRef]) -> list[tuple[float, PassageRef]]:
+    """Return each passage with its contribution, the largest first."""
     seen: set[str] = set()
     shares: list[tuple[float, PassageRef]] = []
     for passage in sorted(passages, key=lambda p: (-p.relevance, p.chunk)):
-        share = REPEATED_SOURCE if passage.source in seen else 1.0
+        share = REPEATED_SOURCE_WEIGHT if passage.source in seen else 1.0
         seen.add(passage.source)
         shares.append((share * min(1.0, max(0.0, passage.relevance)), passage))
     return sorted(shares, key=lambda pair: (-pair[0], -pair[1].relevance, pair[1].chunk))

@@ -1,8 +1,4 @@
-"""Dependencies: which things can be done side by side, and which have to wait for others.
-
-Document 003 orders sub-questions by a topological sort of what they need; Kahn's algorithm by layers
-keeps, beside the order, what may run at the same time.
-"""
+"""Sort tasks with dependencies into layers that can run concurrently (Kahn's algorithm)."""
 
 from collections.abc import Collection, Hashable, Mapping
 from typing import TypeVar
@@ -11,62 +7,64 @@ N = TypeVar("N", bound=Hashable)
 
 
 class DependencyError(ValueError):
-    """Dependencies that no order can meet; the message is written for whoever stated them."""
+    """Dependencies that no order satisfies; the message is for the user who wrote them."""
 
 
-class DependencyCycle(DependencyError):
-    """Things that wait for each other."""
+class DependencyCycleError(DependencyError):
+    """Tasks that depend on each other."""
 
     def __init__(self, cycle: tuple[object, ...]) -> None:
-        """Name the cycle, its first member again at the end."""
+        """Create the error from a cycle whose first member is repeated at the end."""
         way = " → ".join(str(node) for node in cycle)
-        super().__init__(f"the dependencies go in a circle: {way}; each arrow reads “needs”. Remove one of them")
+        super().__init__(f"the dependencies form a cycle: {way} (an arrow means “needs”); remove one of them")
         self.cycle = cycle
 
 
-class UnknownDependency(DependencyError):
-    """Something waits for what is not there."""
+class UnknownDependencyError(DependencyError):
+    """Dependency on a task that does not exist."""
 
     def __init__(self, node: object, needs: object, known: Collection[object]) -> None:
-        """Name both, and what there is."""
+        """Create the error from the task, the missing dependency and the known tasks."""
         there = ", ".join(str(name) for name in known)
-        super().__init__(f"{node} depends on {needs}, which is not there; there are {there}")
+        super().__init__(f"{node} depends on {needs}, which does not exist; known are {there}")
         self.node, self.needs = node, needs
 
 
-def layers(needs: Mapping[N, Collection[N]]) -> tuple[tuple[N, ...], ...]:
-    """Return the keys in layers: each needs only what stands in the layers before its own.
+def sort_into_layers(needs: Mapping[N, Collection[N]]) -> tuple[tuple[N, ...], ...]:
+    """Return the keys in layers; each key depends only on keys of earlier layers.
 
     Args:
-        needs: everything there is, with what each of it needs.
+        needs: all keys with the keys that each of them depends on.
 
     Returns:
-        The layers; within one the order of `needs` is kept.
+        The layers; within a layer the order of `needs` is preserved.
 
     Raises:
-        UnknownDependency: something needs what is not a key.
-        DependencyCycle: some of it waits for itself, directly or by way of others.
+        UnknownDependencyError: a dependency is not a key.
+        DependencyCycleError: a key depends on itself, directly or indirectly.
     """
     for node, wanted in needs.items():
         for other in wanted:
             if other not in needs:
-                raise UnknownDependency(node, other, tuple(needs))
+                raise UnknownDependencyError(node, other, tuple(needs))
     found: list[tuple[N, ...]] = []
     done: set[N] = set()
     while len(done) < len(needs):
         layer = tuple(node for node, wanted in needs.items() if node not in done and done.issuperset(wanted))
         if not layer:
-            raise DependencyCycle(_cycle({node: wanted for node, wanted in needs.items() if node not in done}, done))
+            raise DependencyCycleError(
+                _find_cycle({node: wanted for node, wanted in needs.items() if node not in done}, done)
+            )
         found.append(layer)
         done.update(layer)
     return tuple(found)
 
 
-def _cycle(waiting: Mapping[N, Collection[N]], done: Collection[N]) -> tuple[N, ...]:
-    """Return one circle among nodes that all wait for each other: whoever follows needs comes back."""
-    way = [next(iter(waiting))]
+def _find_cycle(waiting: Mapping[N, Collection[N]], done: Collection[N]) -> tuple[N, ...]:
+    """Return one cycle among keys that all wait for another waiting key."""
+    path = [next(iter(waiting))]
     while True:
-        node = next(other for other in waiting[way[-1]] if other not in done)
-        if node in way:
-            return (*way[way.index(node) :], node)
-        way.append(node)
+        node = next(other for other in waiting[path[-1]] if other not in done)
+        if node in path:
+            return (*path[path.index(node) :], node)
+        path.append(node)

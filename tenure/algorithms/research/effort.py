@@ -1,24 +1,25 @@
-"""Effort: how much work a question is worth, and how its tasks search (004, complexity; 003, strategies)."""
+"""Choose the effort of a run by the complexity of its question, and the retrieval strategy of each task."""
 
 import re
 from collections.abc import Mapping, Sequence
 
-from tenure.algorithms.retrieval.query_type import classify
-from tenure.contracts.evidence.retrieval import Strategy
-from tenure.contracts.research.spiral import Effort, Step
-from tenure.contracts.run.run import Complexity, Limits
+from tenure.algorithms.retrieval.query_type import classify_query
+from tenure.contracts.evidence.retrieval import RetrievalStrategy
+from tenure.contracts.research.spiral import PlanStep, ResearchEffort
+from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.run import RunLimits
 
-EFFORTS: Mapping[Complexity, Effort] = {
-    "simple": Effort(cycles=1, subagents=2, hops=1, sections=2),
-    "moderate": Effort(cycles=3, subagents=3, hops=2, sections=4),
-    "complex": Effort(cycles=6, subagents=4, hops=3, sections=12),
+EFFORT_BY_COMPLEXITY: Mapping[Complexity, ResearchEffort] = {
+    "simple": ResearchEffort(cycles=1, subagents=2, hops=1, sections=2),
+    "moderate": ResearchEffort(cycles=3, subagents=3, hops=2, sections=4),
+    "complex": ResearchEffort(cycles=6, subagents=4, hops=3, sections=12),
 }
-"""What a question of each complexity gets, before a person or a flag says otherwise."""
+"""Default effort for a question of each complexity."""
 
 
-def effort(complexity: Complexity, limits: Limits) -> Effort:
-    """Return the effort for a question; the run's limits override what its complexity suggests."""
-    suggested = EFFORTS[limits.effort or complexity]
+def choose_effort(complexity: Complexity, limits: RunLimits) -> ResearchEffort:
+    """Return the effort for a question; limits of the run override the default for its complexity."""
+    suggested = EFFORT_BY_COMPLEXITY[limits.effort or complexity]
     return suggested.model_copy(
         update={
             "cycles": limits.max_cycles or suggested.cycles,
@@ -28,14 +29,14 @@ def effort(complexity: Complexity, limits: Limits) -> Effort:
     )
 
 
-def going_on(complexity: Complexity, limits: Limits, cycle: int) -> Limits:
-    """Return the limits of a research that goes on after a cycle: at least one more fits in."""
-    cycles = effort(complexity, limits).cycles
+def extend_limits(complexity: Complexity, limits: RunLimits, cycle: int) -> RunLimits:
+    """Return limits that allow at least one cycle after `cycle`, to continue finished research."""
+    cycles = choose_effort(complexity, limits).cycles
     return limits if cycles > cycle else limits.model_copy(update={"max_cycles": cycle + 1})
 
 
-PLAIN_WORDS = 8
-"""Words of a plain question at the most; a longer one mostly hides another one."""
+MAX_SIMPLE_QUERY_WORDS = 8
+"""Maximum number of words of a simple query; longer queries usually contain several questions."""
 
 
 _CONTESTED = re.compile(
@@ -43,43 +44,43 @@ _CONTESTED = re.compile(
     r"object(?:ions?|ed)|opinions?|pros and cons|for and against|arguments?|myth|is it true|sceptic\w*|skeptic\w*)\b",
     re.IGNORECASE,
 )
-"""Words of a question whose sources may disagree."""
+"""Words of questions on which sources may disagree."""
 _BROAD = re.compile(
     r"\b(?:overview|survey|landscape|state of the art|introduction to|aspects|approaches|kinds of|types of|"
     r"main (?:ideas|themes|topics)|what is known|tell me about|everything)\b",
     re.IGNORECASE,
 )
-"""Words of a question that asks for a field instead of a fact."""
+"""Words of questions about a field instead of a fact."""
 
 
-def strategy(step: Step, hops: int, chosen: Strategy | None = None) -> Strategy:
-    """Return how a task searches: as a person chose, else as its plan says, else as its query suggests.
+def resolve_strategy(step: PlanStep, hops: int, requested: RetrievalStrategy | None = None) -> RetrievalStrategy:
+    """Return the strategy of a task: requested by the user, else set by the plan, else suggested by the query.
 
-    Reading on in a source is one search whatever anybody says, and so is every task of an effort without hops
-    unless somebody says otherwise.
+    A task that continues to read a source is always `direct`, as is every task of an effort with one hop unless the
+    user or the plan sets another strategy.
 
     Args:
-        step: the task.
-        hops: searches that the effort gives a task.
-        chosen: what a person chose for the whole run.
+        step: task.
+        hops: maximum number of consecutive searches of a task.
+        requested: strategy that the user requested for the whole run.
     """
-    if step.reads:
+    if step.read_passage:
         return "direct"
-    return chosen or step.strategy or ("direct" if hops == 1 else _suggested(step.query))
+    return requested or step.strategy or ("direct" if hops == 1 else _suggest_strategy(step.query))
 
 
-def _suggested(query: str) -> Strategy:
-    """Return how to search for a query by its words and its type."""
-    kind = classify(query).primary
+def _suggest_strategy(query: str) -> RetrievalStrategy:
+    """Return the strategy that the words and the type of a query suggest."""
+    kind = classify_query(query).primary
     if _CONTESTED.search(query) or kind == "evaluative":
         return "contrastive"
     if _BROAD.search(query) or kind == "comparative":
         return "hierarchical"
-    if kind == "procedural" or (kind == "factual" and len(query.split()) <= PLAIN_WORDS):
-        return "direct" if len(query.split()) <= PLAIN_WORDS else "iterative"
+    if kind == "procedural" or (kind == "factual" and len(query.split()) <= MAX_SIMPLE_QUERY_WORDS):
+        return "direct" if len(query.split()) <= MAX_SIMPLE_QUERY_WORDS else "iterative"
     return "iterative" if kind == "analytical" else "multi_hop"
 
 
-def converged(before: Sequence[str], now: Sequence[str], share: float = 0.95) -> bool:
-    """Tell whether a search brings what the one before it brought: the top five overlap in the share (DESIGN §5)."""
-    return bool(before) and len(set(before[:5]) & set(now[:5])) >= share * len(set(before[:5]))
+def has_converged(previous: Sequence[str], current: Sequence[str], min_overlap: float = 0.95) -> bool:
+    """Return whether two consecutive searches share at least `min_overlap` of their five best results."""
+    return bool(previous) and len(set(previous[:5]) & set(current[:5])) >= min_overlap * len(set(previous[:5]))

@@ -1,46 +1,54 @@
-"""Information gain, its trend, and when it is not worth going on (DESIGN §5; document 001, chapter 5)."""
+"""Compute the information gain of research cycles and detect diminishing returns."""
 
 from collections.abc import Mapping, Sequence
 
-from tenure.contracts.research.spiral import Trend
+from tenure.contracts.research.spiral import GainTrend
 
 NOVELTY_WEIGHT = 0.2
-"""β: how much the mean novelty of what a cycle accepted counts beside the coverage it added."""
-WINDOW = 2
-"""W: so many gains in a row have to be low."""
-LOW = 0.08
-"""ε: a gain below is low. A cycle whose findings are only half as new as the first ones, and cover nothing more,
-gains less."""
-LEAST_CYCLES = 2
-"""Cycles before low gains end the research."""
-TURN = 0.15
-"""Share by which a gain has to differ from the one before to be more or less than steady."""
+"""β: weight of the mean novelty of accepted passages, relative to the added coverage."""
+GAIN_WINDOW = 2
+"""W: number of consecutive low gains that means diminishing returns."""
+LOW_GAIN_THRESHOLD = 0.08
+"""ε: gains below this value are low. A cycle that covers nothing more, and whose passages are half as novel as those of
+the first cycle, has a lower gain.
+"""
+MIN_CYCLES = 2
+"""Minimum number of cycles before low gains end the research."""
+TREND_TOLERANCE = 0.15
+"""Relative change between two gains up to which the trend is steady."""
 
 
-def information_gain(before: Mapping[str, float], now: Mapping[str, float], novelties: Sequence[float]) -> float:
-    """Return g_t = (1/|outline|)·Σ_j max(0, c_{t,j} − c_{t−1,j}) + β·mean novelty of what cycle t accepted.
+def compute_information_gain(
+    previous: Mapping[str, float], current: Mapping[str, float], novelties: Sequence[float]
+) -> float:
+    """Return g_t = (1/|outline|)·Σ_j max(0, c_{t,j} − c_{t−1,j}) + β·mean novelty of the passages accepted in cycle t.
 
     Args:
-        before: coverage by topic after the cycle before; a topic that was not there counts as uncovered.
-        now: coverage by topic of the present outline.
-        novelties: of everything the cycle accepted, each from 0 to 1.
+        previous: coverage by topic after the previous cycle; a missing topic counts as uncovered.
+        current: coverage by topic of the current outline.
+        novelties: novelty of each accepted passage, from 0 to 1.
     """
-    covered = sum(max(0.0, share - before.get(topic, 0.0)) for topic, share in now.items()) / max(1, len(now))
+    covered = sum(max(0.0, share - previous.get(topic, 0.0)) for topic, share in current.items()) / max(1, len(current))
     return covered + NOVELTY_WEIGHT * (sum(novelties) / len(novelties) if novelties else 0.0)
 
 
-def trend(gains: Sequence[float]) -> Trend:
-    """Return in a word how the gain develops; with fewer than two cycles it is steady."""
-    if gains and gains[-1] < LOW:
+def classify_trend(gains: Sequence[float]) -> GainTrend:
+    """Return the trend of the gains; with fewer than two cycles it is steady."""
+    if gains and gains[-1] < LOW_GAIN_THRESHOLD:
         return "Stalling"
     if len(gains) < 2:
         return "Steady"
     last, previous = gains[-1], gains[-2]
-    if last > previous * (1 + TURN):
+    if last > previous * (1 + TREND_TOLERANCE):
         return "Increasing"
-    return "Stalling" if last < previous * (1 - TURN) else "Steady"
+    return "Stalling" if last < previous * (1 - TREND_TOLERANCE) else "Steady"
 
 
-def diminishing(gains: Sequence[float], low: float = LOW, window: int = WINDOW, least: int = LEAST_CYCLES) -> bool:
-    """Tell whether the last `window` gains are all below `low`, after at least `least` cycles."""
-    return len(gains) >= max(least, window) and all(gain < low for gain in gains[-window:])
+def has_diminishing_returns(
+    gains: Sequence[float],
+    threshold: float = LOW_GAIN_THRESHOLD,
+    window: int = GAIN_WINDOW,
+    min_cycles: int = MIN_CYCLES,
+) -> bool:
+    """Return whether the last `window` gains are all below `threshold`, after at least `min_cycles` cycles."""
+    return len(gains) >= max(min_cycles, window) and all(gain < threshold for gain in gains[-window:])

@@ -1,6 +1,7 @@
-"""What a tool has found, told in short: each passage with its number, its title and its sentences on the subject.
+"""Format tool results as short observations for a model: number, title and relevant sentences of each passage.
 
-A thought has to read many observations, so each is cut to what it is about; whole passages are for those who write.
+A model reads many observations in one loop, so each passage is reduced to the sentences on the topic; only roles that
+write read whole passages.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,61 +9,59 @@ from typing import Final, NamedTuple
 
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import Sentence, sentences, stems
+from tenure.algorithms.text.sentences import Sentence, split_sentences, stem_words
 from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.passages import Citation, Claim
-from tenure.contracts.research.tools import ComparedPoint, Relation
+from tenure.contracts.research.tools import ComparedPoint, ComparisonRelation
 
-LEAST = 160
-"""Characters that a passage gets; where there is no room for so many of each, the last ones are left out."""
-_TITLE = 80
+MIN_PASSAGE_LENGTH = 160
+"""Minimum characters per passage; if there is no room for that many, the last passages are left out."""
+_MAX_TITLE_LENGTH = 80
 
 
-class Numbered(NamedTuple):
-    """A passage with the number that a model knows it by."""
+class NumberedPassage(NamedTuple):
+    """Passage with its number in the prompt."""
 
     number: int
-    """The number."""
     passage: Passage
-    """The passage."""
 
 
-def told(found: Sequence[Numbered], about: str, most: int) -> str:
-    """Return passages in short, a paragraph for each, within so many characters.
+def format_passages(passages: Sequence[NumberedPassage], topic: str, max_length: int) -> str:
+    """Return passages as short paragraphs.
 
     Args:
-        found: the passages, best first.
-        about: what they were looked for.
-        most: characters at the most.
+        passages: passages, best first.
+        topic: topic of the search; sentences are selected by the words they share with it.
+        max_length: maximum number of characters.
     """
-    shown = found[: max(1, most // (LEAST + 1))]
+    shown = passages[: max(1, max_length // (MIN_PASSAGE_LENGTH + 1))]
     paragraphs: list[str] = []
-    left = most
+    left = max_length
     for place, one in enumerate(shown):
         share = left // (len(shown) - place) - 1
-        paragraphs.append(_paragraph(one, about, share))
+        paragraphs.append(_format_passage(one, topic, share))
         left -= len(paragraphs[-1]) + 1
-    return "\n".join(paragraphs)[:most]
+    return "\n".join(paragraphs)[:max_length]
 
 
-def _paragraph(one: Numbered, about: str, most: int) -> str:
-    opening = f"[{one.number}] {shorten(one.passage.title, _TITLE)}: "
-    return shorten(opening + _said(one.passage, about, most - len(opening)), most)
+def _format_passage(numbered: NumberedPassage, topic: str, max_length: int) -> str:
+    opening = f"[{numbered.number}] {shorten(numbered.passage.title, _MAX_TITLE_LENGTH)}: "
+    return shorten(opening + _extract_relevant_text(numbered.passage, topic, max_length - len(opening)), max_length)
 
 
-def _said(passage: Passage, about: str, most: int) -> str:
-    """Return the sentences of a passage that share most words with a subject, in their order; of code all of it."""
-    found = sentences(passage.text) if passage.kind == "prose" else ()
-    wanted = set(stems(about))
+def _extract_relevant_text(passage: Passage, topic: str, max_length: int) -> str:
+    """Return the sentences that share most words with a topic, in their order; the whole text of code."""
+    found = split_sentences(passage.text) if passage.kind == "prose" else ()
+    wanted = set(stem_words(topic))
     kept: list[Sentence] = []
-    for sentence in sorted(found, key=lambda one: (-len(wanted.intersection(stems(one.text))), one.start)):
-        if sum(len(one.text) + 1 for one in kept) + len(sentence.text) <= most:
+    for sentence in sorted(found, key=lambda one: (-len(wanted.intersection(stem_words(one.text))), one.start)):
+        if sum(len(one.text) + 1 for one in kept) + len(sentence.text) <= max_length:
             kept.append(sentence)
     joined = " ".join(one.text for one in sorted(kept, key=lambda one: one.start))
     return joined or " ".join(passage.text.split())
 
 
-_RELATIONS: Final[Mapping[Relation, str]] = {
+_RELATIONS: Final[Mapping[ComparisonRelation, str]] = {
     "same": "Both say the same",
     "different": "They differ",
     "only_first": "Only the first says",
@@ -70,28 +69,28 @@ _RELATIONS: Final[Mapping[Relation, str]] = {
 }
 
 
-def stated(claims: Iterable[Claim], numbers: Mapping[ChunkId, int]) -> list[str]:
+def format_claims(claims: Iterable[Claim], numbers: Mapping[ChunkId, int]) -> list[str]:
     """Return claims as lines, each with the numbers of the passages that it cites."""
-    return [_marked(claim, numbers) for claim in claims]
+    return [_format_claim(claim, numbers) for claim in claims]
 
 
-def compared(point: ComparedPoint, numbers: Mapping[ChunkId, int]) -> str:
+def format_comparison(point: ComparedPoint, numbers: Mapping[ChunkId, int]) -> str:
     """Return a point of a comparison as a line."""
     about = f" ({point.about})" if point.about else ""
-    sides = [_marked(side, numbers) for side in (point.first, point.second) if side]
+    sides = [_format_claim(side, numbers) for side in (point.first, point.second) if side]
     return f"{_RELATIONS[point.relation]}{about}: {' / '.join(sides)}"
 
 
-def quoted(citations: Iterable[Citation], numbers: Mapping[ChunkId, int]) -> list[str]:
-    """Return quotes as lines, each behind the number of its passage."""
+def format_quotes(citations: Iterable[Citation], numbers: Mapping[ChunkId, int]) -> list[str]:
+    """Return quotes as lines, each after the number of its passage."""
     return [f"[{numbers[one.chunk]}] {' '.join(one.quote.split())}" for one in citations if one.chunk in numbers]
 
 
-def fitted(lines: Sequence[str], most: int) -> str:
-    """Return lines within so many characters, the last ones left out where there is no room."""
-    return shorten("\n".join(lines), most)
+def truncate_lines(lines: Sequence[str], max_length: int) -> str:
+    """Join lines and truncate the text to a number of characters."""
+    return shorten("\n".join(lines), max_length)
 
 
-def _marked(claim: Claim, numbers: Mapping[ChunkId, int]) -> str:
+def _format_claim(claim: Claim, numbers: Mapping[ChunkId, int]) -> str:
     cited = dict.fromkeys(numbers[one.chunk] for one in claim.citations if one.chunk in numbers)
     return f"{claim.text} {''.join(f'[{number}]' for number in cited)}".strip()

@@ -1,64 +1,67 @@
-"""The outline as a person wants it: what of the present one stays, under which name, and what goes.
+"""Apply an outline that a user has set to the topics of a run.
 
-An outline is set as a whole, so that it means the same whenever a part of the run hears of it. A topic is known
-again by the name it was given up for, else by its own, else by one it had in an outline that a part may have missed.
+An outline is set as a whole, so that its meaning does not depend on when a part of the run receives it. A topic is
+matched by the name it was renamed from, else by its heading, else by a heading that it had in an earlier outline, which
+a part of the run may have missed.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tenure.contracts.research.report import Topic
-from tenure.contracts.run.control import Outline, OutlineTopic
+from tenure.contracts.run.control import OutlineRevision, OutlineTopic
 
 
 @dataclass(frozen=True)
-class Edited:
-    """An outline after a person's change."""
+class OutlineChange:
+    """Outline after a change by a user."""
 
     topics: tuple[Topic, ...]
-    """Its topics, in order."""
-    before: Mapping[str, str]
-    """By heading: what a topic that was there was called."""
+    """Topics, in order."""
+    previous_headings: Mapping[str, str]
+    """Previous headings of existing topics, by their new heading."""
     dropped: tuple[str, ...]
-    """Headings that are no longer there under any name."""
+    """Headings of removed topics."""
 
 
-def following(before: Outline | None, wanted: Sequence[OutlineTopic]) -> Outline:
-    """Return the outline that follows another one, each topic with the names it had."""
-    earlier = {topic.heading.casefold(): topic for topic in before.topics} if before else {}
+def revise_outline(previous: OutlineRevision | None, new_topics: Sequence[OutlineTopic]) -> OutlineRevision:
+    """Return the next revision of an outline; each topic keeps its earlier headings."""
+    earlier = {topic.heading.casefold(): topic for topic in previous.topics} if previous else {}
     topics: list[OutlineTopic] = []
-    for topic in wanted:
-        heading, was = _plain(topic.heading), _plain(topic.was)
+    for topic in new_topics:
+        heading, was = _normalize_whitespace(topic.heading), _normalize_whitespace(topic.renamed_from)
         known = earlier.get((was or heading).casefold())
-        names = (known.was, *known.earlier) if known else ()
-        told = {"heading": heading, "was": was, "question": _plain(topic.question)}
-        topics.append(topic.model_copy(update={**told, "earlier": tuple(dict.fromkeys(filter(None, names)))}))
-    return Outline(number=before.number + 1 if before else 1, topics=tuple(topics))
+        names = (known.renamed_from, *known.earlier_headings) if known else ()
+        fields = {"heading": heading, "renamed_from": was, "question": _normalize_whitespace(topic.question)}
+        topics.append(
+            topic.model_copy(update={**fields, "earlier_headings": tuple(dict.fromkeys(filter(None, names)))})
+        )
+    return OutlineRevision(number=previous.number + 1 if previous else 1, topics=tuple(topics))
 
 
-def edited(topics: Sequence[Topic], outline: Outline) -> Edited:
-    """Return the outline that a person has set, with what it keeps of the present one."""
+def apply_outline(topics: Sequence[Topic], outline: OutlineRevision) -> OutlineChange:
+    """Match the topics of a run with an outline that a user has set."""
     left = {topic.heading.casefold(): topic for topic in topics}
     kept: list[Topic] = []
     before: dict[str, str] = {}
     for wanted in outline.topics:
-        known = next((left[name] for name in _names(wanted) if name in left), None)
+        known = next((left[name] for name in _list_names(wanted) if name in left), None)
         question = wanted.question or (known.question if known else wanted.heading)
         kept.append(Topic(heading=wanted.heading, question=question))
         if known:
             before[wanted.heading] = known.heading
     gone = tuple(topic.heading for topic in topics if topic.heading not in before.values())
-    return Edited(topics=tuple(kept), before=before, dropped=gone)
+    return OutlineChange(topics=tuple(kept), previous_headings=before, dropped=gone)
 
 
-def dropped_in_words(wanted: Edited) -> list[str]:
-    """Say for a report which topics a person took out."""
-    return [f"“{name}” was taken out of the outline by a person." for name in wanted.dropped]
+def describe_dropped_topics(change: OutlineChange) -> list[str]:
+    """Return a sentence for the report on each topic that a user removed."""
+    return [f"“{name}” was taken out of the outline by a person." for name in change.dropped]
 
 
-def _names(topic: OutlineTopic) -> list[str]:
-    return [name.casefold() for name in (topic.was, topic.heading, *topic.earlier) if name]
+def _list_names(topic: OutlineTopic) -> list[str]:
+    return [name.casefold() for name in (topic.renamed_from, topic.heading, *topic.earlier_headings) if name]
 
 
-def _plain(text: str) -> str:
+def _normalize_whitespace(text: str) -> str:
     return " ".join(text.split())

@@ -1,206 +1,214 @@
-"""Plans: which actions of a planner are carried out, in what order, and when to plan anew (003, Plan-and-Execute).
+"""Validate plans and decide when to replan (Wang et al. 2023, "Plan-and-Solve Prompting").
 
-A planner proposes; what is admitted here is bounded, new and about the outline. Nothing is dropped
-without a reason that the planner hears next time.
+The planner proposes actions. A valid plan is bounded, has no repeated query and stays within the outline. Every
+rejected action has a reason, which the planner sees in its next turn.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
-from tenure.algorithms.control.feedback import concerned
+from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import Aim, Effort, PlannedAction, SpiralState, Step
+from tenure.contracts.research.spiral import PlannedAction, PlanStep, ResearchEffort, SpiralState, TopicState
 from tenure.contracts.run.run import Feedback
 
-MAX_HEADING, MAX_QUERY, MAX_EXPECTED, SHOWN = 160, 1000, 300, 80
-"""Characters of a heading, a query, what a step should bring, and of a text that a reason repeats."""
-SAME = 0.85
-"""Share of common words from which two queries are the same."""
-MAX_QUESTIONS = 3
-"""Questions to people in one run."""
-ASSUMED = " Assumed until somebody answers: "
-"""What stands between a question to people and what is assumed."""
-NEEDED = 2
-"""A failed step that more others than this need makes the plan worthless."""
-FAILURES = 2
-"""So many failed steps make the plan worthless."""
+MAX_HEADING_LENGTH, MAX_QUERY_LENGTH, MAX_EXPECTED_OUTPUT_LENGTH, MAX_QUOTED_LENGTH = 160, 1000, 300, 80
+"""Maximum characters of a heading, a query, a step's expected output, and a text quoted in a reason."""
+MIN_SAME_QUERY_OVERLAP = 0.85
+"""Jaccard similarity of word stems from which two queries are the same."""
+MAX_USER_QUESTIONS = 3
+"""Maximum number of questions to the user in one run."""
+ASSUMPTION_SEPARATOR = " Assumed until a user answers: "
+"""Text between a question to the user and the assumption that replaces a missing answer."""
+MAX_DEPENDENTS_OF_FAILED_STEP = 2
+"""Number of dependent steps above which a failed step requires a new plan."""
+MIN_FAILURES_TO_REPLAN = 2
+"""Number of failed steps that requires a new plan."""
 
 
 @dataclass
-class Admitted:
-    """What is carried out of a plan."""
+class ValidatedPlan:
+    """Valid part of a plan, and the rejected rest."""
 
-    steps: list[Step] = field(default_factory=list)
-    """Questions to the sources."""
-    added: list[Topic] = field(default_factory=list)
-    """New topics."""
-    dropped: list[str] = field(default_factory=list)
-    """Topics to give up."""
-    asked: list[str] = field(default_factory=list)
-    """Questions to people."""
+    steps: list[PlanStep] = field(default_factory=list)
+    """Searches and reads."""
+    added_topics: list[Topic] = field(default_factory=list)
+    """Topics added to the outline."""
+    dropped_topics: list[str] = field(default_factory=list)
+    """Headings of topics removed from the outline."""
+    questions: list[str] = field(default_factory=list)
+    """Questions to the user."""
     finish: bool = False
-    """Whether the planner wants no more."""
-    cyclic: bool = False
-    """Whether steps depended on each other in a circle."""
-    refused: list[str] = field(default_factory=list)
-    """What is not carried out, and why."""
+    """Whether the planner ends the research."""
+    has_cycle: bool = False
+    """Whether steps depended on each other."""
+    rejections: list[str] = field(default_factory=list)
+    """Rejected actions with their reasons."""
 
     @property
-    def empty(self) -> bool:
-        """Whether nothing would happen."""
-        return not (self.steps or self.added or self.dropped or self.finish)
+    def is_empty(self) -> bool:
+        """Whether the plan has no effect."""
+        return not (self.steps or self.added_topics or self.dropped_topics or self.finish)
 
 
-def admitted(
+def validate_plan(
     actions: Sequence[PlannedAction],
     state: SpiralState,
-    effort: Effort,
+    effort: ResearchEffort,
     max_topics: int,
     findings: Sequence[PassageRef] = (),
-) -> Admitted:
-    """Return what of a plan is carried out.
+) -> ValidatedPlan:
+    """Validate a plan.
 
     Args:
-        actions: the plan as proposed.
-        state: where the research is.
-        effort: how many tasks a cycle may have.
-        max_topics: topics an outline may have.
-        findings: passages the planner was shown; a READ names them by number, from 1.
+        actions: actions that the planner proposes.
+        state: research state.
+        effort: limits of a cycle.
+        max_topics: maximum number of topics in the outline.
+        findings: passages that the planner was shown; READ names them by number, from 1.
     """
-    plan = Admitted(finish=any(action.action == "FINISH" for action in actions))
+    plan = ValidatedPlan(finish=any(action.action == "FINISH" for action in actions))
     for action in actions:
         if action.action == "DROP_TOPIC":
-            _drop(action, state, plan)
+            _drop_topic(action, state, plan)
     for action in actions:
         if action.action == "ADD_TO_OUTLINE":
-            _add(action, state, max_topics, plan)
+            _add_topic(action, state, max_topics, plan)
         elif action.action == "ASK_HUMAN":
-            _ask(action, state, plan)
-    aims = [aim for aim in state.aims if aim.topic.heading not in plan.dropped]
-    aims += [Aim(topic=topic) for topic in plan.added]
+            _add_question(action, state, plan)
+    aims = [aim for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
+    aims += [TopicState(topic=topic) for topic in plan.added_topics]
     for action in actions:
         if action.action in ("SEARCH", "READ"):
-            _search(action, state, aims, effort, findings, plan)
-    _untangle(plan)
+            _add_step(action, state, aims, effort, findings, plan)
+    _resolve_dependencies(plan)
     return plan
 
 
-def _add(action: PlannedAction, state: SpiralState, max_topics: int, plan: Admitted) -> None:
-    heading = _heading(action.target_outline_topic)
-    outline = [aim.topic.heading for aim in state.aims if aim.topic.heading not in plan.dropped]
-    outline += [topic.heading for topic in plan.added]
-    if state.outlined:
-        plan.refused.append(f"“{_brief(heading)}” was not added: a person has set the outline")
+def _add_topic(action: PlannedAction, state: SpiralState, max_topics: int, plan: ValidatedPlan) -> None:
+    heading = _normalize_heading(action.target_outline_topic)
+    outline = [aim.topic.heading for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
+    outline += [topic.heading for topic in plan.added_topics]
+    if state.outline_number:
+        plan.rejections.append(f"“{_shorten_quote(heading)}” was not added: a user has set the outline")
     elif not heading:
-        plan.refused.append("a topic without a heading was not added")
-    elif any(same(heading, known) for known in (*outline, *state.dropped, *plan.dropped)):
-        plan.refused.append(f"“{_brief(heading)}” was not added: the outline has or had it")
+        plan.rejections.append("a topic without a heading was not added")
+    elif any(is_same_query(heading, known) for known in (*outline, *state.dropped, *plan.dropped_topics)):
+        plan.rejections.append(f"“{_shorten_quote(heading)}” was not added: the outline has or had it")
     elif len(outline) >= max_topics:
-        plan.refused.append(f"“{_brief(heading)}” was not added: the outline has {max_topics} topics and no room")
+        plan.rejections.append(
+            f"“{_shorten_quote(heading)}” was not added: the outline has {max_topics} topics and no room"
+        )
     else:
-        plan.added.append(Topic(heading=heading, question=shorten(action.query.strip() or heading, MAX_QUERY)))
+        plan.added_topics.append(
+            Topic(heading=heading, question=shorten(action.query.strip() or heading, MAX_QUERY_LENGTH))
+        )
 
 
-def _drop(action: PlannedAction, state: SpiralState, plan: Admitted) -> None:
-    names = {aim.topic.heading.casefold(): aim.topic.heading for aim in state.aims}
-    heading = names.get(_heading(action.target_outline_topic).casefold())
-    left = len(names) - len(plan.dropped)
-    if state.outlined:
-        name = _brief(action.target_outline_topic)
-        plan.refused.append(f"“{name}” was not dropped: a person has set the outline")
-    elif heading is None or heading in plan.dropped:
-        plan.refused.append(f"“{_brief(action.target_outline_topic)}” was not dropped: the outline has no such topic")
+def _drop_topic(action: PlannedAction, state: SpiralState, plan: ValidatedPlan) -> None:
+    names = {aim.topic.heading.casefold(): aim.topic.heading for aim in state.topics}
+    heading = names.get(_normalize_heading(action.target_outline_topic).casefold())
+    left = len(names) - len(plan.dropped_topics)
+    if state.outline_number:
+        name = _shorten_quote(action.target_outline_topic)
+        plan.rejections.append(f"“{name}” was not dropped: a user has set the outline")
+    elif heading is None or heading in plan.dropped_topics:
+        plan.rejections.append(
+            f"“{_shorten_quote(action.target_outline_topic)}” was not dropped: the outline has no such topic"
+        )
     elif left <= 1:
-        plan.refused.append(f"“{_brief(heading)}” was not dropped: it is the last topic")
+        plan.rejections.append(f"“{_shorten_quote(heading)}” was not dropped: it is the last topic")
     else:
-        plan.dropped.append(heading)
+        plan.dropped_topics.append(heading)
 
 
-def _ask(action: PlannedAction, state: SpiralState, plan: Admitted) -> None:
-    question = shorten(" ".join(action.query.split()), MAX_EXPECTED)
-    assumed = shorten(" ".join(action.expected_output.split()), MAX_EXPECTED)
-    known = [*state.asked, *plan.asked]
+def _add_question(action: PlannedAction, state: SpiralState, plan: ValidatedPlan) -> None:
+    question = shorten(" ".join(action.query.split()), MAX_EXPECTED_OUTPUT_LENGTH)
+    assumed = shorten(" ".join(action.expected_output.split()), MAX_EXPECTED_OUTPUT_LENGTH)
+    known = [*state.questions_asked, *plan.questions]
     if not question or any(asked.startswith(question) for asked in known):
-        plan.refused.append("a question to people was not put: it is empty or was put before")
-    elif len(known) >= MAX_QUESTIONS:
-        plan.refused.append(f"a question to people was not put: {MAX_QUESTIONS} were put already")
+        plan.rejections.append("a question to the user was not asked: it is empty or was asked before")
+    elif len(known) >= MAX_USER_QUESTIONS:
+        plan.rejections.append(f"a question to the user was not asked: {MAX_USER_QUESTIONS} were asked already")
     else:
-        plan.asked.append(f"{question}{ASSUMED}{assumed or 'nothing'}")
+        plan.questions.append(f"{question}{ASSUMPTION_SEPARATOR}{assumed or 'nothing'}")
 
 
-def _search(
+def _add_step(
     action: PlannedAction,
     state: SpiralState,
-    aims: Sequence[Aim],
-    effort: Effort,
+    aims: Sequence[TopicState],
+    effort: ResearchEffort,
     findings: Sequence[PassageRef],
-    plan: Admitted,
+    plan: ValidatedPlan,
 ) -> None:
-    query = shorten(" ".join(action.query.split()), MAX_QUERY)
+    query = shorten(" ".join(action.query.split()), MAX_QUERY_LENGTH)
     reading = action.action == "READ"
     known = [*(executed.query for executed in state.executed), *(step.query for step in plan.steps)]
     if not query:
-        plan.refused.append("a search without a query was not made")
+        plan.rejections.append("a search without a query was not executed")
     elif not aims:
-        plan.refused.append(f"“{_brief(query)}” was not asked: there is no topic it could serve")
+        plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: the outline has no topic for it")
     elif reading and not 1 <= action.passage <= len(findings):
-        plan.refused.append(f"finding {action.passage} was not read further: there is no such finding")
-    elif not reading and any(same(query, before) for before in known):
-        plan.refused.append(f"“{_brief(query)}” was not asked: it was asked before")
+        plan.rejections.append(f"finding {action.passage} was not read further: there is no such finding")
+    elif not reading and any(is_same_query(query, before) for before in known):
+        plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: it was searched before")
     elif len(plan.steps) >= effort.subagents:
-        plan.refused.append(f"“{_brief(query)}” was not asked: a cycle has {effort.subagents} tasks")
+        plan.rejections.append(
+            f"“{_shorten_quote(query)}” was not searched: a cycle has at most {effort.subagents} tasks"
+        )
     else:
         number = len(plan.steps) + 1
         plan.steps.append(
-            Step(
-                id=_free(action.id.strip()[:40], [step.id for step in plan.steps], number),
+            PlanStep(
+                id=_choose_free_id(action.id.strip()[:40], [step.id for step in plan.steps], number),
                 query=query,
-                topic=_served(action.target_outline_topic, query, aims),
-                reads=findings[action.passage - 1] if reading else None,
+                topic=_choose_topic(action.target_outline_topic, query, aims),
+                read_passage=findings[action.passage - 1] if reading else None,
                 depends_on=tuple(dict.fromkeys(name.strip()[:40] for name in action.depends_on)),
-                expected=shorten(" ".join(action.expected_output.split()), MAX_EXPECTED),
+                expected_output=shorten(" ".join(action.expected_output.split()), MAX_EXPECTED_OUTPUT_LENGTH),
                 strategy=None if reading else action.strategy,
             )
         )
 
 
-def _free(wanted: str, taken: Sequence[str], number: int) -> str:
-    """Return an id no other step has."""
+def _choose_free_id(wanted: str, taken: Sequence[str], number: int) -> str:
+    """Return an id that no other step has."""
     candidates = [wanted] if wanted else []
     return next(name for name in [*candidates, *(f"s{n}" for n in range(number, number + 100))] if name not in taken)
 
 
-def _served(wanted: str, query: str, aims: Sequence[Aim]) -> str:
-    """Return the heading a search serves: the one it names, the one it is about, or the least covered."""
+def _choose_topic(wanted: str, query: str, aims: Sequence[TopicState]) -> str:
+    """Return the topic of a search: the named one, else the one its words match, else the least covered one."""
     headings = [aim.topic.heading for aim in aims]
-    found = concerned(Feedback(text=query, topic=_heading(wanted) or None), headings)
+    found = match_headings(Feedback(text=query, topic=_normalize_heading(wanted) or None), headings)
     if found and len(found) < len(headings):
         return found[0]
     return min(aims, key=lambda aim: aim.coverage).topic.heading
 
 
-def same(a: str, b: str) -> bool:
-    """Tell whether two queries or headings ask for the same: nearly all of their words are common."""
+def is_same_query(a: str, b: str) -> bool:
+    """Return whether two queries or headings ask for the same: nearly all of their words are common."""
     if a.casefold().strip() == b.casefold().strip():
         return True
-    one, other = set(stems(a)), set(stems(b))
-    return bool(one and other) and len(one & other) / len(one | other) >= SAME
+    one, other = set(stem_words(a)), set(stem_words(b))
+    return bool(one and other) and len(one & other) / len(one | other) >= MIN_SAME_QUERY_OVERLAP
 
 
-def _untangle(plan: Admitted) -> None:
-    """Forget dependencies on what is not carried out; refuse steps that wait for each other in a circle."""
+def _resolve_dependencies(plan: ValidatedPlan) -> None:
+    """Remove dependencies on rejected steps, and reject steps that depend on each other."""
     ids = {step.id for step in plan.steps}
     plan.steps = [
         step.model_copy(update={"depends_on": tuple(name for name in step.depends_on if name in ids)})
         for step in plan.steps
     ]
-    while circle := _circle(plan.steps):
-        plan.cyclic = True
-        plan.refused.append(f"steps that wait for each other were not carried out: {' → '.join(circle)}")
+    while circle := _find_cycle(plan.steps):
+        plan.has_cycle = True
+        plan.rejections.append(f"steps that depend on each other were not executed: {' → '.join(circle)}")
         plan.steps = [
             step.model_copy(update={"depends_on": tuple(name for name in step.depends_on if name not in circle)})
             for step in plan.steps
@@ -208,8 +216,8 @@ def _untangle(plan: Admitted) -> None:
         ]
 
 
-def _circle(steps: Sequence[Step]) -> tuple[str, ...]:
-    """Return the ids of steps that depend on each other, the first one again at the end; empty where none do."""
+def _find_cycle(steps: Sequence[PlanStep]) -> tuple[str, ...]:
+    """Return the ids of steps that depend on each other, the first one repeated at the end; empty if there is no cycle."""
     sorter = TopologicalSorter({step.id: step.depends_on for step in steps})
     try:
         sorter.prepare()
@@ -218,8 +226,8 @@ def _circle(steps: Sequence[Step]) -> tuple[str, ...]:
     return ()
 
 
-def ready(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return the steps that can begin: all they depend on is completed."""
+def find_ready_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
+    """Return the pending steps whose dependencies are completed."""
     by_id = {step.id: step for step in steps}
     return tuple(
         step
@@ -228,42 +236,43 @@ def ready(steps: Iterable[Step]) -> tuple[Step, ...]:
     )
 
 
-def settled(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return the steps with those skipped that can never begin, since one they depend on failed or was skipped."""
+def skip_blocked_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
+    """Mark pending steps as skipped if a step they depend on failed or was skipped."""
     now = list(steps)
     while True:
         lost = {step.id for step in now if step.status in ("failed", "skipped")}
         stuck = [step for step in now if step.status == "pending" and lost.intersection(step.depends_on)]
         if not stuck:
             return tuple(now)
-        why = f"it needs {', '.join(sorted(lost.intersection(stuck[0].depends_on)))}, which brought nothing"
+        why = f"it needs {', '.join(sorted(lost.intersection(stuck[0].depends_on)))}, which failed or was skipped"
         now = [step.model_copy(update={"status": "skipped", "note": why}) if step is stuck[0] else step for step in now]
 
 
-def deadlocked(steps: Iterable[Step]) -> bool:
-    """Tell whether steps wait and none of them can ever begin."""
+def is_deadlocked(steps: Iterable[PlanStep]) -> bool:
+    """Return whether steps are pending and none of them can ever start."""
     now = tuple(steps)
     waiting = any(step.status == "pending" for step in now)
-    return waiting and not ready(now) and not any(step.status == "in_progress" for step in now)
+    return waiting and not find_ready_steps(now) and not any(step.status == "in_progress" for step in now)
 
 
-def why_replan(plan: Admitted, steps: Sequence[Step]) -> str:
-    """Return why a plan has to be made anew; empty where it need not."""
+def find_replan_reason(plan: ValidatedPlan, steps: Sequence[PlanStep]) -> str:
+    """Return the reason why a new plan is needed; empty if it is not."""
     failed = [step for step in steps if step.status == "failed"]
-    needed = [step for step in failed if sum(step.id in other.depends_on for other in steps) > NEEDED]
-    if plan.cyclic:
-        return "its steps waited for each other"
-    if len(failed) >= FAILURES:
+    needed = [
+        step for step in failed if sum(step.id in other.depends_on for other in steps) > MAX_DEPENDENTS_OF_FAILED_STEP
+    ]
+    if plan.has_cycle:
+        return "its steps depended on each other"
+    if len(failed) >= MIN_FAILURES_TO_REPLAN:
         return f"{len(failed)} of its steps failed"
     if needed:
-        return f"step {needed[0].id} failed, and more than {NEEDED} others need it"
-    return "no step was left of it" if plan.empty else ""
+        return f"step {needed[0].id} failed, and more than {MAX_DEPENDENTS_OF_FAILED_STEP} others need it"
+    return "it has no valid step" if plan.is_empty else ""
 
 
-def _heading(text: str) -> str:
-    """Return a heading as the outline has it."""
-    return shorten(" ".join(text.split()), MAX_HEADING)
+def _normalize_heading(text: str) -> str:
+    return shorten(" ".join(text.split()), MAX_HEADING_LENGTH)
 
 
-def _brief(text: str) -> str:
-    return shorten(" ".join(text.split()), SHOWN)
+def _shorten_quote(text: str) -> str:
+    return shorten(" ".join(text.split()), MAX_QUOTED_LENGTH)

@@ -1,7 +1,6 @@
-"""The research state: what each phase of a cycle makes of it (001 §3.2; 004, reducers).
+"""State transitions of the research loop: pure functions (reducers) from a research state to the next one.
 
-Every function takes the state and returns the next one. What accumulates is bounded here, so that the
-state stays small enough to travel whatever the sources hold.
+Every list that accumulates over cycles is bounded here, so that the state stays small enough for workflow payloads.
 """
 
 from collections import Counter
@@ -9,124 +8,133 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
-from tenure.algorithms.research.coverage import coverage, most_covering
-from tenure.algorithms.research.information_gain import diminishing, information_gain, trend
-from tenure.algorithms.research.outline_edits import Edited
-from tenure.algorithms.research.planning import ASSUMED, MAX_HEADING, Admitted, same
-from tenure.algorithms.retrieval.acceptance import BESIDE, linked
+from tenure.algorithms.research.coverage import compute_coverage, select_covering_passages
+from tenure.algorithms.research.information_gain import (
+    classify_trend,
+    compute_information_gain,
+    has_diminishing_returns,
+)
+from tenure.algorithms.research.outline_edits import OutlineChange
+from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, MAX_HEADING_LENGTH, ValidatedPlan, is_same_query
+from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE, is_linked
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
-    Aim,
-    Analysis,
-    Effort,
-    Executed,
+    AnalysisReply,
+    ExecutedQuery,
     LatentTopic,
+    PlanStep,
     Reflection,
+    ResearchEffort,
     SpiralState,
-    Step,
     SubagentResult,
+    TopicState,
 )
-from tenure.contracts.run.role_calls import Turn
-from tenure.contracts.run.run import Degraded, Feedback, Limits, SectionPhase, TopicProgress
+from tenure.contracts.run.role_calls import ConversationTurn
+from tenure.contracts.run.run import FallbackRecord, Feedback, RunLimits, SectionPhase, TopicProgress
 
 PLANNER, SYNTHESIZER = "planner", "synthesizer"
-"""The roles that have a conversation over the whole run."""
-MAX_REASONS = 40
-"""Kinds of degraded calls that are told apart, by role and reason."""
-KEPT_IN_ALL, KEPT = 288, 48
-"""Passages kept of all topics together, and of one at the most; the fewer topics, the more of each."""
-LINKED_SHARE = 0.5
-"""Share of the passages kept of a topic that may be there because links lead to them."""
-MAX_FRESH, MAX_UNPROCESSED = 8, 48
-"""Findings that wait for the planner, and for the synthesizer, at the most; the most relevant ones."""
-AT_ONCE = 12
-"""Findings that the synthesizer is given in one turn."""
-MAX_LATENT = 6
-"""Latent topics that are remembered."""
-MAX_TEXT = 600
-"""Characters of a critique, a reasoning or an assessment that are carried on."""
-MAX_NOTES, MAX_NOTE = 40, 400
-"""Decisions and notes that are carried on, the first and the last ones, and characters of each."""
-MAX_IMAGINED = 1000
-"""Characters of a topic's imagined passage that are carried on; embedding models hardly read more."""
-MAX_DROPPED = 24
-"""Topics that were given up and are remembered, the last ones."""
-MAX_EXECUTED, MAX_TAKEN = 40_000, 12_000
-"""Characters of executed queries, and of wishes with what was asked for them, that are carried on; the newest."""
-MAX_QUERIES = 8
-"""Queries of one wish that are carried on."""
-WINDOW, MAX_NUMBERED = 10, 72
-"""Turns of a conversation, and passages in it, after which it begins anew: no model reads for ever."""
-ENTRY = 80
-"""Characters that an entry of a list takes beside its texts."""
-COVERED = 0.97
-"""Coverage from which a topic needs nothing more."""
+"""Roles whose conversation spans the whole run."""
+MAX_FALLBACK_REASONS = 40
+"""Maximum number of fallback records, each of a role and a reason."""
+MAX_PASSAGES, MAX_PASSAGES_PER_TOPIC = 288, 48
+"""Maximum number of passages of all topics together, and of one topic; the fewer topics, the more passages of each."""
+MAX_LINKED_SHARE = 0.5
+"""Maximum share of a topic's passages that are reserved for passages reached through links."""
+MAX_NEW_FINDINGS, MAX_UNPROCESSED = 8, 48
+"""Maximum number of findings that wait for the planner and for the synthesizer; the most relevant ones are kept."""
+MAX_FINDINGS_PER_TURN = 12
+"""Maximum number of findings that the synthesizer receives in one turn."""
+MAX_LATENT_TOPICS = 6
+"""Maximum number of latent topics."""
+MAX_TEXT_LENGTH = 600
+"""Maximum characters of a critique, a reasoning or an assessment."""
+MAX_NOTES, MAX_NOTE_LENGTH = 40, 400
+"""Maximum number of log lines (the first and the last ones are kept), and characters of each."""
+MAX_HYPOTHETICAL_LENGTH = 1000
+"""Maximum characters of a topic's hypothetical passage (HyDE); embedding models read little more."""
+MAX_DROPPED_TOPICS = 24
+"""Maximum number of dropped topics; the latest ones are kept."""
+MAX_QUERY_HISTORY_LENGTH, MAX_FEEDBACK_HISTORY_LENGTH = 40_000, 12_000
+"""Maximum characters of executed queries, and of feedback with its queries; the newest ones are kept."""
+MAX_QUERIES_PER_FEEDBACK = 8
+"""Maximum number of queries recorded for one piece of feedback."""
+MAX_CONVERSATION_TURNS, MAX_NUMBERED_PASSAGES = 10, 72
+"""Maximum turns of a conversation, and passages in it, before a new conversation starts; this bounds the context."""
+ENTRY_OVERHEAD = 80
+"""Characters that a list entry takes in addition to its texts."""
+COVERED_THRESHOLD = 0.97
+"""Coverage from which a topic is complete."""
 
 E = TypeVar("E")
 
 
-def begun(run: RunId, outline: Sequence[Topic], outlined: int = 0) -> SpiralState:
-    """Return the state before the first cycle; `outlined` is the number of the outline where a person set it."""
-    turns = {role: Turn(run=run, number=0) for role in (PLANNER, SYNTHESIZER)}
-    return SpiralState(aims=tuple(Aim(topic=topic) for topic in outline), turns=turns, outlined=outlined)
+def create_initial_state(run: RunId, outline: Sequence[Topic], outline_number: int = 0) -> SpiralState:
+    """Return the state before the first cycle; `outline_number` is the revision of an outline set by the user."""
+    turns = {role: ConversationTurn(run=run, number=0) for role in (PLANNER, SYNTHESIZER)}
+    return SpiralState(
+        topics=tuple(TopicState(topic=topic) for topic in outline), turns=turns, outline_number=outline_number
+    )
 
 
-def reoutlined(state: SpiralState, wanted: Edited, number: int) -> SpiralState:
-    """Return the state with the outline of a number that a person has set; what was found stays with its topic."""
+def apply_outline_change(state: SpiralState, change: OutlineChange, number: int) -> SpiralState:
+    """Return the state with an outline that a user has set; topics keep their findings."""
     return state.model_copy(
         update={
-            "aims": realigned(state.aims, wanted),
-            "dropped": (*state.dropped, *wanted.dropped)[-MAX_DROPPED:],
-            "outlined": number,
+            "topics": align_topics(state.topics, change),
+            "dropped": (*state.dropped, *change.dropped)[-MAX_DROPPED_TOPICS:],
+            "outline_number": number,
         }
     )
 
 
-def realigned(aims: Sequence[Aim], wanted: Edited) -> tuple[Aim, ...]:
-    """Return aims for the topics of an outline, with what was known of those that stay."""
-    known = {aim.topic.heading: aim for aim in aims}
-    kept = ((topic, known.get(wanted.before.get(topic.heading, ""))) for topic in wanted.topics)
-    return tuple(aim.model_copy(update={"topic": topic}) if aim else Aim(topic=topic) for topic, aim in kept)
+def align_topics(topics: Sequence[TopicState], change: OutlineChange) -> tuple[TopicState, ...]:
+    """Return topic states for the topics of an outline, with the findings of existing topics."""
+    known = {aim.topic.heading: aim for aim in topics}
+    kept = ((topic, known.get(change.previous_headings.get(topic.heading, ""))) for topic in change.topics)
+    return tuple(aim.model_copy(update={"topic": topic}) if aim else TopicState(topic=topic) for topic, aim in kept)
 
 
-def imagined(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
-    """Return the state with the imagined passages of topics, by heading."""
-    known = {heading: shorten(text, MAX_IMAGINED) for heading, text in hypothetical.items()}
+def add_hypothetical_passages(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
+    """Return the state with hypothetical passages by heading (HyDE, Gao et al. 2022)."""
+    known = {heading: shorten(text, MAX_HYPOTHETICAL_LENGTH) for heading, text in hypothetical.items()}
     aims = [
-        aim.model_copy(update={"hypothetical": known.get(aim.topic.heading, aim.hypothetical)}) for aim in state.aims
+        aim.model_copy(update={"hypothetical_answer": known.get(aim.topic.heading, aim.hypothetical_answer)})
+        for aim in state.topics
     ]
-    return state.model_copy(update={"aims": tuple(aims)})
+    return state.model_copy(update={"topics": tuple(aims)})
 
 
-def planned(state: SpiralState, plan: Admitted, critique: str, heard: int) -> SpiralState:
-    """Return the state after a plan; `heard` is the number of wishes the planner knows."""
-    stay = [aim for aim in state.aims if aim.topic.heading not in plan.dropped]
-    added = {topic.heading for topic in plan.added}
+def apply_plan(state: SpiralState, plan: ValidatedPlan, critique: str, feedback_count: int) -> SpiralState:
+    """Return the state after a plan; `feedback_count` is the number of feedback entries that the planner has seen."""
+    stay = [aim for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
+    added = {topic.heading for topic in plan.added_topics}
     return state.model_copy(
         update={
-            "aims": (*stay, *(Aim(topic=topic) for topic in plan.added)),
-            "dropped": (*state.dropped, *plan.dropped)[-MAX_DROPPED:],
-            "latent": tuple(t for t in state.latent if not any(same(t.heading, heading) for heading in added)),
-            "critique": shorten(critique, MAX_TEXT),
-            "refused": tuple(plan.refused[:8]),
-            "fresh": (),
-            "asked": (*state.asked, *plan.asked),
-            "planned": heard,
+            "topics": (*stay, *(TopicState(topic=topic) for topic in plan.added_topics)),
+            "dropped": (*state.dropped, *plan.dropped_topics)[-MAX_DROPPED_TOPICS:],
+            "latent_topics": tuple(
+                t for t in state.latent_topics if not any(is_same_query(t.heading, heading) for heading in added)
+            ),
+            "critique": shorten(critique, MAX_TEXT_LENGTH),
+            "refused_actions": tuple(plan.rejections[:8]),
+            "unplanned": (),
+            "questions_asked": (*state.questions_asked, *plan.questions),
+            "planner_feedback_count": feedback_count,
         }
     )
 
 
-def asked(state: SpiralState, executed: Sequence[Executed]) -> SpiralState:
-    """Return the state with queries that were put to the sources."""
+def record_queries(state: SpiralState, executed: Sequence[ExecutedQuery]) -> SpiralState:
+    """Return the state with executed queries."""
     return state.model_copy(update={"executed": (*state.executed, *executed)})
 
 
-def counted(state: SpiralState, result: SubagentResult) -> SpiralState:
-    """Return the state with how many passages each query of a task has found."""
+def record_result_counts(state: SpiralState, result: SubagentResult) -> SpiralState:
+    """Return the state with the number of passages that each query of a task found."""
     found = Counter(candidate.query for candidate in result.candidates)
     executed = (
         query.model_copy(update={"found": found[query.query]})
@@ -137,13 +145,13 @@ def counted(state: SpiralState, result: SubagentResult) -> SpiralState:
     return state.model_copy(update={"executed": tuple(executed)})
 
 
-def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
-    """Return the state after a cycle's findings were judged; what was at hand before the first one is no gain."""
+def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:
+    """Return the state after the analysis of a cycle's findings; findings before the first cycle are not a gain."""
     accepted = Counter(finding.query for finding in analysis.accepted)
-    most = min(KEPT, KEPT_IN_ALL // max(1, len(state.aims)))
-    aims = tuple(_recorded(_grown(aim, analysis, most), state.cycle) for aim in state.aims)
-    before = {aim.topic.heading: aim.coverage for aim in state.aims}
-    gain = information_gain(
+    most = min(MAX_PASSAGES_PER_TOPIC, MAX_PASSAGES // max(1, len(state.topics)))
+    aims = tuple(_record_coverage(_extend_topic(aim, analysis, most), state.cycle) for aim in state.topics)
+    before = {aim.topic.heading: aim.coverage for aim in state.topics}
+    gain = compute_information_gain(
         before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
     )
     found = [finding.passage for finding in analysis.accepted]
@@ -153,210 +161,227 @@ def learned(state: SpiralState, analysis: Analysis) -> SpiralState:
     )
     return state.model_copy(
         update={
-            "aims": aims,
-            "executed": _newest(tuple(executed), _characters, MAX_EXECUTED),
-            "gains": (*state.gains, round(gain, 4)) if state.cycle else (),
-            "fresh": _best((*state.fresh, *found), MAX_FRESH),
-            "unprocessed": _best((*state.unprocessed, *found), MAX_UNPROCESSED),
+            "topics": aims,
+            "executed": _keep_newest(tuple(executed), _count_characters, MAX_QUERY_HISTORY_LENGTH),
+            "information_gains": (*state.information_gains, round(gain, 4)) if state.cycle else (),
+            "unplanned": _select_best((*state.unplanned, *found), MAX_NEW_FINDINGS),
+            "unsynthesized": _select_best((*state.unsynthesized, *found), MAX_UNPROCESSED),
         }
     )
 
 
-def _grown(aim: Aim, analysis: Analysis, most: int) -> Aim:
-    """Return a topic with what was accepted for it, as much as can be carried on.
+def _extend_topic(state: TopicState, analysis: AnalysisReply, limit: int) -> TopicState:
+    """Add accepted passages to a topic, within its limit.
 
-    Coverage counts what resembles the topic. What links lead to need not, so it has places of its own, the earlier
-    ones first: later searches lead further from the question.
+    Coverage favours passages that resemble the topic. Passages reached through links need not resemble it, so a share
+    of the places is reserved for them. Earlier ones come first, because later searches lead further from the question.
     """
-    new = [finding.passage for finding in analysis.accepted if finding.topic == aim.topic.heading]
+    new = [finding.passage for finding in analysis.accepted if finding.topic == state.topic.heading]
     if not new:
-        return aim
-    together = _distinct((*aim.passages, *new))
-    before = {p.chunk for p in aim.passages}
-    led = sorted((p for p in together if linked(p)), key=lambda p: (p.chunk not in before, p.graph_rank or 0, p.chunk))
-    places = {p.chunk for p in led[: int(most * LINKED_SHARE)]}
-    covering = most_covering(together, len(together))
-    places.update([p.chunk for p in covering if p.chunk not in places][: most - len(places)])
+        return state
+    merged = _deduplicate((*state.passages, *new))
+    before = {p.chunk for p in state.passages}
+    led = sorted((p for p in merged if is_linked(p)), key=lambda p: (p.chunk not in before, p.graph_rank or 0, p.chunk))
+    places = {p.chunk for p in led[: int(limit * MAX_LINKED_SHARE)]}
+    covering = select_covering_passages(merged, len(merged))
+    places.update([p.chunk for p in covering if p.chunk not in places][: limit - len(places)])
     kept = tuple(p for p in covering if p.chunk in places)
-    return aim.model_copy(update={"passages": kept, "coverage": round(coverage(kept), 4)})
+    return state.model_copy(update={"passages": kept, "coverage": round(compute_coverage(kept), 4)})
 
 
-def _recorded(aim: Aim, cycle: int) -> Aim:
-    """Return a topic with its coverage written down as that of a cycle; 0 is what was at hand before the first."""
-    before = aim.course[:cycle]
+def _record_coverage(state: TopicState, cycle: int) -> TopicState:
+    """Record a topic's coverage after a cycle; index 0 is the coverage before the first cycle."""
+    before = state.coverage_history[:cycle]
     missing = (before[-1] if before else 0.0,) * (cycle - len(before))
-    return aim.model_copy(update={"course": (*before, *missing, aim.coverage)})
+    return state.model_copy(update={"coverage_history": (*before, *missing, state.coverage)})
 
 
-def _best(passages: Iterable[PassageRef], most: int) -> tuple[PassageRef, ...]:
-    return tuple(_distinct(passages)[:most])
+def _select_best(passages: Iterable[PassageRef], limit: int) -> tuple[PassageRef, ...]:
+    return tuple(_deduplicate(passages)[:limit])
 
 
-def _distinct(passages: Iterable[PassageRef]) -> list[PassageRef]:
-    """Return every passage once, most relevant first; one that was judged twice with the better judgement."""
+def _deduplicate(passages: Iterable[PassageRef]) -> list[PassageRef]:
+    """Return each passage once, most relevant first; of two judgements the better one counts."""
     first: dict[str, PassageRef] = {}
     for passage in sorted(passages, key=lambda p: (-p.relevance, p.chunk)):
         first.setdefault(passage.chunk, passage)
     return list(first.values())
 
 
-def _characters(query: Executed) -> int:
-    return len(query.query) + len(query.topic) + ENTRY
+def _count_characters(query: ExecutedQuery) -> int:
+    return len(query.query) + len(query.topic) + ENTRY_OVERHEAD
 
 
-def _newest(entries: Sequence[E], size: Callable[[E], int], most: int) -> tuple[E, ...]:
-    """Return the last entries, as many as have no more than so many characters together."""
+def _keep_newest(entries: Sequence[E], size: Callable[[E], int], max_length: int) -> tuple[E, ...]:
+    """Return the last entries whose total size does not exceed `max_length`."""
     sums = accumulate(size(entry) for entry in reversed(entries))
-    kept = sum(1 for total in sums if total <= most)
+    kept = sum(1 for total in sums if total <= max_length)
     return tuple(entries[len(entries) - kept :])
 
 
-def offered(state: SpiralState, named: Sequence[LatentTopic]) -> SpiralState:
-    """Return the state with topics that the sources offer, none that the outline or the offers have already."""
-    known = [*(aim.topic.heading for aim in state.aims), *state.dropped]
+def add_latent_topics(state: SpiralState, topics: Sequence[LatentTopic]) -> SpiralState:
+    """Return the state with topics that sources suggest and that the outline does not contain."""
+    known = [*(aim.topic.heading for aim in state.topics), *state.dropped]
     kept: list[LatentTopic] = []
-    for topic in (*state.latent, *named):
-        if not any(same(topic.heading, name) for name in [*known, *(t.heading for t in kept)]):
+    for topic in (*state.latent_topics, *topics):
+        if not any(is_same_query(topic.heading, name) for name in [*known, *(t.heading for t in kept)]):
             kept.append(topic)
-    return state.model_copy(update={"latent": tuple(kept[-MAX_LATENT:])})
+    return state.model_copy(update={"latent_topics": tuple(kept[-MAX_LATENT_TOPICS:])})
 
 
-def before_synthesis(state: SpiralState) -> tuple[SpiralState, int]:
-    """Return the state with the next findings numbered for the synthesizer, and how many it knows already.
+def number_findings(state: SpiralState) -> tuple[SpiralState, int]:
+    """Return the state with the next findings numbered for the synthesizer, and the number of findings it already
+    knows.
 
-    Numbers never change within a conversation. A new one begins with what the synthesis cites, as far as there is room.
+    Numbers never change within a conversation. A new conversation starts with the passages that the synthesis
+    cites, as far as there is room.
     """
     turn = state.turns[SYNTHESIZER]
-    known = state.numbered
+    known = state.numbered_passages
     if turn.number == turn.first:
-        cited = {c.chunk for draft in parts(state.synthesis) for claim in draft.claims for c in claim.citations}
-        known = tuple(passage for passage in known if passage.chunk in cited)[: MAX_NUMBERED - AT_ONCE]
+        cited = {
+            c.chunk for draft in split_synthesis(state.synthesis) for claim in draft.claims for c in claim.citations
+        }
+        known = tuple(passage for passage in known if passage.chunk in cited)[
+            : MAX_NUMBERED_PASSAGES - MAX_FINDINGS_PER_TURN
+        ]
     have = {passage.chunk for passage in known}
-    waiting = [passage for passage in state.unprocessed if passage.chunk not in have]
-    numbered = (*known, *waiting[:AT_ONCE])
-    return state.model_copy(update={"numbered": numbered, "unprocessed": tuple(waiting[AT_ONCE:])}), len(known)
+    waiting = [passage for passage in state.unsynthesized if passage.chunk not in have]
+    numbered = (*known, *waiting[:MAX_FINDINGS_PER_TURN])
+    return state.model_copy(
+        update={"numbered_passages": numbered, "unsynthesized": tuple(waiting[MAX_FINDINGS_PER_TURN:])}
+    ), len(known)
 
 
-def next_turn(state: SpiralState, role: str) -> Turn:
-    """Return the next turn of a conversation, the first of a new one where the present one has become long."""
+def choose_next_turn(state: SpiralState, role: str) -> ConversationTurn:
+    """Return the next turn of a conversation, or the first turn of a new one if the current one is too long."""
     turn = state.turns[role]
-    full = role == SYNTHESIZER and len(state.numbered) >= MAX_NUMBERED
-    return turn.anew() if full or turn.number - turn.first >= WINDOW else turn
+    full = role == SYNTHESIZER and len(state.numbered_passages) >= MAX_NUMBERED_PASSAGES
+    return turn.restart() if full or turn.number - turn.first >= MAX_CONVERSATION_TURNS else turn
 
 
-def parts(synthesis: SynthesisDraft) -> tuple[Draft, Draft, Draft]:
+def split_synthesis(synthesis: SynthesisDraft) -> tuple[Draft, Draft, Draft]:
     """Return situation, complication and resolution."""
     return synthesis.situation, synthesis.complication, synthesis.resolution
 
 
-def heard_since(wishes: Sequence[Feedback], known: int) -> tuple[str, ...]:
-    """Return what people said since `known` wishes, each with the topic it names."""
-    return tuple(wish.text if wish.topic is None else f"{wish.topic}: {wish.text}" for wish in wishes[known:])
+def format_new_feedback(feedback: Sequence[Feedback], known_count: int) -> tuple[str, ...]:
+    """Return the texts of feedback after the first `known_count` entries, each with the topic it names."""
+    return tuple(wish.text if wish.topic is None else f"{wish.topic}: {wish.text}" for wish in feedback[known_count:])
 
 
-def taken_up(state: SpiralState, wishes: Sequence[Feedback], steps: Sequence[Step]) -> SpiralState:
-    """Return the state with what a plan asks the sources because of people's wishes, by the words they share."""
-    taken = dict(state.taken)
-    for wish in wishes:
-        wanted = set(stems(wish.text))
-        queries = tuple(step.query for step in steps if wanted & set(stems(step.query)))
+def record_feedback_queries(state: SpiralState, feedback: Sequence[Feedback], steps: Sequence[PlanStep]) -> SpiralState:
+    """Return the state with the queries of a plan that share words with feedback."""
+    queries_by_feedback = dict(state.feedback_queries)
+    for wish in feedback:
+        wanted = set(stem_words(wish.text))
+        queries = tuple(step.query for step in steps if wanted & set(stem_words(step.query)))
         if queries:
-            new = (shorten(query, MAX_HEADING) for query in queries)
-            taken[wish.text] = tuple(dict.fromkeys((*taken.get(wish.text, ()), *new)))[-MAX_QUERIES:]
-    kept = _newest(tuple(taken.items()), lambda item: sum(map(len, (item[0], *item[1]))) + ENTRY, MAX_TAKEN)
-    return state.model_copy(update={"taken": dict(kept)})
+            new = (shorten(query, MAX_HEADING_LENGTH) for query in queries)
+            queries_by_feedback[wish.text] = tuple(dict.fromkeys((*queries_by_feedback.get(wish.text, ()), *new)))[
+                -MAX_QUERIES_PER_FEEDBACK:
+            ]
+    kept = _keep_newest(
+        tuple(queries_by_feedback.items()),
+        lambda item: sum(map(len, (item[0], *item[1]))) + ENTRY_OVERHEAD,
+        MAX_FEEDBACK_HISTORY_LENGTH,
+    )
+    return state.model_copy(update={"feedback_queries": dict(kept)})
 
 
-def why_end(state: SpiralState, effort: Effort) -> str:
-    """Return why the research ends after this cycle, whatever anybody decides; empty where it may go on."""
+def find_stop_reason(state: SpiralState, effort: ResearchEffort) -> str:
+    """Return the reason why the research ends after this cycle; empty if it may continue."""
     cycles = f"{state.cycle} cycle{'' if state.cycle == 1 else 's'}"
-    if diminishing(state.gains):
-        return f"Ended after {cycles}: the last ones brought little that was new."
-    if state.aims and all(aim.coverage >= COVERED for aim in state.aims):
+    if has_diminishing_returns(state.information_gains):
+        return f"Ended after {cycles}: the last cycles had diminishing returns."
+    if state.topics and all(aim.coverage >= COVERED_THRESHOLD for aim in state.topics):
         return f"Ended after {cycles}: every topic is covered."
     return f"Ended after {cycles}: the limit of cycles is reached." if state.cycle >= effort.cycles else ""
 
 
-def decided(state: SpiralState, reasoning: str, key_factors: Sequence[str]) -> SpiralState:
-    """Return the state with what a decision tells the next plan and the next synthesis."""
-    factors = tuple(shorten(factor, MAX_HEADING) for factor in key_factors[:5])
-    return state.model_copy(update={"reasoning": shorten(reasoning, MAX_TEXT), "key_factors": factors})
+def apply_decision(state: SpiralState, reasoning: str, key_factors: Sequence[str]) -> SpiralState:
+    """Return the state with the reasoning and key factors of a decision, for the next plan and synthesis."""
+    factors = tuple(shorten(factor, MAX_HEADING_LENGTH) for factor in key_factors[:5])
+    return state.model_copy(update={"reasoning": shorten(reasoning, MAX_TEXT_LENGTH), "key_factors": factors})
 
 
-def brief(reflection: Reflection) -> Reflection:
-    """Return a reflection at a length that can be carried on."""
+def shorten_reflection(reflection: Reflection) -> Reflection:
+    """Truncate the texts and lists of a reflection."""
 
     def cut(lines: Sequence[str]) -> tuple[str, ...]:
-        return tuple(shorten(line, MAX_NOTE) for line in lines[:5])
+        return tuple(shorten(line, MAX_NOTE_LENGTH) for line in lines[:5])
 
     return Reflection(
         overall_quality=reflection.overall_quality,
-        depth_assessment=shorten(reflection.depth_assessment, MAX_TEXT),
+        depth_assessment=shorten(reflection.depth_assessment, MAX_TEXT_LENGTH),
         missing_core_insights=cut(reflection.missing_core_insights),
         logic_issues=cut(reflection.logic_issues),
         improvement_suggestions=cut(reflection.improvement_suggestions),
     )
 
 
-def least_relevance(limits: Limits) -> float:
-    """Return τ_r: what a passage beside the best one needs to count as evidence for a topic."""
-    return BESIDE * limits.min_relevance
+def compute_min_relevance(limits: RunLimits) -> float:
+    """Return τ_r, the minimum relevance of a passage that counts as evidence for a topic."""
+    return MIN_SUPPORTING_SHARE * limits.min_relevance
 
 
-def clarified(state: SpiralState, questions: Sequence[str]) -> SpiralState:
-    """Return the state after a person has answered questions."""
-    told = {question: f"{question.partition(ASSUMED)[0]} A person answered." for question in questions}
-    return state.model_copy(update={"asked": tuple(told.get(question, question) for question in state.asked)})
+def mark_questions_answered(state: SpiralState, questions: Sequence[str]) -> SpiralState:
+    """Return the state after a user has answered questions."""
+    answered = {question: f"{question.partition(ASSUMPTION_SEPARATOR)[0]} A user answered." for question in questions}
+    return state.model_copy(
+        update={"questions_asked": tuple(answered.get(question, question) for question in state.questions_asked)}
+    )
 
 
-def left_open(state: SpiralState) -> tuple[str, ...]:
-    """Return what a reader should know that the report does not take up: questions to people, topics left aside."""
-    aside = ", ".join(f"“{topic.heading}”" for topic in state.latent)
-    offered = (f"The sources also have much on these topics, which the report leaves aside: {aside}.",) if aside else ()
-    return (*(f"Asked of people: {question}" for question in state.asked), *offered)
+def list_open_points(state: SpiralState) -> tuple[str, ...]:
+    """Return points that the report does not cover: questions to the user and topics left out."""
+    aside = ", ".join(f"“{topic.heading}”" for topic in state.latent_topics)
+    offered = (f"The sources also cover these topics, which are not part of the report: {aside}.",) if aside else ()
+    return (*(f"Question to the user: {question}" for question in state.questions_asked), *offered)
 
 
-def told(lines: Sequence[str], line: str) -> tuple[str, ...]:
-    """Return a log with one more line; a long one keeps its beginning and its end."""
-    whole = [*lines, shorten(line, MAX_NOTE)]
+def append_log(lines: Sequence[str], line: str) -> tuple[str, ...]:
+    """Append a line to a log; a long log keeps its beginning and its end."""
+    whole = [*lines, shorten(line, MAX_NOTE_LENGTH)]
     half = MAX_NOTES // 2
     return tuple(whole if len(whole) <= MAX_NOTES else [*whole[:half], *whole[-half:]])
 
 
-def stood_in(calls: Iterable[Degraded]) -> tuple[Degraded, ...]:
-    """Return degraded calls, those of one role and reason as one; rare reasons of a long list are not told apart."""
+def merge_fallbacks(records: Iterable[FallbackRecord]) -> tuple[FallbackRecord, ...]:
+    """Merge fallback records by role and reason; rare reasons of a long list become "other reasons"."""
     times = Counter[tuple[str, str]]()
-    for call in calls:
-        times[call.role, shorten(call.reason, MAX_NOTE)] += call.times
-    kept = dict(times.most_common(MAX_REASONS))
+    for call in records:
+        times[call.role, shorten(call.reason, MAX_NOTE_LENGTH)] += call.times
+    kept = dict(times.most_common(MAX_FALLBACK_REASONS))
     rest = Counter[str]()
     for (role, reason), count in times.items():
         if (role, reason) not in kept:
             rest[role] += count
     others = {(role, "other reasons"): count for role, count in rest.items()}
     return tuple(
-        Degraded(role=role, reason=reason, times=count) for (role, reason), count in (*kept.items(), *others.items())
+        FallbackRecord(role=role, reason=reason, times=count)
+        for (role, reason), count in (*kept.items(), *others.items())
     )
 
 
-def gathered(aim: Aim, phase: SectionPhase = "waiting") -> TopicProgress:
-    """Return how far a topic is for which no section is written yet."""
+def build_topic_progress(state: TopicState, phase: SectionPhase = "waiting") -> TopicProgress:
+    """Return the progress of a topic without a section."""
     return TopicProgress(
-        topic=aim.topic.heading,
+        topic=state.topic.heading,
         phase=phase,
-        coverage=round(aim.coverage, 3),
-        sources=len({passage.source for passage in aim.passages}),
+        coverage=round(state.coverage, 3),
+        sources=len({passage.source for passage in state.passages}),
     )
 
 
-def in_words(state: SpiralState) -> str:
-    """Return what the last cycle brought, in one line."""
-    covered = [aim.coverage for aim in state.aims]
+def describe_cycle(state: SpiralState) -> str:
+    """Return the results of the last cycle in one line."""
+    covered = [aim.coverage for aim in state.topics]
     mean = sum(covered) / len(covered) if covered else 0.0
-    gain = state.gains[-1] if state.gains else 0.0
+    gain = state.information_gains[-1] if state.information_gains else 0.0
     new = sum(query.accepted for query in state.executed if query.cycle == state.cycle)
     passages = f"{new} new passage{'' if new == 1 else 's'}"
     return (
         f"cycle {state.cycle} brought {passages}: coverage {mean:.0%} on average, "
-        f"information gain {gain:.2f} ({trend(state.gains).lower()})"
+        f"information gain {gain:.2f} ({classify_trend(state.information_gains).lower()})"
     )

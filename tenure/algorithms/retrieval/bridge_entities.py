@@ -1,84 +1,85 @@
-"""Bridges: names that passages bring up and a question lacks, with what is still to be asked about them."""
+"""Find bridge entities: names in the retrieved passages that lead to the next hop of a multi-hop question."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tenure.algorithms.text.entities import key
+from tenure.algorithms.text.entities import normalize_name
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import STOP_WORDS, sentences, stems
+from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_words
 
 _NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+(?:(?:of|the|de|van|von|and)\s+)?[A-Z][\w'’-]+){0,3}")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
-MAX_NAME = 80
-"""Characters of a name at the most."""
-_SINGLE = 0.5
-"""What a single capitalised word counts, which may only begin a sentence."""
+MAX_NAME_CHARACTERS = 80
+"""Maximum characters of a name."""
+_SINGLE_WORD_WEIGHT = 0.5
+"""Weight of a single capitalised word, which may only begin a sentence."""
 
 
-class Bridge(NamedTuple):
-    """A name that leads on."""
+class BridgeEntity(NamedTuple):
+    """Name in a passage with the query for the next hop."""
 
     name: str
-    """The name as it stands in a passage."""
+    """The name as the passage spells it."""
     query: str
-    """The name with the words of the question that its sentence leaves open, with the question where it leaves none."""
+    """The name with the question words that its sentence lacks, or with the whole question if it lacks none."""
 
 
-class _Seen(NamedTuple):
+class _WeightedName(NamedTuple):
     name: str
     weight: float
     covered: frozenset[str]
 
 
-def bridges(question: str, passages: Sequence[Passage], made: Iterable[str] = ()) -> list[Bridge]:
-    """Return names that passages have and the question has not, best first.
+def find_bridge_entities(
+    question: str, passages: Sequence[Passage], previous_queries: Iterable[str] = ()
+) -> list[BridgeEntity]:
+    """Return names that occur in the passages and not in the question, best first.
 
-    A name counts by the share of the question's words in its sentence and in its document's title, the better
-    the passage the more; a title counts by the whole passage. What its sentence says is answered, and what it does
-    not say is left to be asked.
+    The weight of a name is the number of question words in its sentence and in the document title, divided by the
+    square root of the passage's rank; a single word has half the weight. A title counts with its whole passage.
 
     Args:
-        question: what is to be answered.
-        passages: what was found, best first.
-        made: queries made before, whose names lead nowhere new.
+        question: the question.
+        passages: search results, best first.
+        previous_queries: earlier queries; their names are excluded.
     """
-    asked = frozenset(stems(question))
-    known = asked | {stem for query in made for stem in stems(query)}
-    best: dict[str, _Seen] = {}
+    question_stems = frozenset(stem_words(question))
+    known = question_stems | {stem for query in previous_queries for stem in stem_words(query)}
+    best: dict[str, _WeightedName] = {}
     for rank, passage in enumerate(passages, 1):
-        for name, covered in _named(asked, passage):
-            weight = len(covered) / rank**0.5 * (1.0 if " " in name else _SINGLE)
-            identity = key(name)
-            if weight > best.get(identity, _Seen("", 0.0, frozenset())).weight and set(stems(name)) - known:
-                best[identity] = _Seen(name, weight, covered)
-    ordered = sorted(best.values(), key=lambda seen: (-seen.weight, seen.name))
-    return [Bridge(seen.name, _query(question, seen)) for seen in ordered]
+        for name, covered in _find_names(question_stems, passage):
+            weight = len(covered) / rank**0.5 * (1.0 if " " in name else _SINGLE_WORD_WEIGHT)
+            key = normalize_name(name)
+            if weight > best.get(key, _WeightedName("", 0.0, frozenset())).weight and set(stem_words(name)) - known:
+                best[key] = _WeightedName(name, weight, covered)
+    ordered = sorted(best.values(), key=lambda candidate: (-candidate.weight, candidate.name))
+    return [BridgeEntity(candidate.name, _build_query(question, candidate)) for candidate in ordered]
 
 
-def _named(asked: frozenset[str], passage: Passage) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the names of a passage with the words of the question that are said along with them."""
-    title = frozenset(stems(passage.title))
-    if passage.title and len(passage.title) <= MAX_NAME:
-        yield passage.title, asked & (title | set(stems(passage.text)))
-    for sentence in sentences(passage.text):
-        covered = asked & (title | set(stems(sentence.text)))
-        for found in _NAME.finditer(sentence.text):
-            name = _from_first_name(found.group())
-            if name and len(name) <= MAX_NAME:
+def _find_names(question_stems: frozenset[str], passage: Passage) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the names of a passage with the question words that occur with them."""
+    title = frozenset(stem_words(passage.title))
+    if passage.title and len(passage.title) <= MAX_NAME_CHARACTERS:
+        yield passage.title, question_stems & (title | set(stem_words(passage.text)))
+    for sentence in split_sentences(passage.text):
+        covered = question_stems & (title | set(stem_words(sentence.text)))
+        for match in _NAME.finditer(sentence.text):
+            name = _strip_sentence_start(match.group())
+            if name and len(name) <= MAX_NAME_CHARACTERS:
                 yield name, covered
 
 
-def _from_first_name(text: str) -> str:
-    """Return a name without what only begins the sentence: "In the Bank" is "Bank"."""
+def _strip_sentence_start(text: str) -> str:
+    """Remove leading stop words of a sentence from a name: "In the Bank" becomes "Bank"."""
     words = text.split()
     while words and words[0].lower() in STOP_WORDS:
         words = words[1:]
     return " ".join(words)
 
 
-def _query(question: str, seen: _Seen) -> str:
-    """Return a name with the words of a question that its sentence leaves open, with all where it leaves none."""
-    closed = seen.covered | set(stems(seen.name))
-    left = [word for word in _WORD.findall(question) if set(stems(word)) - closed]
-    return " ".join([seen.name, *left]) if left else f"{seen.name}: {question}"
+def _build_query(question: str, candidate: _WeightedName) -> str:
+    """Return a name with the question words that its sentence lacks, or with the whole question."""
+    covered = candidate.covered | set(stem_words(candidate.name))
+    open_words = [word for word in _WORD.findall(question) if set(stem_words(word)) - covered]
+    return " ".join([candidate.name, *open_words]) if open_words else f"{candidate.name}: {question}"

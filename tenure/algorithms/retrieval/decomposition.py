@@ -1,57 +1,76 @@
-"""The questions inside a question, and which of them need the answers of others (document 003, 2.3.1).
+"""Decompose questions into sub-questions and find their dependencies, by patterns without a model.
 
-This is what can be seen without a model: a comparison has two sides and a difference, joined questions
-come apart at their joints, and one that points to the answer of an earlier one waits for it.
+A comparison has two items and a difference. Joined questions are split at their conjunctions, and a part that refers to
+the answer of an earlier part depends on it.
 """
 
 from itertools import product
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.coreference import depends
-from tenure.algorithms.text.questions import compared, criteria, leans, parts, pieces, shorten
+from tenure.algorithms.text.coreference import is_follow_up
+from tenure.algorithms.text.questions import (
+    extract_compared_items,
+    extract_criteria,
+    has_pronoun_reference,
+    shorten,
+    split_fragments,
+    split_question,
+)
 
-MOST: Final = 6
-"""Sub-questions at the most."""
-LONGEST: Final = 1000
-"""Characters of one."""
+MAX_SUB_QUESTIONS: Final = 6
+"""Maximum sub-questions of a question."""
+MAX_SUB_QUESTION_CHARACTERS: Final = 1000
+"""Maximum characters of a sub-question."""
 
 
-class Part(NamedTuple):
-    """A question inside a question."""
+class QuestionPart(NamedTuple):
+    """Sub-question with its dependencies."""
 
     question: str
-    """The question."""
+    """The sub-question."""
     needs: tuple[int, ...] = ()
-    """Numbers, from 1, of the parts whose answers it needs."""
+    """Numbers, from 1, of the parts on whose answers it depends."""
 
 
-def decompose(question: str) -> tuple[Part, ...]:
-    """Return the parts of a question in the order in which they are best answered."""
-    pair = compared(question)
-    found = _comparison(*pair, criteria(question)[:2]) if pair else _chain(question)
-    return tuple(part._replace(question=shorten(part.question, LONGEST)) for part in found[:MOST])
-
-
-def _comparison(a: str, b: str, by: tuple[str, ...]) -> tuple[Part, ...]:
-    if not by:
-        return (Part(f"What is {a}?"), Part(f"What is {b}?"), Part(f"How do {a} and {b} differ?", (1, 2)))
-    sides = tuple(Part(f"What is the {criterion} of {side}?") for side, criterion in product((a, b), by))
-    return (
-        *sides,
-        *(Part(f"How do {a} and {b} compare in {c}?", (n, n + len(by))) for n, c in enumerate(by, 1)),
+def decompose_question(question: str) -> tuple[QuestionPart, ...]:
+    """Decompose a question into parts, in the order in which they should be answered."""
+    pair = extract_compared_items(question)
+    result = _decompose_comparison(*pair, extract_criteria(question)[:2]) if pair else _decompose_chain(question)
+    return tuple(
+        part._replace(question=shorten(part.question, MAX_SUB_QUESTION_CHARACTERS))
+        for part in result[:MAX_SUB_QUESTIONS]
     )
 
 
-def _chain(question: str) -> tuple[Part, ...]:
-    """Cut a question at its joints, if each later part stands alone or points to an answer before it."""
-    cut = tuple(dict.fromkeys(pieces(question)))
-    needs = [_needed(cut, place) for place in range(len(cut))]
-    if not any(needs) or any(leans(piece) and not needed for piece, needed in zip(cut[1:], needs[1:], strict=True)):
-        return tuple(Part(part) for part in parts(question))
-    return tuple(Part(piece, needed) for piece, needed in zip(cut, needs, strict=True))
+def _decompose_comparison(a: str, b: str, criteria: tuple[str, ...]) -> tuple[QuestionPart, ...]:
+    if not criteria:
+        return (
+            QuestionPart(f"What is {a}?"),
+            QuestionPart(f"What is {b}?"),
+            QuestionPart(f"How do {a} and {b} differ?", (1, 2)),
+        )
+    sides = tuple(QuestionPart(f"What is the {criterion} of {side}?") for side, criterion in product((a, b), criteria))
+    return (
+        *sides,
+        *(
+            QuestionPart(f"How do {a} and {b} compare in {criterion}?", (n, n + len(criteria)))
+            for n, criterion in enumerate(criteria, 1)
+        ),
+    )
 
 
-def _needed(cut: tuple[str, ...], place: int) -> tuple[int, ...]:
-    """Return the number of the nearest earlier piece whose answer this one points to, if there is one."""
-    earlier = (number for number in range(place, 0, -1) if depends(cut[place], cut[number - 1]))
+def _decompose_chain(question: str) -> tuple[QuestionPart, ...]:
+    """Split a question at its conjunctions if each later part is independent or refers to an earlier answer."""
+    fragments = tuple(dict.fromkeys(split_fragments(question)))
+    needs = [_find_dependency(fragments, index) for index in range(len(fragments))]
+    if not any(needs) or any(
+        has_pronoun_reference(piece) and not needed for piece, needed in zip(fragments[1:], needs[1:], strict=True)
+    ):
+        return tuple(QuestionPart(part) for part in split_question(question))
+    return tuple(QuestionPart(piece, needed) for piece, needed in zip(fragments, needs, strict=True))
+
+
+def _find_dependency(fragments: tuple[str, ...], index: int) -> tuple[int, ...]:
+    """Return the number of the nearest earlier part to whose answer a part refers, if any."""
+    earlier = (number for number in range(index, 0, -1) if is_follow_up(fragments[index], fragments[number - 1]))
     return tuple(earlier)[:1]

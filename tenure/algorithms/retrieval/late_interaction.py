@@ -1,8 +1,8 @@
-"""Late interaction: a question and a passage compared token by token, each of them read by itself.
+"""Score passages by late interaction of token vectors (MaxSim of ColBERT).
 
-Every token of the question looks for the token of the passage that is most like it; the mean of these
-likenesses is the score. This is MaxSim of Khattab and Zaharia, "ColBERT: Efficient and Effective Passage
-Search via Contextualized Late Interaction over BERT" (2020), divided by the number of the question's tokens.
+Each question token is matched with its most similar passage token; the score is the mean of these similarities. This is
+the MaxSim of Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction
+over BERT" (2020), divided by the number of question tokens.
 """
 
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ import numpy as np
 from tenure.algorithms.text.passage import Vectors
 
 
-def max_sim(question: Vectors, passage: Vectors) -> float:
-    """Return how well a passage answers to a question's tokens, from -1 to 1; 0 where either has none.
+def compute_maxsim(question: Vectors, passage: Vectors) -> float:
+    """Return the mean maximum similarity of the question tokens, from -1 to 1; 0 if either text has no tokens.
 
     Args:
-        question: unit vectors of its tokens.
-        passage: unit vectors of its tokens.
+        question: unit vectors of the question tokens.
+        passage: unit vectors of the passage tokens.
     """
     if not len(question) or not len(passage):
         return 0.0
     return float(np.mean((question @ passage.T).max(axis=1)))
 
 
-def late_interaction(question: Vectors, passages: Sequence[Vectors]) -> list[float]:
-    """Return the score of each passage, in their order."""
-    return [max_sim(question, passage) for passage in passages]
+def score_passages(question: Vectors, passages: Sequence[Vectors]) -> list[float]:
+    """Return the MaxSim score of each passage, in their order."""
+    return [compute_maxsim(question, passage) for passage in passages]

@@ -1,74 +1,77 @@
-"""References to pages of the web: whether they still lead somewhere, and where an archive has what they led to."""
+"""Report link rot: record in a result which web sources are still reachable, with links to an archive."""
 
 from collections.abc import Sequence
 
-from tenure.algorithms.text.urls import InvalidAddress, host, within
+from tenure.algorithms.text.urls import InvalidUrlError, extract_host, is_in_domains
 from tenure.contracts.evidence.web import FetchedPage
-from tenure.contracts.result.result import Link, Result, SourceEntry
+from tenure.contracts.result.result import LinkStatus, Result, SourceEntry
 
 _GONE = (404, 410)
-"""Statuses by which a server says outright that it does not have a page; others leave that open."""
+"""HTTP statuses that state that a page does not exist; other errors leave that open."""
 
 
-def is_web(uri: str) -> bool:
-    """Whether a source is a page of the web, and no file."""
+def is_web_url(uri: str) -> bool:
+    """Return whether a source is a web page and not a file."""
     return uri.startswith(("http://", "https://"))
 
 
-def forbidden(address: str, domains: tuple[str, ...], excluded: tuple[str, ...]) -> str:
-    """Say why a page is none of those that may be read; empty where it is one.
+def find_domain_violation(url: str, domains: tuple[str, ...], excluded_domains: tuple[str, ...]) -> str:
+    """Return the reason why a run may not fetch a URL; empty if it may.
 
     Args:
-        address: of the page.
-        domains: the domains it has to be of; none for any.
-        excluded: the domains it must not be of.
+        url: URL of the page.
+        domains: allowed domains; empty to allow all.
+        excluded_domains: forbidden domains.
     """
     try:
-        name = host(address)
-    except InvalidAddress as error:
+        host = extract_host(url)
+    except InvalidUrlError as error:
         return str(error)
-    if (domains and not within(name, domains)) or within(name, excluded):
-        return f"pages of {name} may not be read by this run"
+    if (domains and not is_in_domains(host, domains)) or is_in_domains(host, excluded_domains):
+        return f"pages of {host} are outside the domains that this run may fetch"
     return ""
 
 
-def confirmed(result: Result, pages: Sequence[FetchedPage], archive: str) -> Result:
-    """Return a result whose sources say what became of asking for their pages once more.
+def apply_link_checks(result: Result, pages: Sequence[FetchedPage], archive: str) -> Result:
+    """Return a result whose sources record the outcome of fetching their pages again.
 
     Args:
         result: the finished result.
-        pages: what became of it.
-        archive: address of an archive with `{address}` and perhaps `{date}`; empty for none.
+        pages: outcomes of the fetches.
+        archive: URL template of an archive with `{address}` and optionally `{date}`; empty for none.
     """
-    became = {page.address: page for page in pages}
+    pages_by_url = {page.url: page for page in pages}
     sources = tuple(
         source.model_copy(
-            update={"link": _link(became.get(source.uri)), "archived": archived(archive, source.uri, source.accessed)}
+            update={
+                "link": _classify_link(pages_by_url.get(source.uri)),
+                "archived": build_archive_url(archive, source.uri, source.accessed),
+            }
         )
-        if is_web(source.uri)
+        if is_web_url(source.uri)
         else source
         for source in result.sources
     )
-    notes = tuple(_note(source) for source in sources if source.link == "dead")
+    notes = tuple(_describe_dead_link(source) for source in sources if source.link == "dead")
     return result.model_copy(update={"sources": sources, "notes": (*result.notes, *notes)})
 
 
-def archived(archive: str, address: str, accessed: str) -> str:
-    """Return where an archive has a page as it was when it was read; empty without an archive.
+def build_archive_url(archive: str, url: str, access_date: str) -> str:
+    """Return the archive URL of a page on the day of its access; empty without an archive.
 
-    The date is written as archives of the web write it, without hyphens; the address is in canonical form.
+    Web archives write the date without hyphens; the page URL is in canonical form.
     """
-    return archive.replace("{date}", accessed[:10].replace("-", "")).replace("{address}", address)
+    return archive.replace("{date}", access_date[:10].replace("-", "")).replace("{address}", url)
 
 
-def _link(page: FetchedPage | None) -> Link:
+def _classify_link(page: FetchedPage | None) -> LinkStatus:
     if page is None or page.status == "refused":
         return ""
     if page.status == "failed":
-        return "dead" if page.code in _GONE else "silent"
+        return "dead" if page.status_code in _GONE else "silent"
     return "silent" if page.status == "cached" and page.note else "alive"
 
 
-def _note(source: SourceEntry) -> str:
-    elsewhere = f"; an archive may have it: {source.archived}" if source.archived else ""
-    return f"The page of source {source.n} was gone when the report was finished{elsewhere}."
+def _describe_dead_link(source: SourceEntry) -> str:
+    archive_note = f"; an archive may have it: {source.archived}" if source.archived else ""
+    return f"The page of source {source.n} was no longer available when the report was finished{archive_note}."

@@ -1,4 +1,7 @@
-"""Maximal marginal relevance: choose what is relevant and not yet said (Carbonell and Goldstein, 1998)."""
+"""Select diverse items by maximal marginal relevance (Carbonell and Goldstein, 1998).
+
+The next item maximises `trade_off * relevance - (1 - trade_off) * max similarity to the selected items`.
+"""
 
 from collections.abc import Sequence
 
@@ -8,33 +11,33 @@ from numpy.typing import NDArray
 from tenure.algorithms.text.passage import Vectors
 
 
-def mmr(
+def select_by_mmr(
     scores: Sequence[float] | NDArray[np.float32],
     vectors: Vectors,
     k: int,
     trade_off: float = 0.7,
-    floor: float = float("-inf"),
-    too_close: float = 0.92,
+    min_score: float = float("-inf"),
+    max_similarity: float = 0.92,
 ) -> list[int]:
-    """Return the positions of at most `k` items, in the order they were chosen.
+    """Return the indexes of at most `k` items, in the order of selection.
 
     Args:
         scores: relevance of each of n items.
-        vectors: their unit vectors, shape (n, d).
-        k: how many to choose.
-        trade_off: weight of relevance against likeness to what is chosen, 0 to 1.
-        floor: items scored below are never chosen.
-        too_close: cosine from which an item repeats a chosen one and is never chosen.
+        vectors: unit vectors of the items, shape (n, d).
+        k: maximum number of items.
+        trade_off: weight of relevance against similarity to the selected items, 0 to 1.
+        min_score: items with a lower score are never selected.
+        max_similarity: items at least this similar (cosine) to a selected item are never selected.
     """
     relevance = np.asarray(scores, dtype=np.float32)
-    likeness = np.zeros(len(relevance), dtype=np.float32)
-    free = relevance >= floor
-    chosen: list[int] = []
-    while len(chosen) < k and free.any():
-        marginal = np.where(free, trade_off * relevance - (1 - trade_off) * likeness, -np.inf)
+    similarity = np.zeros(len(relevance), dtype=np.float32)
+    available = relevance >= min_score
+    selected: list[int] = []
+    while len(selected) < k and available.any():
+        marginal = np.where(available, trade_off * relevance - (1 - trade_off) * similarity, -np.inf)
         best = int(np.argmax(marginal))
-        chosen.append(best)
-        likeness = np.maximum(likeness, vectors @ vectors[best])
-        free &= likeness < too_close
-        free[best] = False
-    return chosen
+        selected.append(best)
+        similarity = np.maximum(similarity, vectors @ vectors[best])
+        available &= similarity < max_similarity
+        available[best] = False
+    return selected

@@ -1,7 +1,10 @@
-"""What a page of the web is worth: its flaws, by what it says, and a score from its domain, its age and its flaws.
+"""Assess the quality of web pages: flaws by their text, and a score from domain authority, age and flaws.
 
-Phrases can only hint: a flaw may be said in other words, and a page may also be about such phrases. So what is found
-is told with the source and lowers its worth; nothing is dropped for it.
+Phrases are only hints: a flaw may be expressed in other words, and a page may discuss such phrases. A flaw is therefore
+reported with the source and lowers its score, but never removes the page.
+
+    score = authority of the domain * age factor * product of the flaw factors
+    age factor = 0.8 + 0.2 * 0.5^(years / 4)
 """
 
 import re
@@ -9,114 +12,132 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
-from tenure.algorithms.retrieval.page_phrases import ERROR_HEAD, ERROR_TITLE, ORDERS, PAYWALL, says
-from tenure.contracts.evidence.web import Flaw
+from tenure.algorithms.retrieval.page_phrases import (
+    ERROR_PAGE_OPENINGS,
+    ERROR_PAGE_TITLES,
+    PAYWALL_NOTICES,
+    PROMPT_INJECTIONS,
+    contains_phrase,
+)
+from tenure.contracts.evidence.web import PageFlaw
 
-NEUTRAL: Final = 0.7
-"""Authority of a domain of which nothing is known."""
+DEFAULT_AUTHORITY: Final = 0.7
+"""Authority of an unknown domain."""
 
-_SHORT: Final = 1_500
-"""Characters of main text up to which a page can be an error page, or the beginning of what is sold."""
-_EMPTY: Final = 80
-"""Characters up to which a page says next to nothing."""
-_WIDE: Final = 3
-"""Letters of an alphabet that a sign stands for in the scripts whose signs are words or syllables."""
-_HEAD: Final = 400
-"""Characters at the beginning of a page that say what it is."""
+_MAX_SHORT_CHARACTERS: Final = 1_500
+"""Maximum characters of main text of an error page or of the free part of a paywalled page."""
+_MAX_EMPTY_CHARACTERS: Final = 80
+"""Maximum characters of main text of an empty page."""
+_IDEOGRAPH_WEIGHT: Final = 3
+"""Letters that an ideograph or syllable sign counts as."""
+_OPENING_CHARACTERS: Final = 400
+"""Characters at the start of a page that identify an error page."""
 
-_WORTH: Final[dict[Flaw, float]] = {
+_FLAW_FACTORS: Final[dict[PageFlaw, float]] = {
     "error_page": 0.05,
     "empty": 0.2,
     "instructions": 0.3,
     "paywall": 0.6,
     "near_duplicate": 0.6,
 }
-"""What share of its worth a flaw leaves a page."""
-_NEWS: Final = 0.8
-"""What share of its worth age leaves a page in the end."""
-_HALF_YEARS: Final = 4.0
-"""Years in which a page loses half of what age can take."""
+"""Factor by which each flaw multiplies the score."""
+_MIN_AGE_FACTOR: Final = 0.8
+"""Limit of the age factor for old pages."""
+_HALF_LIFE_YEARS: Final = 4.0
+"""Years after which the reducible part of the age factor is halved."""
 
-_WORDS: Final[dict[Flaw, str]] = {
-    "error_page": "it is an error message, although the server delivered it as a page",
-    "paywall": "it shows a beginning and keeps the rest for subscribers",
+_FLAW_DESCRIPTIONS: Final[dict[PageFlaw, str]] = {
+    "error_page": "it is an error message that the server delivered as a page",
+    "paywall": "it shows only the free part of a paywalled article",
     "empty": "it has hardly any text",
-    "near_duplicate": "it says the same as another page",
-    "instructions": "it holds text that gives orders to programs which read it",
+    "near_duplicate": "it is a near-duplicate of another page",
+    "instructions": "it contains instructions to language models (prompt injection)",
 }
 
-_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Judgement(NamedTuple):
-    """What is wrong with a page."""
+class PageAssessment(NamedTuple):
+    """Flaws of a page."""
 
-    flaws: tuple[Flaw, ...]
-    """Its flaws."""
+    flaws: tuple[PageFlaw, ...]
+    """Flaws of the page."""
     note: str
-    """The same in words for a reader, none of them the page's own; empty where nothing is wrong."""
+    """Description of the flaws for readers, without any text of the page; empty for a page without flaws."""
 
 
-def judge(title: str, text: str, *, visible: str = "", hidden: str = "", locked: bool = False) -> Judgement:
-    """Return what is wrong with a page, by what it says.
+def assess_page(
+    title: str, text: str, *, visible: str = "", hidden: str = "", is_paywalled: bool = False
+) -> PageAssessment:
+    """Detect the flaws of a page by its text.
 
     Args:
-        title: Its title.
-        text: Its main text.
-        visible: All words that a reader sees, also those around the main text; empty for the main text alone.
-        hidden: Words that it does not show to readers.
-        locked: Whether it says itself that not everybody may read all of it.
+        title: Title of the page.
+        text: Main text.
+        visible: All visible text, including the surroundings of the main text; empty for the main text only.
+        hidden: Text that is not visible to readers.
+        is_paywalled: Whether the page metadata declares restricted access.
     """
-    size = _size(text)
+    size = _measure_length(text)
     around = visible or text
-    found: list[Flaw] = []
-    if size <= _SHORT and (says(title, ERROR_TITLE) or says(text[:_HEAD], ERROR_HEAD)):
-        found.append("error_page")
-    elif size <= _EMPTY:
-        found.append("empty")
-    elif size <= _SHORT and (locked or says(around, PAYWALL)):
-        found.append("paywall")
-    secret = says(hidden, ORDERS)
-    if secret or says(f"{title}\n{around}", ORDERS) or (visible and says(text, ORDERS)):
-        found.append("instructions")
-    return Judgement(tuple(found), words(found) + (", where no reader sees them" if secret else ""))
+    flaws: list[PageFlaw] = []
+    if size <= _MAX_SHORT_CHARACTERS and (
+        contains_phrase(title, ERROR_PAGE_TITLES) or contains_phrase(text[:_OPENING_CHARACTERS], ERROR_PAGE_OPENINGS)
+    ):
+        flaws.append("error_page")
+    elif size <= _MAX_EMPTY_CHARACTERS:
+        flaws.append("empty")
+    elif size <= _MAX_SHORT_CHARACTERS and (is_paywalled or contains_phrase(around, PAYWALL_NOTICES)):
+        flaws.append("paywall")
+    has_hidden_injection = contains_phrase(hidden, PROMPT_INJECTIONS)
+    if (
+        has_hidden_injection
+        or contains_phrase(f"{title}\n{around}", PROMPT_INJECTIONS)
+        or (visible and contains_phrase(text, PROMPT_INJECTIONS))
+    ):
+        flaws.append("instructions")
+    return PageAssessment(
+        tuple(flaws), describe_flaws(flaws) + (", in text that readers do not see" if has_hidden_injection else "")
+    )
 
 
-def words(flaws: Sequence[Flaw]) -> str:
-    """Return flaws in words for a reader."""
-    return ", and ".join(_WORDS[flaw] for flaw in flaws)
+def describe_flaws(flaws: Sequence[PageFlaw]) -> str:
+    """Describe flaws for a reader."""
+    return ", and ".join(_FLAW_DESCRIPTIONS[flaw] for flaw in flaws)
 
 
-def score(host: str, published: str, today: str, flaws: Sequence[Flaw], authority: Mapping[str, float]) -> float:
-    """Return what a page is worth, from 0 to 1.
+def score_page(
+    host: str, published: str, today: str, flaws: Sequence[PageFlaw], authority: Mapping[str, float]
+) -> float:
+    """Return the quality score of a page, from 0 to 1.
 
     Args:
-        host: The host of its address.
-        published: The day it was published, ISO 8601; empty where unknown, which counts as middle-aged.
-        today: The day it is read, ISO 8601.
-        flaws: What is wrong with it.
-        authority: What domains are worth, from 0 to 1; a domain speaks for its subdomains.
+        host: Host of the page's URL.
+        published: Publication date, ISO 8601; empty if unknown, which counts as middle-aged.
+        today: Date of access, ISO 8601.
+        flaws: Flaws of the page.
+        authority: Authority of domains, from 0 to 1; a domain includes its subdomains.
     """
-    worth = _authority(host, authority) * _age(published, today)
+    result = _get_authority(host, authority) * _compute_age_factor(published, today)
     for flaw in dict.fromkeys(flaws):
-        worth *= _WORTH[flaw]
-    return round(worth, 4)
+        result *= _FLAW_FACTORS[flaw]
+    return round(result, 4)
 
 
-def _authority(host: str, authority: Mapping[str, float]) -> float:
-    """Return the authority of the longest domain that a host is of."""
+def _get_authority(host: str, authority: Mapping[str, float]) -> float:
+    """Return the authority of the longest matching domain."""
     labels = host.lower().strip(".").split(".")
     domains = (".".join(labels[start:]) for start in range(len(labels)))
-    return next((authority[domain] for domain in domains if domain in authority), NEUTRAL)
+    return next((authority[domain] for domain in domains if domain in authority), DEFAULT_AUTHORITY)
 
 
-def _age(published: str, today: str) -> float:
+def _compute_age_factor(published: str, today: str) -> float:
     if not published:
-        return (1 + _NEWS) / 2
+        return (1 + _MIN_AGE_FACTOR) / 2
     years = max(0, (date.fromisoformat(today[:10]) - date.fromisoformat(published[:10])).days) / 365.25
-    return float(_NEWS + (1 - _NEWS) * 0.5 ** (years / _HALF_YEARS))
+    return float(_MIN_AGE_FACTOR + (1 - _MIN_AGE_FACTOR) * 0.5 ** (years / _HALF_LIFE_YEARS))
 
 
-def _size(text: str) -> int:
-    """Return the length of a text as it would be in letters."""
-    return len(text) + (_WIDE - 1) * len(_SIGN.findall(text[: _SHORT + 1]))
+def _measure_length(text: str) -> int:
+    """Return the length of a text in letters; ideographs count as several."""
+    return len(text) + (_IDEOGRAPH_WEIGHT - 1) * len(_IDEOGRAPH.findall(text[: _MAX_SHORT_CHARACTERS + 1]))

@@ -1,4 +1,7 @@
-"""Personalised PageRank: how much of a walk that keeps returning to its start is spent where (Page et al., 1998)."""
+"""Compute personalised PageRank by power iteration (Page et al., 1998).
+
+p = (1 - damping) * restart + damping * (p followed along the links; dead ends return to restart)
+"""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -6,39 +9,39 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-DAMPING = 0.5
-"""Chance to follow a link rather than to begin anew: two links away from the start, a quarter of the walk is left."""
-_ROUNDS = 30
+DEFAULT_DAMPING = 0.5
+"""Probability to follow a link instead of restarting; a quarter of the walk gets two links away from the start."""
+_ITERATIONS = 30
 
 N = TypeVar("N")
 
 
-def personalised_pagerank(
-    links: Mapping[N, Mapping[N, float]], restart: Mapping[N, float], damping: float = DAMPING
+def compute_personalised_pagerank(
+    links: Mapping[N, Mapping[N, float]], restart: Mapping[N, float], damping: float = DEFAULT_DAMPING
 ) -> dict[N, float]:
-    """Return the share of the walk that is spent at each node; the shares sum to 1.
+    """Return the PageRank of each node; the values sum to 1.
 
     Args:
-        links: per node, its links and their weights; only the proportions at one node matter.
-        restart: where the walk begins, and how often there; only the proportions matter.
-        damping: chance to go on, from 0 to below 1; a node without links always begins anew.
+        links: weighted links per node; only the proportions within a node matter.
+        restart: restart weights of nodes; only the proportions matter.
+        damping: probability to follow a link, from 0 to below 1; a node without links always restarts.
 
     Raises:
-        ValueError: the walk has nowhere to begin, a weight is negative, or the damping is out of range.
+        ValueError: no restart weight is positive, a weight is negative, or the damping is out of range.
     """
     if not 0 <= damping < 1:
         raise ValueError(f"damping must be in [0, 1), got {damping}")
     nodes = list(dict.fromkeys([*restart, *links, *(target for targets in links.values() for target in targets)]))
-    position = {node: place for place, node in enumerate(nodes)}
+    position = {node: index for index, node in enumerate(nodes)}
     start = np.array([restart.get(node, 0.0) for node in nodes])
     if not start.size or start.min() < 0 or start.sum() <= 0:
-        raise ValueError("the walk needs a place to begin, and no negative ones")
-    shares = _walk(_Edges.of(links, position), start / start.sum(), damping)
+        raise ValueError("restart weights must not be negative, and one must be positive")
+    shares = _iterate_walk(_Edges.from_links(links, position), start / start.sum(), damping)
     return dict(zip(nodes, shares.tolist(), strict=True))
 
 
 class _Edges:
-    """Links as arrays, the weights of each node's links summing to 1."""
+    """Links as arrays; the link weights of each node sum to 1."""
 
     def __init__(self, sources: NDArray[np.intp], targets: NDArray[np.intp], weights: NDArray[np.float64], n: int):
         totals = np.bincount(sources, weights, n)
@@ -47,7 +50,7 @@ class _Edges:
         self.weights = weights / np.where(totals > 0, totals, 1.0)[sources]
 
     @classmethod
-    def of(cls, links: Mapping[N, Mapping[N, float]], position: Mapping[N, int]) -> "_Edges":
+    def from_links(cls, links: Mapping[N, Mapping[N, float]], position: Mapping[N, int]) -> "_Edges":
         rows = [(position[a], position[b], weight) for a, targets in links.items() for b, weight in targets.items()]
         if any(weight < 0 for *_, weight in rows):
             raise ValueError("a link has a negative weight")
@@ -60,10 +63,10 @@ class _Edges:
         )
 
 
-def _walk(edges: _Edges, start: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
+def _iterate_walk(edges: _Edges, start: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
     shares = start
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         followed = np.bincount(edges.targets, edges.weights * shares[edges.sources], len(start))
-        lost = shares[edges.dead_ends].sum()
-        shares = (1 - damping) * start + damping * (followed + lost * start)
+        from_dead_ends = shares[edges.dead_ends].sum()
+        shares = (1 - damping) * start + damping * (followed + from_dead_ends * start)
     return shares

@@ -1,124 +1,140 @@
-"""Links between passages: one names what another is about, or both name the same rare things (DESIGN §6).
+"""Weigh the links between passages and the restart nodes of a graph search with personalised PageRank.
 
-A link is worth more the rarer the name is, and the more of the question its target answers that its
-origin leaves open: so a walk over the links goes from what a question names to what it asks about.
+Two passages are linked if one names the subject of the other, or if both name the same entity or pair of entities.
+Links through rare names have more weight. A link also gains weight if its target contains question words that its
+origin lacks, so that the walk leads from the entities in a question to its answer. Compare HippoRAG (Gutiérrez et al.,
+2024).
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MOST = 30
-"""Passages that a name leads to at the most; a name that more share says nothing about which of them."""
-_TO_TITLE, _FROM_TITLE, _SHARED, _BESIDE = 2.0, 0.5, 0.5, 0.5
-_OPEN = 12.0
-"""How much a link gains when its target has all of the question's words, and its origin none."""
-_ASKED = 1.0
-"""Weight of what the question names beside the best passages of the other legs."""
-_PHRASES = 0.3
-"""Weight of passages that hold a noun phrase of the question."""
+MAX_PASSAGES_PER_NAME = 30
+"""Maximum passages that a name leads to; more frequent names are not selective."""
+_TO_TITLE_WEIGHT, _FROM_TITLE_WEIGHT, _SHARED_NAME_WEIGHT, _COOCCURRENCE_WEIGHT = 2.0, 0.5, 0.5, 0.5
+_UNANSWERED_GAIN = 12.0
+"""Gain of a link whose target has all question words and whose origin has none."""
+_NAME_RESTART_WEIGHT = 1.0
+"""Restart weight of the entities in a question, relative to the best passages of the other retrievers."""
+_PHRASE_RESTART_WEIGHT = 0.3
+"""Restart weight of passages with a noun phrase of the question."""
 _SHARPNESS = 2
 
 
 @dataclass(frozen=True)
-class Related:
-    """What a passage names."""
+class PassageEntities:
+    """Entities in a passage."""
 
     title: str = ""
-    """What its document is about."""
+    """Entity that its document is about."""
     names: frozenset[str] = frozenset()
-    """Whole names in its text."""
+    """Full names in its text."""
     parts: frozenset[str] = frozenset()
     """Names inside names."""
     pairs: frozenset[str] = frozenset()
-    """Entities that share a sentence in it."""
+    """Pairs of entities that share a sentence."""
 
 
 @dataclass(frozen=True)
-class Entity:
-    """Something that is named, and the passages where: as many as there are, and which, as long as they are few."""
+class EntityPassages:
+    """Passages that mention an entity: total numbers, and the ids if there are few."""
 
-    titled_count: int = 0
-    """Passages that are about it."""
-    named_count: int = 0
-    """Passages that name it."""
-    mentioned_count: int = 0
-    """Passages that name it, or something it is part of."""
-    titled: tuple[str, ...] = ()
-    """The passages about it."""
-    named: tuple[str, ...] = ()
-    """The passages that name it."""
-    mentioned: tuple[str, ...] = ()
-    """The passages that name it or something it is part of."""
+    title_count: int = 0
+    """Number of passages about the entity."""
+    name_count: int = 0
+    """Number of passages with its full name."""
+    mention_count: int = 0
+    """Number of passages with its name, alone or within another name."""
+    title_passages: tuple[str, ...] = ()
+    """Passages about the entity."""
+    name_passages: tuple[str, ...] = ()
+    """Passages with its full name."""
+    mention_passages: tuple[str, ...] = ()
+    """Passages with its name, alone or within another name."""
 
 
-def restart(best: Mapping[str, float], asked: Mapping[str, Entity], phrases: Mapping[str, Entity]) -> dict[str, float]:
-    """Return where a walk begins.
+def compute_restart_weights(
+    best: Mapping[str, float], named: Mapping[str, EntityPassages], phrases: Mapping[str, EntityPassages]
+) -> dict[str, float]:
+    """Return the restart weight of each passage.
+
+    Best passages get their squared scores, normalised to 1. An entity of w words in n passages about it adds
+    sqrt(w) / (ln(2 + mentions) * n) to each of them. A phrase in n passages adds 0.3 / (ln(2 + n) * n) to each.
 
     Args:
-        best: the best passages of a search, with their scores.
-        asked: what the question may name, whose pages are a start.
-        phrases: noun phrases of the question; the passages that hold them are a lesser one.
+        best: best passages of the other retrievers, with their scores.
+        named: entities that the question may name.
+        phrases: noun phrases of the question.
     """
     total = sum(score**_SHARPNESS for score in best.values())
-    start = {passage: score**_SHARPNESS / total for passage, score in best.items() if score > 0}
-    for name, entity in asked.items():
-        if 0 < len(entity.titled) <= MOST:
-            weight = _ASKED * math.sqrt(len(name.split())) / _commonness(entity) / len(entity.titled)
-            for passage in entity.titled:
-                start[passage] = start.get(passage, 0.0) + weight
+    weights = {passage: score**_SHARPNESS / total for passage, score in best.items() if score > 0}
+    for name, entity in named.items():
+        if 0 < len(entity.title_passages) <= MAX_PASSAGES_PER_NAME:
+            weight = _NAME_RESTART_WEIGHT * math.sqrt(len(name.split())) / _compute_commonness(entity)
+            for passage in entity.title_passages:
+                weights[passage] = weights.get(passage, 0.0) + weight / len(entity.title_passages)
     for entity in phrases.values():
-        for passage in entity.named:
-            weight = _PHRASES / math.log(2 + len(entity.named)) / len(entity.named)
-            start[passage] = start.get(passage, 0.0) + weight
-    return start
+        _share_weight(weights, entity.name_passages, _PHRASE_RESTART_WEIGHT, smoothing=2)
+    return weights
 
 
-def links(
-    passage: str, related: Related, entities: Mapping[str, Entity], together: Mapping[str, tuple[str, ...]]
+def weigh_passage_links(
+    passage: str,
+    related: PassageEntities,
+    entities: Mapping[str, EntityPassages],
+    cooccurrences: Mapping[str, tuple[str, ...]],
 ) -> dict[str, float]:
-    """Return the passages that one passage is linked with, and how closely.
+    """Return the passages linked to a passage, with the link weights.
 
     Args:
-        passage: the one.
-        related: what it names.
-        entities: where that is named besides.
-        together: passages in which two entities share a sentence.
+        passage: the passage.
+        related: its entities.
+        entities: the passages of each entity.
+        cooccurrences: the passages of each pair of entities.
     """
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for name in related.names | related.parts:
-        entity = entities.get(name, Entity())
-        if entity.titled:
-            _at_least(found, entity.titled, _TO_TITLE / _commonness(entity) / len(entity.titled))
-    own = entities.get(related.title, Entity())
-    _at_least(found, own.mentioned, _FROM_TITLE / _commonness(own))
+        entity = entities.get(name, EntityPassages())
+        if passages := entity.title_passages:
+            _raise_weights(weights, passages, _TO_TITLE_WEIGHT / _compute_commonness(entity) / len(passages))
+    subject = entities.get(related.title, EntityPassages())
+    _raise_weights(weights, subject.mention_passages, _FROM_TITLE_WEIGHT / _compute_commonness(subject))
     for name in sorted(related.names):
-        entity = entities.get(name, Entity())
-        for other in entity.named:
-            found[other] = found.get(other, 0.0) + _SHARED / math.log(1 + len(entity.named)) / len(entity.named)
+        _share_weight(weights, entities.get(name, EntityPassages()).name_passages, _SHARED_NAME_WEIGHT)
     for pair in sorted(related.pairs):
-        for other in (others := together.get(pair, ())):
-            found[other] = found.get(other, 0.0) + _BESIDE / math.log(1 + len(others)) / len(others)
-    found.pop(passage, None)
-    return found
+        _share_weight(weights, cooccurrences.get(pair, ()), _COOCCURRENCE_WEIGHT)
+    weights.pop(passage, None)
+    return weights
 
 
-def answering(weight: float, asked: frozenset[str], origin: frozenset[str], target: frozenset[str]) -> float:
-    """Return the weight of a link in the light of a question.
+def boost_unanswered_terms(
+    weight: float, question_terms: frozenset[str], origin_terms: frozenset[str], target_terms: frozenset[str]
+) -> float:
+    """Return the link weight multiplied by 1 + 12 * (question terms that only the target has) / (question terms).
 
     Args:
-        weight: how close the link is.
-        asked: the question's words.
-        origin: those of them that the link's origin has.
-        target: those of them that its target has.
+        weight: weight of the link.
+        question_terms: terms of the question.
+        origin_terms: question terms in the origin.
+        target_terms: question terms in the target.
     """
-    return weight * (1 + _OPEN * len(target - origin) / len(asked)) if asked else weight
+    if not question_terms:
+        return weight
+    return weight * (1 + _UNANSWERED_GAIN * len(target_terms - origin_terms) / len(question_terms))
 
 
-def _commonness(entity: Entity) -> float:
-    return math.log(2 + entity.mentioned_count)
+def _compute_commonness(entity: EntityPassages) -> float:
+    return math.log(2 + entity.mention_count)
 
 
-def _at_least(found: dict[str, float], passages: tuple[str, ...], weight: float) -> None:
+def _share_weight(weights: dict[str, float], passages: tuple[str, ...], weight: float, *, smoothing: int = 1) -> None:
+    """Add weight / (ln(smoothing + n) * n) to each of n passages."""
     for passage in passages:
-        found[passage] = max(found.get(passage, 0.0), weight)
+        share = weight / math.log(smoothing + len(passages)) / len(passages)
+        weights[passage] = weights.get(passage, 0.0) + share
+
+
+def _raise_weights(weights: dict[str, float], passages: tuple[str, ...], weight: float) -> None:
+    for passage in passages:
+        weights[passage] = max(weights.get(passage, 0.0), weight)

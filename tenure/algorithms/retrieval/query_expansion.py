@@ -1,39 +1,41 @@
-"""Query expansion: words that relevant passages share and a query lacks (pseudo-relevance feedback)."""
+"""Expand a query with frequent words of the top passages (pseudo-relevance feedback)."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import stems, words
+from tenure.algorithms.text.sentences import split_words, stem_words
 
-LEAST_PASSAGES = 2
-"""Passages that have to share a word: one author's choice of words says nothing about a subject."""
-_LEAST_LETTERS = 4
+MIN_PASSAGES = 2
+"""Minimum passages that must share a word; a word of a single author is not typical of the subject."""
+_MIN_CHARACTERS = 4
 
 
-def shared_words(query: str, passages: Sequence[Passage], most: int) -> list[str]:
-    """Return words that passages share and a query has not, those of most passages first.
+def extract_feedback_terms(query: str, passages: Sequence[Passage], max_terms: int) -> list[str]:
+    """Return words that several passages share and the query lacks, highest weight first.
+
+    The weight of a word is the sum of 1 / sqrt(rank) over its passages.
 
     Args:
-        query: what has been asked.
-        passages: what was found, best first; a better passage counts more.
-        most: words at the most.
+        query: the query.
+        passages: search results, best first.
+        max_terms: maximum number of words.
     """
-    known = set(stems(query))
-    seen: Counter[str] = Counter()
+    query_stems = set(stem_words(query))
+    passage_counts: Counter[str] = Counter()
     weight: dict[str, float] = {}
-    spelt: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for rank, passage in enumerate(passages, 1):
-        there = {stem: word for word in reversed(words(passage.text)) for stem in _content(word)}
-        for stem, word in there.items():
-            if stem not in known:
-                spelt.setdefault(stem, word)
-                seen[stem] += 1
+        words_by_stem = {stem: word for word in reversed(split_words(passage.text)) for stem in _stem_topic_word(word)}
+        for stem, word in words_by_stem.items():
+            if stem not in query_stems:
+                spellings.setdefault(stem, word)
+                passage_counts[stem] += 1
                 weight[stem] = weight.get(stem, 0.0) + 1 / rank**0.5
-    shared = [stem for stem in seen if seen[stem] >= LEAST_PASSAGES]
-    return [spelt[stem] for stem in sorted(shared, key=lambda stem: (-weight[stem], stem))[:most]]
+    shared = [stem for stem in passage_counts if passage_counts[stem] >= MIN_PASSAGES]
+    return [spellings[stem] for stem in sorted(shared, key=lambda stem: (-weight[stem], stem))[:max_terms]]
 
 
-def _content(word: str) -> list[str]:
-    """Return the stem of a word that may carry a topic; numbers and very short words tell passages apart, no more."""
-    return stems(word) if len(word) >= _LEAST_LETTERS and not word.isdigit() else []
+def _stem_topic_word(word: str) -> list[str]:
+    """Return the stem of a word that may express a topic; numbers and very short words do not."""
+    return stem_words(word) if len(word) >= _MIN_CHARACTERS and not word.isdigit() else []

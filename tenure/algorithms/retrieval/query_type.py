@@ -1,8 +1,7 @@
-"""The type of a question: patterns decide where they are sure, a model where they are not.
+"""Classify questions by type (factual, analytical, comparative, …) with patterns.
 
-Types, patterns and the rule of confidence follow document 003, "Query Type Classifier": each pattern that
-occurs is a hit for its type, the type with most hits is the question's, and fewer than two hits settle
-nothing. The patterns are the document's, with the inflections that people use.
+Each matching pattern is a hit for its type, and the type with most hits wins. Fewer than two hits are not conclusive; a
+model decides then. The confidence is the number of hits divided by the number of types.
 """
 
 import re
@@ -10,11 +9,11 @@ from typing import Final, NamedTuple
 
 from tenure.contracts.run.run import QueryType
 
-CONCLUSIVE: Final = 2
-"""Hits from which the patterns settle the type."""
+MIN_CONCLUSIVE_HITS: Final = 2
+"""Minimum hits of a conclusive classification."""
 
-LOOKED_AT: Final = 2_000
-"""Characters of a question that patterns look at: what it asks stands there."""
+MAX_QUESTION_CHARACTERS: Final = 2_000
+"""Characters of a question that patterns read; text pasted after the question is ignored."""
 
 _PATTERNS: Final[dict[QueryType, tuple[str, ...]]] = {
     "factual": (r"\bwhat(?:'s| is| are| was| were)\b", r"\bwho\b", r"\bwhen\b", r"\bwhere\b", r"\bdefin(?:e|ition)\b"),
@@ -48,39 +47,39 @@ _PATTERNS: Final[dict[QueryType, tuple[str, ...]]] = {
 }
 
 
-class Classified(NamedTuple):
-    """What patterns say of a question."""
+class QueryClassification(NamedTuple):
+    """Classification of a question by patterns."""
 
     primary: QueryType
-    """The type with most hits; `factual` where nothing hits."""
+    """Type with most hits; `factual` without any hit."""
     hits: int
-    """Patterns of that type found."""
+    """Number of matching patterns of that type."""
     secondary: tuple[QueryType, ...]
-    """Other types with a hit, in the document's order."""
+    """Other types with a hit."""
 
     @property
     def confidence(self) -> float:
-        """How sure the patterns are: hits of the primary type by the number of types."""
+        """Hits of the primary type divided by the number of types, at most 1."""
         return min(self.hits / len(_PATTERNS), 1.0)
 
     @property
-    def conclusive(self) -> bool:
-        """Whether the patterns settle the type."""
-        return self.hits >= CONCLUSIVE
+    def is_conclusive(self) -> bool:
+        """Whether the hits determine the type."""
+        return self.hits >= MIN_CONCLUSIVE_HITS
 
 
-def classify(question: str) -> Classified:
-    """Return the question's type by pattern hits; ties go to the type named later in the document's list."""
-    text = question[:LOOKED_AT]
+def classify_query(question: str) -> QueryClassification:
+    """Classify a question by pattern hits; of equal types the later, more specific one wins."""
+    text = question[:MAX_QUESTION_CHARACTERS]
     counts = {kind: sum(bool(re.search(p, text, re.IGNORECASE)) for p in ps) for kind, ps in _PATTERNS.items()}
     primary = max(reversed(_PATTERNS), key=lambda kind: counts[kind])
     hits = counts[primary]
     if not hits:
-        return Classified("factual", 0, ())
-    return Classified(primary, hits, tuple(kind for kind, n in counts.items() if n and kind != primary))
+        return QueryClassification("factual", 0, ())
+    return QueryClassification(primary, hits, tuple(kind for kind, n in counts.items() if n and kind != primary))
 
 
-def settled(question: str, judged: QueryType) -> QueryType:
-    """Return the question's type: what the patterns say where they are sure, else what was judged by reading it."""
-    found = classify(question)
-    return found.primary if found.conclusive else judged
+def choose_query_type(question: str, model_type: QueryType) -> QueryType:
+    """Return the type by patterns if it is conclusive, otherwise the type chosen by a model."""
+    classification = classify_query(question)
+    return classification.primary if classification.is_conclusive else model_type

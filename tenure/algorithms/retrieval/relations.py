@@ -1,32 +1,32 @@
-"""Relations of a text: which of its entities stand in one sentence, and which statements about them it holds."""
+"""Extract entity co-occurrences from text and check stated relations against it, for the knowledge graph."""
 
 import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
-from tenure.algorithms.text.entities import written
-from tenure.algorithms.text.phrases import is_identifier, term_key, terms
-from tenure.algorithms.text.sentences import sentences
-from tenure.contracts.knowledge.graph import BESIDE, EntityKind
+from tenure.algorithms.text.entities import extract_entity_spellings
+from tenure.algorithms.text.phrases import extract_terms, is_identifier, normalize_term
+from tenure.algorithms.text.sentences import split_sentences
+from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityKind
 
-MOST_IN_SENTENCE = 8
-"""Entities of a sentence that are paired; a list of fifty names relates none of them to another."""
-MOST_ENTITIES = 24
-"""Entities of a text."""
-MOST_RELATIONS = 40
-"""Relations of a text."""
+MAX_PAIRED_ENTITIES = 8
+"""Maximum entities of a sentence that are paired; a list of fifty names relates none of them."""
+MAX_ENTITIES = 24
+"""Maximum entities of a text."""
+MAX_RELATIONS = 40
+"""Maximum relations of a text."""
 
 
-class Named(NamedTuple):
-    """An entity as a text writes it."""
+class EntityMention(NamedTuple):
+    """Entity in its first spelling."""
 
     name: str
     kind: EntityKind
 
 
-class Stated(NamedTuple):
-    """A statement about two entities, with the sentence it is taken from."""
+class StatedRelation(NamedTuple):
+    """Relation between two entities, with its source sentence."""
 
     subject: str
     predicate: str
@@ -34,106 +34,108 @@ class Stated(NamedTuple):
     sentence: str
 
 
-class Held(NamedTuple):
-    """A statement that a text holds."""
+class GroundedRelation(NamedTuple):
+    """Relation that a text states."""
 
     subject: str
     predicate: str
     object: str
-    times: int
-    """Sentences that say it."""
+    sentence_count: int
+    """Number of sentences that state it."""
     start: int
-    """Where in the text the first of them begins."""
+    """Start offset of the first such sentence."""
     end: int
-    """Where it ends."""
+    """End offset of that sentence."""
 
 
-Pair = tuple[str, str]
-"""Keys of two entities in alphabetical order: standing beside each other has no direction."""
+EntityPair = tuple[str, str]
+"""Keys of two entities in alphabetical order, because co-occurrence has no direction."""
 
-Pairs = Mapping[Pair, int]
-"""How many sentences two entities share."""
+EntityPairCounts = Mapping[EntityPair, int]
+"""Number of sentences that two entities share."""
 
 
-class Beside(NamedTuple):
-    """What stands beside what in a text."""
+class Cooccurrences(NamedTuple):
+    """Entities of a text and their co-occurrences."""
 
-    entities: dict[str, Named]
-    """By key, in order of appearance."""
-    relations: dict[Pair, Held]
-    """Those of most sentences first, then in order of appearance."""
+    entities: dict[str, EntityMention]
+    """Entities by key, in order of appearance."""
+    relations: dict[EntityPair, GroundedRelation]
+    """Pairs, most shared sentences first, then in order of appearance."""
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """Keys of the entities that are no names."""
+        """Keys of the entities that are not names."""
         return tuple(key for key, entity in self.entities.items() if entity.kind != "name")
 
     @property
-    def pairs(self) -> Pairs:
-        """How many sentences each pair shares."""
-        return {both: held.times for both, held in self.relations.items()}
+    def pairs(self) -> EntityPairCounts:
+        """Number of sentences that each pair shares."""
+        return {pair: relation.sentence_count for pair, relation in self.relations.items()}
 
 
-def pair(one: str, other: str) -> Pair:
-    """Return two keys as a pair."""
-    return (one, other) if one <= other else (other, one)
+def sort_pair(a: str, b: str) -> EntityPair:
+    """Return two keys as an ordered pair."""
+    return (a, b) if a <= b else (b, a)
 
 
-def beside(text: str) -> Beside:
-    """Return the entities of a text, and which of them stand in one sentence, in how many of them."""
-    known: dict[str, Named] = {}
-    pairs: dict[Pair, Held] = {}
-    for sentence in sentences(text):
-        found = _entities(sentence.text)
-        for name, entity in found.items():
-            if len(known) < MOST_ENTITIES:
-                known.setdefault(name, entity)
-        present = [name for name in found if name in known]
-        for one, other in combinations(present[:MOST_IN_SENTENCE], 2):
-            if f" {one} " in f" {other} ":  # "the river Zenne" says nothing of the Zenne
+def extract_cooccurrences(text: str) -> Cooccurrences:
+    """Extract the entities of a text, and the number of sentences that each pair shares."""
+    entities: dict[str, EntityMention] = {}
+    pairs: dict[EntityPair, GroundedRelation] = {}
+    for sentence in split_sentences(text):
+        sentence_entities = _extract_entities(sentence.text)
+        for name, entity in sentence_entities.items():
+            if len(entities) < MAX_ENTITIES:
+                entities.setdefault(name, entity)
+        present = [name for name in sentence_entities if name in entities]
+        for a, b in combinations(present[:MAX_PAIRED_ENTITIES], 2):
+            if f" {a} " in f" {b} ":  # "the river Zenne" contains "Zenne"
                 continue
-            together = pair(one, other)
-            first = Held(known[one].name, BESIDE, known[other].name, 0, sentence.start, sentence.end)
-            seen = pairs.get(together, first)
-            pairs[together] = seen._replace(times=seen.times + 1)
-    ordered = sorted(pairs.items(), key=lambda item: -item[1].times)
-    return Beside(known, dict(ordered[:MOST_RELATIONS]))
+            key = sort_pair(a, b)
+            first = GroundedRelation(entities[a].name, CO_OCCURRENCE, entities[b].name, 0, sentence.start, sentence.end)
+            previous = pairs.get(key, first)
+            pairs[key] = previous._replace(sentence_count=previous.sentence_count + 1)
+    ordered = sorted(pairs.items(), key=lambda item: -item[1].sentence_count)
+    return Cooccurrences(entities, dict(ordered[:MAX_RELATIONS]))
 
 
-def held(text: str, stated: Iterable[Stated]) -> tuple[Held, ...]:
-    """Return what a text holds of what is stated about it, the same statement once with its sentences counted.
+def filter_grounded_relations(text: str, statements: Iterable[StatedRelation]) -> tuple[GroundedRelation, ...]:
+    """Return the stated relations that a text contains, without duplicates and with their sentences counted.
 
-    A statement is refused if its sentence or one of its two entities does not stand in the text.
+    A relation is rejected if its sentence or one of its entities does not occur in the text.
     """
-    found: dict[tuple[str, str, str], dict[tuple[int, int], Stated]] = {}
-    for one in stated:
-        span = _place(text, one.sentence)
-        if span and one.predicate.strip() and _place(text, one.subject) and _place(text, one.object):
-            identity = (term_key(one.subject), " ".join(one.predicate.lower().split()), term_key(one.object))
-            if identity[0] and identity[2] and identity[0] != identity[2]:
-                found.setdefault(identity, {}).setdefault(span, one)
-    return tuple(_told(said) for said in found.values())
+    grounded: dict[tuple[str, str, str], dict[tuple[int, int], StatedRelation]] = {}
+    for statement in statements:
+        span = _find_span(text, statement.sentence)
+        has_entities = _find_span(text, statement.subject) and _find_span(text, statement.object)
+        predicate = " ".join(statement.predicate.lower().split())
+        if span and predicate and has_entities:
+            subject, object_ = normalize_term(statement.subject), normalize_term(statement.object)
+            if subject and object_ and subject != object_:
+                grounded.setdefault((subject, predicate, object_), {}).setdefault(span, statement)
+    return tuple(_merge_sentences(sentences) for sentences in grounded.values())
 
 
-def _entities(sentence: str) -> dict[str, Named]:
-    """Return the entities of a sentence by key, names first; a term inside a name is none of its own."""
-    names = written(sentence)
-    found = {name: Named(spelt, "name") for name, spelt in names.items()}
-    for term in terms(sentence):
-        name = term_key(term)
+def _extract_entities(sentence: str) -> dict[str, EntityMention]:
+    """Return the entities of a sentence by key, names first; a term inside a name is not an entity."""
+    names = extract_entity_spellings(sentence)
+    entities = {name: EntityMention(spelling, "name") for name, spelling in names.items()}
+    for term in extract_terms(sentence):
+        name = normalize_term(term)
         if not any(f" {name} " in f" {other} " for other in names):
-            found[name] = Named(term, "code" if is_identifier(term) else "concept")
-    return found
+            entities[name] = EntityMention(term, "code" if is_identifier(term) else "concept")
+    return entities
 
 
-def _told(said: dict[tuple[int, int], Stated]) -> Held:
-    (start, end), first = min(said.items())
+def _merge_sentences(sentences: dict[tuple[int, int], StatedRelation]) -> GroundedRelation:
+    (start, end), first = min(sentences.items())
     predicate = " ".join(first.predicate.split())
-    return Held(first.subject.strip(), predicate, first.object.strip(), len(said), start, end)
+    return GroundedRelation(first.subject.strip(), predicate, first.object.strip(), len(sentences), start, end)
 
 
-def _place(text: str, words: str) -> tuple[int, int] | None:
-    """Return where words stand in a text, whatever their case and the white space between them."""
-    wanted = words.split()
-    match = re.search(r"\s+".join(map(re.escape, wanted)), text, re.IGNORECASE) if wanted else None
+def _find_span(text: str, words: str) -> tuple[int, int] | None:
+    """Return the position of words in a text, regardless of case and white space."""
+    word_list = words.split()
+    match = re.search(r"\s+".join(map(re.escape, word_list)), text, re.IGNORECASE) if word_list else None
     return match.span() if match else None

@@ -1,4 +1,7 @@
-"""Judging what a cycle has found: relevance to the outline, novelty against what is known (DESIGN §5)."""
+"""Assess findings of a research cycle by relevance to the outline and by novelty, and cluster vectors.
+
+A finding is accepted if relevance >= τ_r and novelty >= τ_n, where novelty = 1 - max cosine to the accepted findings.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,86 +12,86 @@ from numpy.typing import NDArray
 
 from tenure.algorithms.text.passage import Vectors
 
-BESIDE = 0.8
-"""Share of its relevance to the best topic that a finding's own topic needs to keep it."""
+MIN_OWN_TOPIC_SHARE = 0.8
+"""Minimum relevance of a finding to its own topic, as a share of that to its best topic, for keeping its own topic."""
 
-Verdict = Literal["accepted", "irrelevant", "known"]
+FindingVerdict = Literal["accepted", "irrelevant", "known"]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What came of one candidate."""
+class FindingAssessment:
+    """Assessment of one candidate."""
 
-    verdict: Verdict
-    """Whether it counts, or why not."""
+    verdict: FindingVerdict
+    """Whether it is accepted, or the reason for rejection."""
     topic: int
-    """Position of the topic it counts for."""
+    """Index of its topic."""
     relevance: float
-    """Normalised relevance to that topic."""
+    """Normalised relevance to the topic."""
     novelty: float
-    """1 − the highest similarity to what was known before it; 1 where nothing was."""
+    """1 - the highest cosine similarity to earlier findings; 1 for the first finding."""
 
 
-def judge(
+def assess_findings(
     vectors: Vectors,
     relevance: NDArray[np.float32],
-    wanted: Sequence[int],
-    vouched: Sequence[bool],
+    target_topics: Sequence[int],
+    exempt: Sequence[bool],
     known: Vectors,
     min_relevance: float,
     min_novelty: float,
-) -> list[Judged]:
-    """Judge candidates from the most relevant on, so that of two that say the same the better one counts.
+) -> list[FindingAssessment]:
+    """Assess candidates in order of relevance, so that the better of two near-duplicates is accepted.
 
     Args:
         vectors: unit vectors of n candidates, shape (n, d).
-        relevance: normalised relevance of each to each of m topics, shape (n, m).
-        wanted: position of the topic each was looked for.
-        vouched: whether links lead to it, or it was computed for the task, so that it needs no likeness to a topic.
-        known: unit vectors of what the run accepted before, shape (k, d); k may be 0.
-        min_relevance: τ_r.
-        min_novelty: τ_n.
+        relevance: normalised relevance of each candidate to each of m topics, shape (n, m).
+        target_topics: index of the topic for which each candidate was searched.
+        exempt: whether each candidate was found through links or computed, and so needs no similarity to a topic.
+        known: unit vectors of the findings accepted so far, shape (k, d); k may be 0.
+        min_relevance: threshold τ_r.
+        min_novelty: threshold τ_n.
     """
     nearest = (vectors @ known.T).max(axis=1) if len(known) else np.zeros(len(vectors), dtype=np.float32)
-    topics = [_topic(row, own) for row, own in zip(relevance, wanted, strict=True)]
+    topics = [_choose_topic(row, own) for row, own in zip(relevance, target_topics, strict=True)]
     fit = np.asarray([row[topic] for row, topic in zip(relevance, topics, strict=True)], dtype=np.float32)
-    verdicts: dict[int, Judged] = {}
+    verdicts: dict[int, FindingAssessment] = {}
     for index in sorted(range(len(vectors)), key=lambda i: (-float(fit[i]), i)):
         novelty = min(1.0, max(0.0, 1.0 - float(nearest[index])))
-        verdict: Verdict = "known" if novelty < min_novelty else "accepted"
-        if fit[index] < min_relevance and not vouched[index]:
+        verdict: FindingVerdict = "known" if novelty < min_novelty else "accepted"
+        if fit[index] < min_relevance and not exempt[index]:
             verdict = "irrelevant"
-        verdicts[index] = Judged(verdict, topics[index], float(fit[index]), novelty)
+        verdicts[index] = FindingAssessment(verdict, topics[index], float(fit[index]), novelty)
         if verdict == "accepted":
             nearest = np.maximum(nearest, vectors @ vectors[index])
     return [verdicts[index] for index in range(len(vectors))]
 
 
-def _topic(row: NDArray[np.float32], own: int) -> int:
-    """Return the topic a candidate counts for: its own, unless another is clearly nearer."""
+def _choose_topic(row: NDArray[np.float32], own: int) -> int:
+    """Return the candidate's own topic unless another topic is clearly nearer."""
     best = int(np.argmax(row))
-    return own if row[own] >= BESIDE * row[best] else best
+    return own if row[own] >= MIN_OWN_TOPIC_SHARE * row[best] else best
 
 
-def clusters(vectors: Vectors, closeness: float, least: int, most: int) -> list[list[int]]:
-    """Group vectors around their densest members; each group is a list of positions, the densest first.
+def cluster_vectors(vectors: Vectors, min_similarity: float, min_size: int, max_groups: int) -> list[list[int]]:
+    """Cluster vectors greedily around their densest members; return lists of indexes, densest first.
 
     Args:
         vectors: unit vectors, shape (n, d).
-        closeness: cosine to the group's centre from which a vector belongs to it.
-        least: members below which a group means nothing.
-        most: groups at the most.
+        min_similarity: minimum cosine similarity of a member to the centre.
+        min_size: minimum members of a cluster.
+        max_groups: maximum number of clusters.
     """
-    free = np.ones(len(vectors), dtype=bool)
-    near = vectors @ vectors.T >= closeness
+    available = np.ones(len(vectors), dtype=bool)
+    near = vectors @ vectors.T >= min_similarity
     groups: list[list[int]] = []
-    while free.any() and len(groups) < most:
-        counts = np.where(free, (near & free).sum(axis=1), 0)
+    while available.any() and len(groups) < max_groups:
+        counts = np.where(available, (near & available).sum(axis=1), 0)
         centre = int(np.argmax(counts))
-        if counts[centre] < least:
+        if counts[centre] < min_size:
             break
-        members = [int(i) for i in np.flatnonzero(near[centre] & free)]
+        members = [int(i) for i in np.flatnonzero(near[centre] & available)]
         groups.append([centre, *(i for i in members if i != centre)])
-        free[members] = False
-        free[centre] = False
+        available[members] = False
+        available[centre] = False
     return groups

@@ -1,20 +1,20 @@
-"""Reciprocal rank fusion: one ranking out of several, by ranks alone (DESIGN §5)."""
+"""Fuse rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-CONSTANT = 60
-"""Damps the lead of the first ranks; the value of the method's authors."""
+DEFAULT_RANK_CONSTANT = 60
+"""Constant k, which damps the lead of the first ranks; 60 is the value of the paper."""
 
 K = TypeVar("K")
 
 
-def fuse(rankings: Sequence[Mapping[K, int]], weights: Sequence[float] | None = None) -> dict[K, float]:
-    """Return the fused score Σ w / (60 + rank) of everything that is ranked somewhere.
+def fuse_rankings(rankings: Sequence[Mapping[K, int]], weights: Sequence[float] | None = None) -> dict[K, float]:
+    """Return the fused score Σ weight / (60 + rank) of every ranked item.
 
     Args:
         rankings: per ranking, the rank of each item, from 1.
-        weights: one weight per ranking; all 1 where absent.
+        weights: one weight per ranking; None for equal weights.
 
     Raises:
         ValueError: the numbers of rankings and weights differ, or a rank is below 1.
@@ -25,5 +25,5 @@ def fuse(rankings: Sequence[Mapping[K, int]], weights: Sequence[float] | None = 
         for item, rank in ranking.items():
             if rank < 1:
                 raise ValueError(f"ranks count from 1, got {rank}")
-            scores[item] = scores.get(item, 0.0) + weight / (CONSTANT + rank)
+            scores[item] = scores.get(item, 0.0) + weight / (DEFAULT_RANK_CONSTANT + rank)
     return scores

@@ -1,46 +1,45 @@
-"""Blending: one ranking out of two kinds of scores, by their values and not by ranks alone.
+"""Fuse the scores of two retrievers by a convex combination of min-max normalised scores.
 
-Each leg's scores are stretched to the range from 0, what its hundredth result has, to 1, what its best
-has. A passage that is far ahead in one leg so stays ahead, which ranks would not show.
+The scores of each retriever are scaled so that its hundredth result has 0 and its best has 1. Unlike rank fusion, this
+preserves the lead of a passage that is far ahead.
 """
 
 from collections.abc import Mapping
 from typing import TypeVar
 
-REFERENCE = 100
-"""Rank whose score counts as nothing; the best hundred are what differs between questions."""
+REFERENCE_RANK = 100
+"""Rank whose score is scaled to 0; the scores of the best hundred results differ between questions."""
 
 K = TypeVar("K")
 
 
-def stretched(scores: Mapping[K, float], floor: float | None = None) -> dict[K, float]:
-    """Return scores on a scale from 0 to 1.
+def scale_min_max(scores: Mapping[K, float], floor: float | None = None) -> dict[K, float]:
+    """Scale scores to the range from 0 to 1.
 
     Args:
-        scores: the results of one leg.
-        floor: score of what the leg did not find, where there are fewer than a hundred results; without
-            one, the least score there is.
+        scores: results of one retriever.
+        floor: score that is scaled to 0 if there are fewer than a hundred results; None for the lowest score.
     """
     if not scores:
         return {}
     order = sorted(scores.values(), reverse=True)
-    low = order[REFERENCE - 1] if len(order) >= REFERENCE else order[-1] if floor is None else floor
+    low = order[REFERENCE_RANK - 1] if len(order) >= REFERENCE_RANK else order[-1] if floor is None else floor
     high = order[0]
     if high <= low:
         return dict.fromkeys(scores, 1.0)
     return {item: max(0.0, (score - low) / (high - low)) for item, score in scores.items()}
 
 
-def blend(dense: Mapping[K, float], sparse: Mapping[K, float], alpha: float) -> dict[K, float]:
-    """Return α · dense + (1 − α) · sparse over everything that either has, each on its own scale from 0 to 1.
+def blend_scores(dense: Mapping[K, float], sparse: Mapping[K, float], alpha: float) -> dict[K, float]:
+    """Return alpha * dense + (1 - alpha) * sparse for every result, each scaled to the range from 0 to 1.
 
     Raises:
-        ValueError: α is not between 0 and 1.
+        ValueError: alpha is not between 0 and 1.
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must be in [0, 1], got {alpha}")
-    near, worded = stretched(dense), stretched(sparse, floor=0.0)
+    dense_scaled, sparse_scaled = scale_min_max(dense), scale_min_max(sparse, floor=0.0)
     return {
-        item: alpha * near.get(item, 0.0) + (1 - alpha) * worded.get(item, 0.0)
-        for item in dict.fromkeys([*near, *worded])
+        item: alpha * dense_scaled.get(item, 0.0) + (1 - alpha) * sparse_scaled.get(item, 0.0)
+        for item in dict.fromkeys([*dense_scaled, *sparse_scaled])
     }

@@ -1,7 +1,6 @@
-"""Alignment: how well the words of a statement are answered by the words of another text.
+"""Align the words of a claim with the most similar words of another text.
 
-Every content word looks for the word most like it in the other text, both read in their contexts where the
-embedding model shows vectors of tokens, and each by itself where it does not.
+The words are compared in context if the embedding model returns token vectors, and in isolation if it does not.
 """
 
 import re
@@ -10,51 +9,56 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenure.algorithms.text.passage import Encoder, TokenEncoder, Tokens, Vectors
-from tenure.algorithms.text.sentences import STOP_WORDS, stems
+from tenure.algorithms.text.passage import EncodedTokens, Encoder, TokenEncoder, Vectors
+from tenure.algorithms.text.sentences import STOP_WORDS, stem_words
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 
 
 @dataclass(frozen=True)
-class Read:
-    """A text as its words and pieces, each with a unit vector."""
+class EncodedText:
+    """A text as words and tokens with unit vectors."""
 
     words: tuple[str, ...]
-    """Its words."""
-    vectors: Vectors
-    """One row for each word."""
-    tokens: Vectors
-    """One row for each token of the embedding model."""
+    """Words of the text."""
+    word_vectors: Vectors
+    """One row per word."""
+    token_vectors: Vectors
+    """One row per token of the embedding model."""
 
 
-def read(texts: Sequence[str], encode: Encoder, tokens: TokenEncoder | None) -> list[Read]:
-    """Return each text as words with vectors."""
-    return [_read(text, one) for text, one in zip(texts, (tokens or alone(encode))(texts), strict=True)]
+def encode_texts(texts: Sequence[str], encode: Encoder, tokens: TokenEncoder | None) -> list[EncodedText]:
+    """Encode texts as words with vectors; the words are encoded in isolation if `tokens` is None."""
+    return [
+        _encode_text(text, encoded)
+        for text, encoded in zip(texts, (tokens or build_word_encoder(encode))(texts), strict=True)
+    ]
 
 
-def alone(encode: Encoder) -> TokenEncoder:
-    """Return what stands in for a model that shows no vectors of tokens: every word encoded by itself."""
+def build_word_encoder(encode: Encoder) -> TokenEncoder:
+    """Return a token encoder that encodes each word in isolation, for models without token vectors."""
 
-    def tokens(texts: Sequence[str]) -> list[Tokens]:
+    def tokens(texts: Sequence[str]) -> list[EncodedTokens]:
         spans = [tuple(match.span() for match in _WORD.finditer(text)) for text in texts]
-        spelt = [text[start:end] for text, found in zip(texts, spans, strict=True) for start, end in found]
-        distinct = list(dict.fromkeys(spelt))
+        words = [text[start:end] for text, matched in zip(texts, spans, strict=True) for start, end in matched]
+        distinct = list(dict.fromkeys(words))
         vectors = dict(zip(distinct, encode(distinct), strict=True)) if distinct else {}
-        rows = (np.asarray([vectors[text[a:b]] for a, b in found]) for text, found in zip(texts, spans, strict=True))
-        return [Tokens(row, found) for row, found in zip(rows, spans, strict=True)]
+        vectors_by_text = (
+            np.asarray([vectors[text[a:b]] for a, b in matched]) for text, matched in zip(texts, spans, strict=True)
+        )
+        return [EncodedTokens(row, matched) for row, matched in zip(vectors_by_text, spans, strict=True)]
 
     return tokens
 
 
-def _read(text: str, tokens: Tokens) -> Read:
-    found = list(_words(text, tokens))
-    rows = np.asarray([vector for _, vector in found], dtype=np.float32)
-    return Read(tuple(word for word, _ in found), rows, tokens.vectors)
+def _encode_text(text: str, tokens: EncodedTokens) -> EncodedText:
+    pooled = list(_pool_tokens(text, tokens))
+    rows = np.asarray([vector for _, vector in pooled], dtype=np.float32)
+    return EncodedText(tuple(word for word, _ in pooled), rows, tokens.vectors)
 
 
-def _words(text: str, tokens: Tokens) -> Iterator[tuple[str, Vectors]]:
-    """Yield the words that the model has read, each with the mean of its tokens' vectors."""
+def _pool_tokens(text: str, tokens: EncodedTokens) -> Iterator[tuple[str, Vectors]]:
+    """Yield the words within the model's window, each with the normalised mean of its token vectors."""
     first = 0
     for match in _WORD.finditer(text):
         while first < len(tokens.spans) and tokens.spans[first][1] <= match.start():
@@ -67,19 +71,20 @@ def _words(text: str, tokens: Tokens) -> Iterator[tuple[str, Vectors]]:
             yield match.group(), mean / max(float(np.linalg.norm(mean)), 1e-6)
 
 
-TITLED = 0.8
-"""Likeness at the least of a word that stands in the title of a source."""
+MIN_TITLE_SIMILARITY = 0.8
+"""Minimum similarity of a word that occurs in the title of the source."""
 
 
-def likeness(claim: Read, text: Read, title: str) -> list[float]:
-    """Return for every content word of a claim how well the text answers it, at most 1."""
-    here = {stem for word in text.words for stem in stems(word)}
-    above = set(stems(title))
-    found: list[float] = []
-    for word, vector in zip(claim.words, claim.vectors, strict=True):
-        own = stems(word)
-        if word.lower() in STOP_WORDS or not own:
+def score_word_alignment(claim: EncodedText, text: EncodedText, title: str) -> list[float]:
+    """Return for each content word of a claim the similarity of its best match in a text, at most 1."""
+    text_stems = {stem for word in text.words for stem in stem_words(word)}
+    title_stems = set(stem_words(title))
+    scores: list[float] = []
+    for word, vector in zip(claim.words, claim.word_vectors, strict=True):
+        word_stems = stem_words(word)
+        if word.lower() in STOP_WORDS or not word_stems:
             continue
-        nearest = float((text.vectors @ vector).max()) if len(text.words) else 0.0
-        found.append(1.0 if here.issuperset(own) else max(TITLED if above.issuperset(own) else 0.0, nearest))
-    return found
+        nearest = float((text.word_vectors @ vector).max()) if len(text.words) else 0.0
+        in_title = MIN_TITLE_SIMILARITY if title_stems.issuperset(word_stems) else 0.0
+        scores.append(1.0 if text_stems.issuperset(word_stems) else max(in_title, nearest))
+    return scores

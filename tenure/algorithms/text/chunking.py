@@ -1,13 +1,12 @@
-"""Cutting a document into the chunks that are embedded, searched and quoted.
+"""Split documents into chunks for embedding, search and quotation.
 
-A chunk is a span of the text and nothing else: its words are `text[start:end]`, to the letter. Prose in
-the normal form of `tenure.sources.document.document` is cut along its structure: never across a heading, between
-blocks where possible, and inside a block only where it is too long for one chunk. Code is cut between
-top-level definitions.
+A chunk is exactly `text[start:end]`. Prose in the normal form of `tenure.sources.document.document` is split along its
+structure: never across a heading, between blocks if possible, and inside a block only if the block is too long for one
+chunk. Code is split between top-level definitions.
 
-Every character that is neither white space nor part of a heading line belongs to exactly one chunk, and no chunk
-has more than 1.25 × the target. The counter must not count less for two texts apart than for
-both together, as is true of every tokenizer that splits at white space.
+Every character that is neither white space nor part of a heading line belongs to exactly one chunk. No chunk exceeds
+1.25 × the target, provided that the token counter is subadditive: count(a + b) <= count(a) + count(b). All tokenizers
+that split at white space are.
 """
 
 import re
@@ -16,13 +15,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-Counter = Callable[[str], int]
-"""Counts the tokens of a text."""
+TokenCounter = Callable[[str], int]
+"""Function that counts the tokens of a text."""
 
-HEADROOM = 1.25
-"""A chunk may exceed the target by this factor, if that saves a block from being cut or a rest from standing alone."""
-TINY_TOKENS = 40
-"""A piece below this many tokens joins a neighbour in its section, where there is room."""
+MAX_OVERFLOW_FACTOR = 1.25
+"""A chunk may exceed the target by this factor if that keeps a block whole or avoids a tiny last chunk."""
+MIN_CHUNK_TOKENS = 40
+"""A piece with fewer tokens is merged with a neighbour of its section if the limit permits."""
 
 _TOKEN = re.compile(r"[A-Za-zÀ-ɏ]{1,8}|[0-9]{1,3}|\S")
 _LINE = re.compile(r"[^\n]+")
@@ -31,7 +30,7 @@ _SENTENCE_GAP = re.compile(
     r"(?<=[.!?])[\"'”\u2019)\]]*\s+(?=[\"'“\u2018(\[]?[A-Z0-9À-ÖØ-Þ])|(?<=[\u3002\uff01\uff1f])(?=\S)"
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|Eq|Vol|pp?|approx)|\b[A-Z])\.$")
-_LONGEST_ABBREVIATION = 12
+_MAX_ABBREVIATION_CHARACTERS = 12
 _WORD = re.compile(r"\S+")
 _RUN = re.compile(r"\S+(?:\s+\S+){0,7}")
 _CLOSING = re.compile(r"[)\]}>]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b")
@@ -42,11 +41,11 @@ _SYMBOL = re.compile(
     r"|record|protocol|union)\s+(?:\([^)]*\)\s*)?|(?:const|let|var)\s+(?=\w+\s*=\s*(?:async\s*)?(?:\(|function))"
     r"|(?i:create\s+(?:or\s+replace\s+)?(?:table|view|index|function|procedure|trigger|type)\s+(?:if\s+not\s+exists\s+)?)"
     r"|\[+(?=[\w.\"' -]+\]))(?P<name>[\w.$:\"'-]*\w)"
-    # Prose in a docstring may begin with the same words; a definition goes on with one of these.
+    # Prose in a docstring may begin with the same words; only a definition continues with one of these.
     r"(?=\s*(?:[(:<{=\[\];]|$)|\s+(?i:extends|implements|for|where|as|on|struct|interface)\b)"
 )
 _BRACED = re.compile(r"\s*(?:[A-Za-z_][\w:<>,]*[\s*&]+)*(?P<name>[A-Za-z_][\w:~-]*)\s*\([^;]*\{$")
-_LONGEST_SIGNATURE = 300
+_MAX_SIGNATURE_CHARACTERS = 300
 _C_KEYWORDS = frozenset(
     ("if", "for", "while", "switch", "return", "else", "do", "catch", "with", "elif", "print", "assert")
 )
@@ -54,22 +53,22 @@ _C_KEYWORDS = frozenset(
 
 @dataclass(frozen=True)
 class ChunkSpan:
-    """Where a chunk stands."""
+    """Position of a chunk in its document."""
 
     ordinal: int
     """Position among the document's chunks, from 0."""
     start: int
-    """First character."""
+    """Offset of the first character."""
     end: int
-    """One past the last character."""
+    """Offset after the last character."""
     heading_path: tuple[str, ...]
     """Headings above it, outermost first; for code, the symbols it defines."""
     tokens: int
-    """Sum of the tokens of its pieces; as a whole it may have fewer."""
+    """Sum of the token counts of its pieces; the count of the whole chunk may be lower."""
 
 
 class _Span(NamedTuple):
-    """A stretch of text and its length in tokens."""
+    """Range of text with its length in tokens."""
 
     start: int
     end: int
@@ -77,7 +76,7 @@ class _Span(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A span that is kept whole, with the symbols it defines or belongs to."""
+    """Span that is not split further, with the symbols that it defines or belongs to."""
 
     span: _Span
     outer: str = ""
@@ -85,86 +84,90 @@ class _Piece(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Blocks under one heading; a block is a list of lines, a line a pair of offsets."""
+    """Blocks below one heading; a block is a list of lines, a line is a pair of offsets."""
 
     path: tuple[str, ...]
     blocks: list[list[tuple[int, int]]]
 
 
 def estimate_tokens(text: str) -> int:
-    """Count tokens about as a word-piece tokenizer does: words, parts of long words, punctuation marks."""
+    """Estimate the number of tokens like a word-piece tokenizer: words, parts of long words, punctuation marks."""
     return len(_TOKEN.findall(text))
 
 
-def chunk(text: str, kind: str, target_tokens: int = 200, count_tokens: Counter | None = None) -> list[ChunkSpan]:
-    """Cut a document into chunks.
+def chunk_text(
+    text: str, kind: str, target_tokens: int = 200, count_tokens: TokenCounter | None = None
+) -> list[ChunkSpan]:
+    """Split a document into chunks.
 
     Args:
         text: The document; prose in normal form.
         kind: `code` for source code, anything else for prose.
-        target_tokens: Length a chunk is filled up to.
-        count_tokens: Counts tokens; a cheap estimate where none is given.
+        target_tokens: Length up to which a chunk is filled.
+        count_tokens: Token counter; None for a cheap estimate.
 
     Returns:
-        Spans in order, without overlap.
+        Spans in document order, without overlap.
     """
-    cutter = _Cutter(text, target_tokens, count_tokens or estimate_tokens)
-    chunks = cutter.code() if kind == "code" else cutter.prose()
+    cutter = _Chunker(text, target_tokens, count_tokens or estimate_tokens)
+    chunks = cutter.chunk_code() if kind == "code" else cutter.chunk_prose()
     return [ChunkSpan(n, *chunk) for n, chunk in enumerate(chunks)]
 
 
-def sections(text: str) -> list[_Section]:
-    """Split prose at its headings, and each section at its blank lines."""
+def split_sections(text: str) -> list[_Section]:
+    """Split prose into sections at its headings, and each section into blocks at blank lines."""
     path: list[tuple[int, str]] = []
-    found = [_Section((), [])]
+    sections = [_Section((), [])]
     previous_end = -1
-    for line in _lines(text):
+    for line in _find_lines(text):
         start, end = line
         heading = _HEADING.match(text, start, end)
         if heading:
             level = len(heading[1])
             path = [(above, title) for above, title in path if above < level]
             path.append((level, heading[2].rstrip()))
-            found.append(_Section(tuple(title for _, title in path), []))
-        elif start == previous_end + 1 and found[-1].blocks:
-            found[-1].blocks[-1].append(line)
+            sections.append(_Section(tuple(title for _, title in path), []))
+        elif start == previous_end + 1 and sections[-1].blocks:
+            sections[-1].blocks[-1].append(line)
         else:
-            found[-1].blocks.append([line])
+            sections[-1].blocks.append([line])
         previous_end = end
-    return [section for section in found if section.blocks]
+    return [section for section in sections if section.blocks]
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the offsets of lines that have words, without the white space at their ends."""
+def _find_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the offsets of all non-blank lines, without trailing white space."""
     for match in _LINE.finditer(text):
         words = match[0].rstrip()
         if words:
             yield match.start(), match.start() + len(words)
 
 
-class _Cutter:
-    """Cuts one text; holds what every step needs."""
+class _Chunker:
+    """Splitter for one text; stores the parameters that all steps need."""
 
-    def __init__(self, text: str, target: int, count: Counter) -> None:
+    def __init__(self, text: str, target: int, count: TokenCounter) -> None:
         self._text = text
         self._target = max(target, 1)
-        self._limit = int(self._target * HEADROOM)
+        self._limit = int(self._target * MAX_OVERFLOW_FACTOR)
         self._count = count
 
-    def prose(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
+    def chunk_prose(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
         """Yield chunks section by section."""
-        for path, blocks in sections(self._text):
+        for path, blocks in split_sections(self._text):
             spans = (self._span(block[0][0], block[-1][1]) for block in blocks)
             pieces = [
-                _Piece(part) for span, block in zip(spans, blocks, strict=True) for part in self._split(span, block)
+                _Piece(part)
+                for span, block in zip(spans, blocks, strict=True)
+                for part in self._split_block(span, block)
             ]
-            for group, tokens in self._pack(pieces):
+            for group, tokens in self._pack_pieces(pieces):
                 yield group[0].span.start, group[-1].span.end, path, tokens
 
-    def code(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
-        """Yield chunks of whole definitions, as many as fit."""
-        pieces = [piece for part in definitions(self._text) for piece in self._split_definition(part)]
-        for group, tokens in self._pack(pieces):
+    def chunk_code(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
+        """Yield chunks of as many whole definitions as fit."""
+        pieces = [piece for part in split_definitions(self._text) for piece in self._split_definition(part)]
+        for group, tokens in self._pack_pieces(pieces):
             outer = list(dict.fromkeys(piece.outer for piece in group if piece.outer))
             inner = list(dict.fromkeys(piece.inner for piece in group if piece.inner)) if len(outer) == 1 else []
             path = tuple(", ".join(names) for names in (outer, inner) if names)
@@ -173,113 +176,116 @@ class _Cutter:
     def _span(self, start: int, end: int) -> _Span:
         return _Span(start, end, self._count(self._text[start:end]))
 
-    def _split(self, span: _Span, lines: list[tuple[int, int]]) -> Iterator[_Span]:
-        """Yield a block whole where it fits in a chunk, else its lines, sentences or words."""
+    def _split_block(self, span: _Span, lines: list[tuple[int, int]]) -> Iterator[_Span]:
+        """Yield a block whole if it fits into a chunk, otherwise its lines, sentences or words."""
         if span.tokens <= self._limit:
             yield span
         elif len(lines) > 1:
             for line in lines:
-                yield from self._split(self._span(*line), [line])
+                yield from self._split_block(self._span(*line), [line])
         else:
-            for sentence in self._sentences(span):
-                yield from (sentence,) if sentence.tokens <= self._limit else self._words(sentence)
+            for sentence in self._split_sentences(span):
+                yield from (sentence,) if sentence.tokens <= self._limit else self._split_words(sentence)
 
-    def _sentences(self, span: _Span) -> Iterator[_Span]:
+    def _split_sentences(self, span: _Span) -> Iterator[_Span]:
         cuts = [span.start]
         for gap in _SENTENCE_GAP.finditer(self._text, span.start, span.end):
-            before = self._text[max(cuts[-1], gap.start() - _LONGEST_ABBREVIATION) : gap.start()]
+            before = self._text[max(cuts[-1], gap.start() - _MAX_ABBREVIATION_CHARACTERS) : gap.start()]
             if not _ABBREVIATION.search(before):
                 cuts.append(gap.end())
         for start, end in pairwise((*cuts, span.end)):
             yield self._span(start, start + len(self._text[start:end].rstrip()))
 
-    def _words(self, span: _Span) -> Iterator[_Span]:
-        """Yield runs of a few words, which spares counting each word alone, or the words of a run too long."""
+    def _split_words(self, span: _Span) -> Iterator[_Span]:
+        """Yield runs of a few words, which saves counting each word, or single words if a run is too long."""
         for found in _RUN.finditer(self._text, span.start, span.end):
             run = self._span(*found.span())
             if run.tokens <= self._limit:
                 yield run
             else:
                 for word in _WORD.finditer(self._text, run.start, run.end):
-                    yield from self._halves(self._span(*word.span()))
+                    yield from self._bisect(self._span(*word.span()))
 
-    def _halves(self, span: _Span) -> Iterator[_Span]:
-        """Yield a word, or what halving leaves of one that no chunk could hold (an encoded image, for instance)."""
+    def _bisect(self, span: _Span) -> Iterator[_Span]:
+        """Yield a word, or its halves recursively if it exceeds the limit (for example an encoded image)."""
         if span.tokens <= self._limit or span.end - span.start <= 1:
             yield span
             return
         middle = (span.start + span.end) // 2
-        yield from self._halves(self._span(span.start, middle))
-        yield from self._halves(self._span(middle, span.end))
+        yield from self._bisect(self._span(span.start, middle))
+        yield from self._bisect(self._span(middle, span.end))
 
     def _split_definition(self, lines: list[tuple[int, int]]) -> Iterator[_Piece]:
-        """Yield a definition whole where it fits, else its blank-line separated parts with the symbols they open."""
-        outer = self._symbol(lines, at_margin=True)
+        """Yield a definition whole if it fits, otherwise its paragraphs with the symbols that they define."""
+        outer = self._find_symbol(lines, at_margin=True)
         span = self._span(lines[0][0], lines[-1][1])
         if span.tokens <= self._limit:
             yield _Piece(span, outer)
             return
         inner = ""
-        for part in _paragraphs(lines):
-            inner = self._symbol(part, besides=outer) or inner
-            for piece in self._split(self._span(part[0][0], part[-1][1]), part):
+        for part in _split_paragraphs(lines):
+            inner = self._find_symbol(part, excluded=outer) or inner
+            for piece in self._split_block(self._span(part[0][0], part[-1][1]), part):
                 yield _Piece(piece, outer, inner)
 
-    def _symbol(self, lines: Iterable[tuple[int, int]], at_margin: bool = False, besides: str = "") -> str:
-        """Name what the first defining line defines, of all lines or of those at column 0, besides a known symbol."""
+    def _find_symbol(self, lines: Iterable[tuple[int, int]], at_margin: bool = False, excluded: str = "") -> str:
+        """Return the symbol that the first defining line defines; with `at_margin`, only lines at column 0 count."""
         for start, end in lines:
-            if end - start > _LONGEST_SIGNATURE or (at_margin and self._text[start].isspace()):
+            if end - start > _MAX_SIGNATURE_CHARACTERS or (at_margin and self._text[start].isspace()):
                 continue
             line = self._text[start:end]
             match = _SYMBOL.match(line) or _BRACED.match(line)
             name = match["name"].strip("\"'") if match else ""
-            if name and name != besides and name not in _C_KEYWORDS:
+            if name and name != excluded and name not in _C_KEYWORDS:
                 return name
         return ""
 
-    def _pack(self, pieces: list[_Piece]) -> Iterator[tuple[list[_Piece], int]]:
-        """Fill chunks up to the target, and count them; a tiny beginning or rest may use the headroom."""
+    def _pack_pieces(self, pieces: list[_Piece]) -> Iterator[tuple[list[_Piece], int]]:
+        """Fill chunks up to the target and count their tokens; a tiny first or last piece may use the overflow."""
         groups: list[list[_Piece]] = []
         sizes: list[int] = []
         for piece in pieces:
             tokens = piece.span.tokens
-            room = self._limit if sizes and sizes[-1] < TINY_TOKENS else self._target
-            together = sizes[-1] + self._gap(groups[-1], piece) + tokens if groups else 0
-            if groups and together <= room:
+            limit = self._limit if sizes and sizes[-1] < MIN_CHUNK_TOKENS else self._target
+            merged_tokens = sizes[-1] + self._count_gap_tokens(groups[-1], piece) + tokens if groups else 0
+            if groups and merged_tokens <= limit:
                 groups[-1].append(piece)
-                sizes[-1] = together
+                sizes[-1] = merged_tokens
             else:
                 groups.append([piece])
                 sizes.append(tokens)
-        if len(groups) > 1 and sizes[-1] < TINY_TOKENS:
-            before, rest = groups[-2:]
-            together = sizes[-2] + self._gap(before, rest[0]) + sizes[-1]
-            if together <= self._limit:
-                groups[-2:], sizes[-2:] = [before + rest], [together]
+        if len(groups) > 1 and sizes[-1] < MIN_CHUNK_TOKENS:
+            previous, last = groups[-2:]
+            merged_tokens = sizes[-2] + self._count_gap_tokens(previous, last[0]) + sizes[-1]
+            if merged_tokens <= self._limit:
+                groups[-2:], sizes[-2:] = [previous + last], [merged_tokens]
         return zip(groups, sizes, strict=True)
 
-    def _gap(self, group: list[_Piece], piece: _Piece) -> int:
-        """Count what lies between; to most tokenizers white space is nothing, to some it is."""
+    def _count_gap_tokens(self, group: list[_Piece], piece: _Piece) -> int:
+        """Count the tokens of the gap before a piece; some tokenizers count white space."""
         return self._count(self._text[group[-1].span.end : piece.span.start])
 
 
-def definitions(text: str) -> list[list[tuple[int, int]]]:
-    """Split code where a blank line is followed by a line at column 0 that opens something, as lines with offsets."""
-    found: list[list[tuple[int, int]]] = []
+def split_definitions(text: str) -> list[list[tuple[int, int]]]:
+    """Split code into top-level definitions, each a list of lines with offsets.
+
+    A definition starts after a blank line, at a line at column 0 that is not a closing bracket or keyword.
+    """
+    definitions: list[list[tuple[int, int]]] = []
     previous_end = -2
-    for line in _lines(text):
+    for line in _find_lines(text):
         start, end = line
         at_margin = not text[start].isspace()
-        if not found or (start != previous_end + 1 and at_margin and not _CLOSING.match(text, start)):
-            found.append([line])
+        if not definitions or (start != previous_end + 1 and at_margin and not _CLOSING.match(text, start)):
+            definitions.append([line])
         else:
-            found[-1].append(line)
+            definitions[-1].append(line)
         previous_end = end
-    return found
+    return definitions
 
 
-def _paragraphs(lines: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Yield runs of lines with no blank line between them."""
+def _split_paragraphs(lines: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Yield runs of lines without a blank line between them."""
     run = [lines[0]]
     for before, line in pairwise(lines):
         if line[0] != before[1] + 1:

@@ -1,6 +1,6 @@
-"""Code in texts: blocks that are Python, the names that tests ask for, and examples with their results.
+"""Extract Python code blocks, requested function names and usage examples from text.
 
-The twins of the coding roles live on it: they find programs that somebody has written, they write none.
+The fallbacks of the coding roles use these functions: they find existing programs and never write one.
 """
 
 import ast
@@ -9,75 +9,79 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 
 _FENCE = re.compile(r"^([`~]{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^(?: {4}|\t)[^\n]*\n?(?:[ \t]*\n)*)+", re.MULTILINE)
 _TOP_LEVEL = re.compile(r"^(?=@|def |async def |class |import |from )", re.MULTILINE)
 _PYTHON = ("", "py", "python", "python3")
 _PROMPT = re.compile(r"^[ \t]*>>> ?(?P<call>\w+\(.*\))[ \t]*\n[ \t]*(?P<result>(?!>>>)\S[^\n]*)", re.MULTILINE)
-_SAID = re.compile(r"(?P<call>\b\w+\([^()\n]*\))`?\s*(?:==|=>|->|→|returns|gives|is)\s*`?(?=(?P<result>[^\n`;]+))")
-_NAMED = re.compile(r"`(\w+)(?:\([^`]*\))?`|\b([a-z_]\w*)\([^)]*\)|\bfunction\s+(?:named|called)?\s*([a-z]\w*_\w+)\b")
+_STATED_RESULT = re.compile(
+    r"(?P<call>\b\w+\([^()\n]*\))`?\s*(?:==|=>|->|→|returns|gives|is)\s*`?(?=(?P<result>[^\n`;]+))"
+)
+_FUNCTION_NAME = re.compile(
+    r"`(\w+)(?:\([^`]*\))?`|\b([a-z_]\w*)\([^)]*\)|\bfunction\s+(?:named|called)?\s*([a-z]\w*_\w+)\b"
+)
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
-class Example:
-    """A call and the value it is said to have."""
+class CodeExample:
+    """Call with its documented result."""
 
     function: str
-    """What is called."""
+    """Name of the called function."""
     call: str
     """The call, as an expression."""
     result: str
-    """The value, as a literal."""
+    """The result, as a literal."""
 
 
-def tree_of(code: str) -> ast.Module | None:
-    """Return the syntax tree of a text; None where it is no Python."""
+def parse_python(code: str) -> ast.Module | None:
+    """Parse Python code; None if the text is not valid Python."""
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def defined(code: str) -> tuple[str, ...]:
-    """Return the functions and classes that code defines at its top level."""
-    tree = tree_of(code)
-    return tuple(node.name for node in tree.body if isinstance(node, Definition)) if tree else ()
+def list_definitions(code: str) -> tuple[str, ...]:
+    """List the functions and classes that code defines at its top level."""
+    tree = parse_python(code)
+    return tuple(node.name for node in tree.body if isinstance(node, DefinitionNode)) if tree else ()
 
 
-def blocks(text: str) -> Iterator[str]:
-    """Yield the pieces of a text that are Python and define something: fenced, indented, or the text as a whole."""
+def extract_python_blocks(text: str) -> Iterator[str]:
+    """Yield the Python blocks of a text that define something: fenced blocks, indented blocks, or the whole text."""
     fenced = [body for _, language, body in _FENCE.findall(text) if language.lower() in _PYTHON]
     indented = [textwrap.dedent(found.group()) for found in _INDENTED.finditer(_FENCE.sub("\n", text))]
-    for piece in (*fenced, *indented) if tree_of(text) is None or not defined(text) else (text,):
-        yield from _parsing(textwrap.dedent(piece).strip("\n") + "\n")
+    for piece in (*fenced, *indented) if parse_python(text) is None or not list_definitions(text) else (text,):
+        yield from _extract_valid_parts(textwrap.dedent(piece).strip("\n") + "\n")
 
 
-def _parsing(piece: str) -> Iterator[str]:
-    """Yield a piece that parses, or those of its top-level parts that do: a chunk may end in the middle of one."""
-    parts = [piece] if tree_of(piece) else [part for part in _TOP_LEVEL.split(piece) if tree_of(part)]
-    whole = "".join(parts)
-    if defined(whole):
-        yield whole
+def _extract_valid_parts(piece: str) -> Iterator[str]:
+    """Yield a piece that parses, or its top-level parts that do: a chunk may end inside a definition."""
+    parts = [piece] if parse_python(piece) else [part for part in _TOP_LEVEL.split(piece) if parse_python(part)]
+    code = "".join(parts)
+    if list_definitions(code):
+        yield code
 
 
-def imported(tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the modules that tests import, each with the names they take from it."""
+def collect_imports(tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the modules that tests import, each with the names that the tests use from it."""
     found: dict[str, list[str]] = {}
-    for tree in map(tree_of, tests):
+    for tree in map(parse_python, tests):
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.setdefault(node.module, []).extend(alias.name for alias in node.names)
             elif isinstance(node, ast.Import):
                 for alias in node.names:
-                    found.setdefault(alias.name, []).extend(_attributes(tree, alias.asname or alias.name))
+                    found.setdefault(alias.name, []).extend(_list_attributes(tree, alias.asname or alias.name))
     return {module: tuple(dict.fromkeys(names)) for module, names in found.items()}
 
 
-def _attributes(tree: ast.Module | None, module: str) -> list[str]:
+def _list_attributes(tree: ast.Module | None, module: str) -> list[str]:
     nodes = ast.walk(tree) if tree else ()
     return [
         node.attr
@@ -86,52 +90,53 @@ def _attributes(tree: ast.Module | None, module: str) -> list[str]:
     ]
 
 
-def named(question: str) -> tuple[str, ...]:
-    """Return the functions that a request names: in code marks, called, or after the word."""
-    return tuple(dict.fromkeys(next(name for name in found if name) for found in _NAMED.findall(question)))
+def extract_function_names(question: str) -> tuple[str, ...]:
+    """Extract the function names of a request: in backticks, as calls, or after the word "function"."""
+    return tuple(dict.fromkeys(next(name for name in found if name) for found in _FUNCTION_NAME.findall(question)))
 
 
-def fitting(wanted: Sequence[str], question: str, offered: Iterable[str]) -> list[str]:
-    """Return the code that defines some of the wanted names, or shares most words with the question; best first.
+def rank_code(wanted: Sequence[str], question: str, candidates: Iterable[str]) -> list[str]:
+    """Return the code blocks that match a request, best match first.
 
-    Without wanted names a definition fits whose name is made of words of the question.
+    A block matches if it defines a wanted name. Without wanted names, it matches if all words of a defined name occur
+    in the question. The number of words shared with the question breaks ties.
     """
-    asked = set(stems(question))
+    question_stems = set(stem_words(question))
 
-    def merit(code: str) -> tuple[int, int]:
-        names = defined(code)
-        hits = sum(name in names for name in wanted) if wanted else _all_said(names, asked)
-        return hits, len(asked & set(stems(code)))
+    def compute_score(code: str) -> tuple[int, int]:
+        names = list_definitions(code)
+        hits = sum(name in names for name in wanted) if wanted else _count_described_names(names, question_stems)
+        return hits, len(question_stems & set(stem_words(code)))
 
-    scored = [(merit(code), code) for code in dict.fromkeys(offered)]
-    return [code for score, code in sorted(scored, key=lambda one: one[0], reverse=True) if score[0]]
-
-
-def _all_said(names: Sequence[str], asked: set[str]) -> int:
-    """Count the names all of whose words are in the question."""
-    words = [set(stems(name.replace("_", " "))) for name in names]
-    return sum(bool(one) and one <= asked for one in words)
+    scored = [(compute_score(code), code) for code in dict.fromkeys(candidates)]
+    return [code for score, code in sorted(scored, key=lambda item: item[0], reverse=True) if score[0]]
 
 
-def examples(text: str) -> tuple[Example, ...]:
-    """Return the examples of a text: interactive sessions, and calls that are said to return something."""
-    found = [_example(match) for pattern in (_PROMPT, _SAID) for match in pattern.finditer(text)]
+def _count_described_names(names: Sequence[str], question_stems: set[str]) -> int:
+    """Count the names whose words all occur in the question."""
+    words = [set(stem_words(name.replace("_", " "))) for name in names]
+    return sum(bool(name_words) and name_words <= question_stems for name_words in words)
+
+
+def extract_examples(text: str) -> tuple[CodeExample, ...]:
+    """Extract usage examples: interactive sessions, and calls with a stated result."""
+    found = [_parse_example(match) for pattern in (_PROMPT, _STATED_RESULT) for match in pattern.finditer(text)]
     return tuple(dict.fromkeys(example for example in found if example))
 
 
-def _example(match: re.Match[str]) -> Example | None:
-    """Read an example; None where its call or its result is nothing that can be compared."""
-    call, result = match["call"].strip(), _literal(match["result"])
-    tree = tree_of(call)
+def _parse_example(match: re.Match[str]) -> CodeExample | None:
+    """Parse an example; None if the call or the result cannot be evaluated and compared."""
+    call, result = match["call"].strip(), _parse_literal(match["result"])
+    tree = parse_python(call)
     expression = tree.body[0] if tree and len(tree.body) == 1 else None
     if result is None or not (isinstance(expression, ast.Expr) and isinstance(expression.value, ast.Call)):
         return None
     function = expression.value.func
-    return Example(function.id, call, result) if isinstance(function, ast.Name) else None
+    return CodeExample(function.id, call, result) if isinstance(function, ast.Name) else None
 
 
-def _literal(text: str) -> str | None:
-    """Return the longest literal that a text begins with; None where there is none."""
+def _parse_literal(text: str) -> str | None:
+    """Return the longest Python literal at the start of a text, if any."""
     words = text.strip().rstrip(".,;:` ").split(" ")
     for end in range(len(words), 0, -1):
         piece = " ".join(words[:end]).rstrip(".,;:`")

@@ -1,21 +1,21 @@
-"""What a question points back to, and the question with a name in its place.
+"""Resolve references between the parts of a question (coreference resolution by patterns).
 
-"Who wrote it, and where was he born?" asks two things, the second about the answer of the first. Patterns
-see which answers a later question can point to, and which names in the evidence an earlier one may have
-meant; a question that stands alone can then be searched for.
+In "Who wrote it, and where was he born?" the second question refers to the answer of the first. Patterns detect which
+questions refer to an earlier answer, and select a name from the evidence as that answer. A resolved question can be
+searched for on its own.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.sentences import STOP_WORDS, sentences, stems
+from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_words
 
-COVERED: Final = 0.6
-"""Share of a question's content words that a sentence needs before it may hold the answer."""
+MIN_COVERAGE: Final = 0.6
+"""Minimum share of the question's content words in a sentence that may contain the answer."""
 
 _NOT_A_KIND = "is|are|was|were|be|did|do|does|has|have|had|can|could|will|would|should|may|might|must|if|happens?"
-_ASKED = re.compile(
+_QUESTION_TARGET = re.compile(
     r"^(?:(?:in|at|on|by|from|of|for|to|with|and|but|or|also)\s+)*"
     r"(?:(?P<person>who|whom|whose)\b"
     rf"|(?:which|what)\s+(?!(?:{_NOT_A_KIND})\b)(?P<kind>[a-z][\w-]*)"
@@ -23,14 +23,14 @@ _ASKED = re.compile(
     r"|(?P<place>where)\b)",
     re.IGNORECASE,
 )
-_POINTED = re.compile(
+_REFERENCE = re.compile(
     r"\b(?:(?:that|this|these|those|the same|the said)\s+(?!(?:is|are|was|were|and|or|the)\b)"
     r"(?P<noun>(?!(?:they|he|she|it|we|you|i)\b)[a-z][\w-]*)(?P<owns>['’]s)?"
     r"|(?P<of_person>his|her(?=\s+[a-z])|hers)|(?P<person>he|she|him|her)"
     r"|(?P<of_thing>its|their)|(?P<thing>it|they|them|there))\b",
     re.IGNORECASE,
 )
-_PEOPLE: Final = frozenset(
+_PERSON_NOUNS: Final = frozenset(
     """actor actress architect artist author chairman chairwoman coach composer creator designer developer director
     editor engineer father founder governor head inventor judge king leader maker manager mayor minister mother
     musician owner painter person philosopher player poet pope president prince princess producer professor queen
@@ -41,87 +41,86 @@ _WORD = r"(?:(?:[A-Z]\.)+|[A-Z][\w’'&-]*)"
 _NAME = re.compile(rf"\b{_WORD}(?:\s+(?:(?:{_LINKS})\s+){{0,2}}(?:{_WORD}|\d+\b))*")
 
 
-class Candidate(NamedTuple):
-    """A name that may be an answer."""
+class AnswerCandidate(NamedTuple):
+    """Possible answer: a name in a sentence on the question."""
 
-    fit: float
-    """Share of the question's content words in the sentence it stands in."""
+    coverage: float
+    """Share of the question's content words in the sentence of the name."""
     name: str
     """The name."""
 
 
-def depends(question: str, earlier: str) -> bool:
-    """Tell whether a question points to what an earlier one asks for ("who …" and "that author", "he")."""
-    asked, pointed = _ASKED.match(earlier), _POINTED.search(question)
-    if asked is None or pointed is None:
+def is_follow_up(question: str, earlier: str) -> bool:
+    """Return whether a question refers to the answer of an earlier one ("who …" and "that author", "he")."""
+    target, reference = _QUESTION_TARGET.match(earlier), _REFERENCE.search(question)
+    if target is None or reference is None:
         return False
-    if pointed["noun"]:
+    if reference["noun"]:
         return True
-    if asked["place"]:
-        return pointed[0].lower() == "there"
-    person = asked["person"] or any(asked[group] in _PEOPLE for group in ("kind", "role") if asked[group])
-    if pointed["of_person"] or pointed["person"]:
+    if target["place"]:
+        return reference[0].lower() == "there"
+    person = target["person"] or any(target[group] in _PERSON_NOUNS for group in ("kind", "role") if target[group])
+    if reference["of_person"] or reference["person"]:
         return bool(person)
-    return not person or pointed[0].lower() in ("they", "them", "their")
+    return not person or reference[0].lower() in ("they", "them", "their")
 
 
-def resolved(question: str, name: str) -> str:
-    """Return a question with a name in place of what points back; one that points nowhere stays as it is."""
+def resolve_reference(question: str, name: str) -> str:
+    """Replace the first reference of a question with a name; a question without a reference is returned unchanged."""
 
-    def named(match: re.Match[str]) -> str:
-        owns = match["owns"] or match["of_person"] or match["of_thing"]
-        genitive = f"{name}'" if name.endswith("s") else f"{name}'s"
-        return f"in {name}" if match[0].lower() == "there" else genitive if owns else name
+    def substitute(match: re.Match[str]) -> str:
+        is_possessive = match["owns"] or match["of_person"] or match["of_thing"]
+        possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
+        return f"in {name}" if match[0].lower() == "there" else possessive if is_possessive else name
 
-    return _POINTED.sub(named, question, count=1)
-
-
-def kind_meant(question: str, earlier: str) -> str:
-    """Return the kind that an earlier question asks for where a later one means all of it ("which models", "they")."""
-    asked, pointed = _ASKED.match(earlier), _POINTED.search(question)
-    kind = (asked["kind"] or "") if asked else ""
-    several = kind.endswith("s") and not kind.endswith("ss")
-    return kind if several and pointed and pointed[0].lower() in ("they", "them", "their") else ""
+    return _REFERENCE.sub(substitute, question, count=1)
 
 
-def answer_name(question: str, texts: Iterable[str]) -> str:
-    """Return the name that most likely answers a question, from texts found for it, best first; empty for none.
+def find_plural_antecedent(question: str, earlier: str) -> str:
+    """Return the plural noun of an earlier question to which a later one refers ("which models", "they"), or ""."""
+    target, reference = _QUESTION_TARGET.match(earlier), _REFERENCE.search(question)
+    kind = (target["kind"] or "") if target else ""
+    is_plural = kind.endswith("s") and not kind.endswith("ss")
+    return kind if is_plural and reference and reference[0].lower() in ("they", "them", "their") else ""
 
-    A name counts where its sentence has most of the question's content words and the question does not
-    have the name itself.
+
+def extract_answer_name(question: str, texts: Iterable[str]) -> str:
+    """Return the name that most likely answers a question; empty if no sentence covers the question.
+
+    A name qualifies if its sentence has at least `MIN_COVERAGE` of the question's content words and the name does not
+    occur in the question. The texts are ordered by relevance; the first of equal candidates wins.
     """
-    asked = set(stems(question))
-    kept = list(texts)
-    found = [candidate for text in kept for candidate in _candidates(asked, text, kept)]
-    # The first of equals: the texts come best first.
-    best = max(found, key=lambda candidate: candidate.fit, default=Candidate(0.0, ""))
-    return best.name if best.fit >= COVERED else ""
+    question_stems = set(stem_words(question))
+    all_texts = list(texts)
+    candidates = [candidate for text in all_texts for candidate in _find_candidates(question_stems, text, all_texts)]
+    best = max(candidates, key=lambda candidate: candidate.coverage, default=AnswerCandidate(0.0, ""))
+    return best.name if best.coverage >= MIN_COVERAGE else ""
 
 
-def names(text: str) -> tuple[str, ...]:
-    """Return the runs of capitalised words of a sentence, without the empty words that open it."""
-    found = (_without_opening(match.group()) for match in _NAME.finditer(text))
+def extract_name_phrases(text: str) -> tuple[str, ...]:
+    """Extract the runs of capitalised words of a sentence, without leading stop words."""
+    found = (_strip_opening(match.group()) for match in _NAME.finditer(text))
     return tuple(name for name in found if name)
 
 
-def _candidates(asked: set[str], text: str, texts: Sequence[str]) -> Iterable[Candidate]:
-    for sentence in sentences(text):
-        fit = len(asked.intersection(stems(sentence.text))) / max(len(asked), 1)
-        for name in names(sentence.text):
-            if not asked.intersection(stems(name)) and not _only_opens(name, sentence.text, texts):
-                yield Candidate(fit, name)
+def _find_candidates(question_stems: set[str], text: str, texts: Sequence[str]) -> Iterable[AnswerCandidate]:
+    for sentence in split_sentences(text):
+        coverage = len(question_stems.intersection(stem_words(sentence.text))) / max(len(question_stems), 1)
+        for name in extract_name_phrases(sentence.text):
+            if not question_stems.intersection(stem_words(name)) and not _is_sentence_start(name, sentence.text, texts):
+                yield AnswerCandidate(coverage, name)
 
 
-def _only_opens(name: str, sentence: str, texts: Sequence[str]) -> bool:
-    """Tell whether a single word has its capital only from standing in front of a sentence."""
+def _is_sentence_start(name: str, sentence: str, texts: Sequence[str]) -> bool:
+    """Return whether a single word is capitalised only because it begins a sentence."""
     if " " in name or not sentence.startswith(name):
         return False
-    inside = re.compile(rf"[a-z,;]\s+{re.escape(name)}\b")
-    return not any(inside.search(text) for text in texts)
+    occurrence = re.compile(rf"[a-z,;]\s+{re.escape(name)}\b")
+    return not any(occurrence.search(text) for text in texts)
 
 
-def _without_opening(name: str) -> str:
-    kept = name.rstrip("'’-&").split()
-    while kept and (kept[0].lower() in STOP_WORDS or kept[0].isdigit()):
-        kept.pop(0)
-    return re.sub(r"['’]s$", "", " ".join(kept))
+def _strip_opening(name: str) -> str:
+    words = name.rstrip("'’-&").split()
+    while words and (words[0].lower() in STOP_WORDS or words[0].isdigit()):
+        words.pop(0)
+    return re.sub(r"['’]s$", "", " ".join(words))

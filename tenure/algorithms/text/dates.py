@@ -1,8 +1,7 @@
-"""Dates as documents write them, made comparable: ISO 8601 text sorts by time.
+"""Parse dates in the usual written forms into comparable ISO 8601 dates.
 
-A document may say only a year or a month. Such a date stands for its first day where documents are
-sorted, and for all of its days where somebody asks for them. What can be read in two ways, as
-03/04/2001 can, is not guessed at.
+A date may be only a year or a month. It sorts as its first day and matches all of its days in filters. Ambiguous dates
+such as 03/04/2001 are rejected.
 """
 
 import calendar
@@ -24,36 +23,38 @@ _FORMS = tuple(
 )
 
 
-class Period(NamedTuple):
-    """The days a date may mean, both included, in ISO 8601."""
+class DateRange(NamedTuple):
+    """Days that a date covers, both ends included, in ISO 8601."""
 
     first: str
     last: str
 
 
-def period(text: str) -> Period | None:
-    """Return the days that a written date stands for; None where it is none, or can be read in two ways."""
+def parse_date_range(text: str) -> DateRange | None:
+    """Return the days that a written date covers; None if it is not a date or is ambiguous."""
     for form in _FORMS:
-        if found := form.match(text.strip()):
-            parts = found.groupdict()
-            return _days(int(parts["year"]), _number(parts["month"] or parts.get("alone")), _number(parts.get("day")))
+        if match := form.match(text.strip()):
+            parts = match.groupdict()
+            return _build_range(
+                int(parts["year"]), _parse_number(parts["month"] or parts.get("alone")), _parse_number(parts.get("day"))
+            )
     return None
 
 
-def iso_date(text: str) -> str:
-    """Return the first day that a written date stands for, in ISO 8601; empty where it is no date."""
-    found = period(text)
-    return found.first if found else ""
+def normalize_date(text: str) -> str:
+    """Return the first day that a written date covers, in ISO 8601; empty if it is not a date."""
+    period = parse_date_range(text)
+    return period.first if period else ""
 
 
-def _number(written: str | None) -> int | None:
-    """Return a day or month as a number; None where there is none, 0 for a word that is no month."""
-    if written is None:
+def _parse_number(text: str | None) -> int | None:
+    """Return a day or month as a number; None if it is missing, 0 for a word that is not a month."""
+    if text is None:
         return None
-    return int(written) if written.isdigit() else _MONTHS.get(written[:3].lower(), 0)
+    return int(text) if text.isdigit() else _MONTHS.get(text[:3].lower(), 0)
 
 
-def _days(year: int, month: int | None, day: int | None) -> Period | None:
+def _build_range(year: int, month: int | None, day: int | None) -> DateRange | None:
     try:
         first = date(year, 1 if month is None else month, 1 if day is None else day)
     except ValueError:
@@ -64,4 +65,4 @@ def _days(year: int, month: int | None, day: int | None) -> Period | None:
         last = first.replace(day=calendar.monthrange(year, month)[1])
     else:
         last = first.replace(month=12, day=31)
-    return Period(first.isoformat(), last.isoformat())
+    return DateRange(first.isoformat(), last.isoformat())

@@ -1,8 +1,7 @@
-"""Excerpts: pieces of a passage that can stand in a report on their own.
+"""Extract excerpts: parts of a passage that a report can quote without their context.
 
-An extractive report reads well only if no sentence needs the one that was left behind. So the unit
-of choice is not the sentence but the excerpt: a sentence that starts a thought with those that carry
-it on, or a list together with the sentence that introduces it.
+Extractive summaries are readable only if no sentence depends on an omitted one. An excerpt is therefore a
+self-contained sentence with the sentences that continue it, or a list with its introductory sentence.
 """
 
 import re
@@ -13,14 +12,16 @@ from typing import Literal
 
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import Sentence, sentences, words
+from tenure.algorithms.text.sentences import Sentence, split_sentences, split_words
 
-MAX_RUN = 3
-"""Sentences of one excerpt at the most."""
+MAX_RUN_SENTENCES = 3
+"""Maximum sentences of an excerpt."""
 MAX_RUN_WORDS = 75
-"""Words from which a run takes no further sentence."""
-MAX_SENTENCE, MAX_TITLE = 1000, 200
-"""Characters of a sentence, and of a title within one; a word can be as long as a data line."""
+"""Word count at which no further sentence is added to a run."""
+MAX_SENTENCE_CHARACTERS = 1000
+"""Maximum characters of a sentence; a single word can be as long as a data line."""
+MAX_TITLE_CHARACTERS = 200
+"""Maximum characters of a title that is quoted in a sentence."""
 
 _CONNECTIVE = re.compile(
     r"^(?:however|therefore|thus|also|moreover|furthermore|in addition|additionally|consequently|hence|similarly|"
@@ -29,7 +30,7 @@ _CONNECTIVE = re.compile(
     r"obviously|clearly|naturally|in practice|on top of that|that said|with that said|admittedly)[,:]?\s+",
     re.IGNORECASE,
 )
-_LEANING = re.compile(
+_BACK_REFERENCE = re.compile(
     r"^(?:th(?:is|at|ese|ose)|it|its|they|their|them|he|she|such|but|and|or|so|then|otherwise|instead|for example|"
     r"for instance|e\.g\.|i\.e\.|here|there(?!\s+(?:is|are)\b)|the (?:former|latter|same|above|following|other|"
     r"second|third|last|rest)|the results? (?:is|was|are|were)|both|neither|either|another|one of (?:these|them)|"
@@ -46,14 +47,14 @@ _DEIXIS = re.compile(
     r"^this (?:pep|document|page|proposal|paper|report|specification|guide|chapter|article|manual|note|rfc)\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(
+_POINTER = re.compile(
     r"\b(?:see (?:below|above|also|the|section)|as follows|following (?:example|code|table|list|section)|"
     r"shown (?:below|above|here)|(?:above|below|previous|next) (?:example|section|code|table|figure)|"
     r"(?:fig(?:ure)?|table|section|listing) \d|described (?:above|below|here)|mentioned (?:above|earlier)|"
     r"this (?:section|page|example)|(?:as|the) follow(?:s|ing)|(?:above|below)(?=[.,;:)]))\b",
     re.IGNORECASE,
 )
-_FOREIGN_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
+_CITATION_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
 _THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^(?:\d{1,3}|[a-z])[.)]\s", re.IGNORECASE)
 _VERB = re.compile(
@@ -70,25 +71,25 @@ _VERB = re.compile(
 )
 _INFLECTED = re.compile(r"(?<!['’s])s$|ed$")
 _BEFORE_NOUN = frozenset("a an the of for in on by with and or to from at as its their these those this that".split())
-BACK_MATTER = frozenset(
+BACK_MATTER_HEADINGS = frozenset(
     """references acknowledgements acknowledgments acknowledgement copyright footnotes bibliography changelog credits
     license thanks""".split()
 )
-"""Headings under which nothing is said about a subject."""
+"""Headings of sections without content on the subject."""
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|my|me|let's|let us)\b")
 _ENDS = tuple('.!)"”’%')
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A piece of a passage that stands on its own."""
+    """Self-contained part of a passage."""
 
-    passage: int
+    passage_number: int
     """Position of the passage, from 1."""
     kind: Literal["run", "list"]
-    """Sentences that follow each other, or a list with its introduction first."""
+    """Consecutive sentences, or a list with its introduction."""
     sentences: tuple[Sentence, ...]
-    """The sentences; of a list the first is the introduction."""
+    """Sentences of the excerpt; the first sentence of a list is its introduction."""
 
     @property
     def text(self) -> str:
@@ -96,19 +97,19 @@ class Excerpt:
         return " ".join(sentence.text for sentence in self.sentences)
 
     @property
-    def order(self) -> int:
-        """Where it starts in its passage."""
+    def start(self) -> int:
+        """Offset of the first sentence in the passage."""
         return self.sentences[0].start
 
 
-def presentable(sentence: Sentence) -> bool:
-    """Tell whether a sentence is whole prose: of reasonable length, ended, with no pointer to elsewhere."""
+def is_complete_sentence(sentence: Sentence) -> bool:
+    """Return whether a sentence is quotable: complete, of reasonable length, without references to other places."""
     text = sentence.text
-    count = len(words(text))
+    count = len(split_words(text))
     letters = sum(character.isalpha() or character.isspace() for character in text)
     return (
         5 <= count <= 55
-        and len(text) <= MAX_SENTENCE
+        and len(text) <= MAX_SENTENCE_CHARACTERS
         and text.endswith(_ENDS)
         and (text[0].isupper() or text[0].isdigit())
         and not _ENUMERATED.match(text)
@@ -117,96 +118,102 @@ def presentable(sentence: Sentence) -> bool:
         and text.count('"') % 2 == 0
         and "?" not in text
         and not _THANKS.search(text)
-        and not _FOREIGN_MARK.search(text)
+        and not _CITATION_MARK.search(text)
         and letters >= 0.75 * len(text)
-        and not _POINTING.search(text)
+        and not _POINTER.search(text)
         and not _FIRST_PERSON.search(text)
     )
 
 
 def _has_verb(text: str) -> bool:
-    """Tell whether a text has a finite verb: a common one, or a word that looks like one where a verb can stand."""
+    """Return whether a text has a finite verb: a common one, or an inflected word in a verb position."""
     return bool(_VERB.search(text)) or any(
         len(word) > 3 and _INFLECTED.search(word) and before not in _BEFORE_NOUN
-        for before, word in pairwise(words(text)[:10])
+        for before, word in pairwise(split_words(text)[:10])
     )
 
 
-def points_back(sentence: str) -> bool:
-    """Tell whether a sentence needs the one before it to be understood."""
+def has_back_reference(sentence: str) -> bool:
+    """Return whether a sentence refers to the sentence before it."""
     text = _CONNECTIVE.sub("", sentence)
-    return bool(_LEANING.match(text) or _EARLY_PRONOUN.match(text)) and not _DEIXIS.match(text)
+    return bool(_BACK_REFERENCE.match(text) or _EARLY_PRONOUN.match(text)) and not _DEIXIS.match(text)
 
 
-def standing(text: str, title: str) -> str:
-    """Return a sentence as it can open a paragraph: connectives dropped, "this document" named by its title."""
-    bare = _CONNECTIVE.sub("", text)
-    named = _DEIXIS.sub(lambda _: _short(title), bare) if title else bare
-    return named if named == text else named[0].upper() + named[1:]
+def make_standalone(text: str, title: str) -> str:
+    """Rewrite a sentence as the start of a paragraph.
+
+    A leading connective is removed, and the title replaces "this document".
+    """
+    stripped = _CONNECTIVE.sub("", text)
+    standalone = _DEIXIS.sub(lambda _: _format_document_name(title), stripped) if title else stripped
+    return standalone if standalone == text else standalone[0].upper() + standalone[1:]
 
 
-def _short(title: str) -> str:
-    """Return how a sentence names a document: by its number where the title starts with one, else in quotes."""
+def _format_document_name(title: str) -> str:
+    """Return the document number at the start of a title, otherwise the quoted title."""
     numbered = _NUMBERED.match(title)
-    return numbered.group() if numbered else f"“{shorten(title, MAX_TITLE)}”"
+    return numbered.group() if numbered else f"“{shorten(title, MAX_TITLE_CHARACTERS)}”"
 
 
-def excerpts(passages: Sequence[Passage]) -> list[Excerpt]:
-    """Return every excerpt of prose passages, in order of passage and position."""
+def extract_excerpts(passages: Sequence[Passage]) -> list[Excerpt]:
+    """Extract all excerpts of prose passages, in order of passage and position."""
     return [
         excerpt
         for number, passage in enumerate(passages, 1)
-        if passage.kind == "prose" and not _back_matter(passage)
-        for excerpt in _of_passage(number, sentences(passage.text))
+        if passage.kind == "prose" and not is_back_matter(passage)
+        for excerpt in _extract_from_passage(number, split_sentences(passage.text))
     ]
 
 
-def _back_matter(passage: Passage) -> bool:
-    return bool(passage.heading_path) and passage.heading_path[-1].strip(" :.").casefold() in BACK_MATTER
+def is_back_matter(passage: Passage) -> bool:
+    """Return whether a passage belongs to back matter, such as references."""
+    return bool(passage.heading_path) and passage.heading_path[-1].strip(" :.").casefold() in BACK_MATTER_HEADINGS
 
 
-def _of_passage(number: int, found: Sequence[Sentence]) -> Iterable[Excerpt]:
-    blocks = [tuple(group) for _, group in groupby(found, key=lambda sentence: sentence.block)]
+def _extract_from_passage(number: int, sentences: Sequence[Sentence]) -> Iterable[Excerpt]:
+    blocks = [tuple(group) for _, group in groupby(sentences, key=lambda sentence: sentence.block)]
     for position, block in enumerate(blocks):
         following = blocks[position + 1] if position + 1 < len(blocks) else ()
         if block[0].kind == "prose":
-            yield from _runs(number, block)
+            yield from _extract_runs(number, block)
             if block[-1].text.endswith(":") and following and following[0].kind == "item":
-                yield from _list(number, block[-1], following)
+                yield from _extract_list(number, block[-1], following)
         else:
             yield from (
-                Excerpt(number, "run", (item,)) for item in block if presentable(item) and not points_back(item.text)
+                Excerpt(number, "run", (item,))
+                for item in block
+                if is_complete_sentence(item) and not has_back_reference(item.text)
             )
 
 
-def _runs(number: int, block: Sequence[Sentence]) -> Iterable[Excerpt]:
-    """Cut a paragraph into runs: each opens with a sentence that stands alone and goes on while it reads well."""
+def _extract_runs(number: int, block: Sequence[Sentence]) -> Iterable[Excerpt]:
+    """Split a paragraph into runs that start with a self-contained sentence."""
     first = 0
     while first < len(block):
         last = first
-        if presentable(block[first]) and not points_back(block[first].text):
-            last = _end_of_run(block, first)
+        if is_complete_sentence(block[first]) and not has_back_reference(block[first].text):
+            last = _find_run_end(block, first)
             yield Excerpt(number, "run", tuple(block[first:last]))
         first = max(last, first + 1)
 
 
-def _end_of_run(block: Sequence[Sentence], first: int) -> int:
-    last, length = first + 1, len(words(block[first].text))
-    while last < len(block) and last - first < MAX_RUN and presentable(block[last]):
-        length += len(words(block[last].text))
+def _find_run_end(block: Sequence[Sentence], first: int) -> int:
+    last, length = first + 1, len(split_words(block[first].text))
+    while last < len(block) and last - first < MAX_RUN_SENTENCES and is_complete_sentence(block[last]):
+        length += len(split_words(block[last].text))
         if length > MAX_RUN_WORDS:
             break
         last += 1
     return last
 
 
-def _list(number: int, introduction: Sentence, items: Sequence[Sentence]) -> Iterable[Excerpt]:
-    short = all(len(sentence.text) <= MAX_SENTENCE for sentence in (introduction, *items))
-    whole = all(4 <= len(words(item.text)) <= 45 and not _FIRST_PERSON.search(item.text) for item in items)
-    opens = (
-        len(words(introduction.text)) >= 4
-        and not points_back(introduction.text)
-        and not _POINTING.search(introduction.text)
+def _extract_list(number: int, introduction: Sentence, items: Sequence[Sentence]) -> Iterable[Excerpt]:
+    is_short = all(len(sentence.text) <= MAX_SENTENCE_CHARACTERS for sentence in (introduction, *items))
+    is_complete = all(4 <= len(split_words(item.text)) <= 45 and not _FIRST_PERSON.search(item.text) for item in items)
+    has_introduction = (
+        len(split_words(introduction.text)) >= 4
+        and not has_back_reference(introduction.text)
+        and not _POINTER.search(introduction.text)
     )
-    if short and whole and opens and 2 <= len(items) <= 8:
+    if is_short and is_complete and has_introduction and 2 <= len(items) <= 8:
         yield Excerpt(number, "list", (introduction, *items))

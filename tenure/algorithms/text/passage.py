@@ -1,6 +1,6 @@
-"""The passage: a chunk with its text, as roles and algorithms see it.
+"""Passages: chunks with their text, as roles and algorithms receive them.
 
-Passages never travel through Temporal; activities load them by id (DESIGN §2, "references travel").
+Passages are never sent through Temporal; activities load them by id, which keeps workflow histories small.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,43 +16,43 @@ Vectors = NDArray[np.float32]
 """Shape (n, d), rows of unit length."""
 
 Encoder = Callable[[Sequence[str]], Vectors]
-"""Turns n texts into n unit vectors; deterministic."""
+"""Encode n texts as n unit vectors; deterministic."""
 
 
-class Tokens(NamedTuple):
-    """A text as its tokens, each read in its context."""
+class EncodedTokens(NamedTuple):
+    """Tokens of a text with contextual vectors."""
 
     vectors: Vectors
-    """Unit rows, one for each token that stands for something."""
+    """Unit vectors, one row per token."""
     spans: tuple[tuple[int, int], ...]
-    """Where each of them begins and ends in the text."""
+    """Start and end offset of each token in the text."""
 
 
-TokenEncoder = Callable[[Sequence[str]], list[Tokens]]
-"""Turns n texts into the tokens of n texts; deterministic."""
+TokenEncoder = Callable[[Sequence[str]], list[EncodedTokens]]
+"""Encode n texts as contextual token vectors; deterministic."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A chunk of a stored source; `text` is the source's text between `start` and `end`, to the letter."""
+    """Chunk of a stored source; `text` equals the text of the source between `start` and `end`."""
 
     chunk: ChunkId
-    """The chunk's id."""
+    """Id of the chunk."""
     source: SourceId
-    """The source's id."""
+    """Id of the source."""
     title: str
-    """The source's title."""
+    """Title of the source."""
     uri: str
-    """Where the source is."""
+    """URI of the source."""
     heading_path: tuple[str, ...]
     """Headings above the chunk, outermost first."""
     text: str
-    """The words."""
+    """Text of the chunk."""
     start: int
-    """First character in the source's text."""
+    """Offset of the first character in the source."""
     end: int
-    """One past the last character."""
+    """Offset after the last character."""
     kind: str = "prose"
-    """`prose` or `code`: what the source is."""
+    """`prose` or `code`, the kind of the source."""
     relevance: float = 0.0
-    """Normalised relevance to what was searched for."""
+    """Normalised relevance to the query."""

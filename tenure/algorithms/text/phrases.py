@@ -1,20 +1,20 @@
-"""Terms: the noun phrases and code identifiers of a text, found by rules and without a tagger.
+"""Extract terms (noun phrases and code identifiers) by rules, without a part-of-speech tagger.
 
-A phrase is a run of content words between stop words, marks and verbs (after RAKE, Rose et al., 2010). One word
-alone is a term only where its spelling says so: `merge_insert`, `HTTPServer`, `read-only`, `BM25`. Stop words, verbs
-and plurals are English; what marks delimit and what is spelt like an identifier is found in any language.
+A phrase is a run of content words between stop words, punctuation and verbs, as in RAKE (Rose et al., 2010). A single
+word is a term only if its spelling marks it: `merge_insert`, `HTTPServer`, `read-only`, `BM25`. Stop words, verbs and
+plurals are English; identifiers and phrases between punctuation marks are found in any language.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tenure.algorithms.text.entities import key
+from tenure.algorithms.text.entities import normalize_name
 from tenure.algorithms.text.sentences import STOP_WORDS
 
-LONGEST_PHRASE = 4
-"""Words of a phrase at the most; longer runs are mostly no phrases."""
-_LEAST_LETTERS = 3
+MAX_PHRASE_WORDS = 4
+"""Maximum words of a phrase; longer runs are rarely phrases."""
+_MIN_CHARACTERS = 3
 
 _PIECE = re.compile(r"[^\W_][\w]*(?:[-.'’/][^\W_]\w*)*(?:\(\))?|_\w+|[^\w\s]")
 _IDENTIFIER = re.compile(
@@ -22,7 +22,7 @@ _IDENTIFIER = re.compile(
     r"|[^\W\d_]*[a-z][A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*|(?=\w*\d)(?=\w*[A-Z])[A-Za-z]\w+"  # camelCase, BM25
 )
 _SUFFIXES = ("'s", "’s", "n't", "n’t")
-_NO_ADVERBS = frozenset("family assembly anomaly supply reply monopoly july italy fly ally jelly".split())
+_NON_ADVERBS = frozenset("family assembly anomaly supply reply monopoly july italy fly ally jelly".split())
 _VERBS = frozenset(
     """accept accepts accepted add adds added aim aims allow allows allowed appear appears appeared apply applies
     applied arrive arrived ask asks asked assume assumes avoid avoids based become becomes became begin begins
@@ -48,42 +48,42 @@ _VERBS = frozenset(
     supports supported suppose take takes taken took tell tells think thought told tried try tries turn turns
     turned understand want wants watch went win won work works worked write writes written wrote""".split()
 )
-"""Forms of common verbs: where one stands, a noun phrase ends."""
+"""Forms of common verbs; a noun phrase ends at a verb."""
 _PLURALS = (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"))
 _NO_PLURAL = ("ss", "us", "is", "as", "os")
 
 
 @lru_cache(maxsize=50_000)
-def term_key(text: str) -> str:
-    """Return the key of a term: that of a name, the last word in the singular where it is written small."""
-    name = key(text)
+def normalize_term(text: str) -> str:
+    """Return the key of a term: the name key, with an uncapitalised last word in the singular."""
+    name = normalize_name(text)
     head, _, last = name.rpartition(" ")
     if text[-1:].islower() and text.split()[-1].islower():
-        last = _singular(last)
+        last = _singularize(last)
     return f"{head} {last}".strip()
 
 
-def terms(sentence: str) -> tuple[str, ...]:
-    """Return the terms of a sentence as they are written there, in order, each key once."""
-    found: dict[str, str] = {}
-    for run in _runs(sentence):
-        for term in _terms_of(run):
-            found.setdefault(term_key(term), term)
-    found.pop("", None)
-    return tuple(found.values())
+def extract_terms(sentence: str) -> tuple[str, ...]:
+    """Extract the terms of a sentence in their first spelling, in order, each key once."""
+    terms: dict[str, str] = {}
+    for run in _split_runs(sentence):
+        for term in _select_terms(run):
+            terms.setdefault(normalize_term(term), term)
+    terms.pop("", None)
+    return tuple(terms.values())
 
 
 def is_identifier(word: str) -> bool:
-    """Whether a word is spelt like a name in code, or like an abbreviation with a number."""
-    plain = word.isalpha() and (word.islower() or word[1:].islower())
-    return not plain and _IDENTIFIER.fullmatch(word) is not None
+    """Return whether a word is spelled like a code identifier or like an abbreviation with a number."""
+    is_plain = word.isalpha() and (word.islower() or word[1:].islower())
+    return not is_plain and _IDENTIFIER.fullmatch(word) is not None
 
 
-def _runs(sentence: str) -> Iterator[list[str]]:
-    """Yield the runs of words that no stop word, mark, verb or adverb interrupts."""
+def _split_runs(sentence: str) -> Iterator[list[str]]:
+    """Yield the runs of words between stop words, punctuation, verbs and adverbs."""
     run: list[str] = []
     for piece in _PIECE.findall(sentence):
-        if _interrupts(piece):
+        if _is_boundary(piece):
             if run:
                 yield run
                 run = []
@@ -96,29 +96,29 @@ def _runs(sentence: str) -> Iterator[list[str]]:
 
 
 @lru_cache(maxsize=50_000)
-def _interrupts(piece: str) -> bool:
-    """Whether no phrase goes on over a word or mark."""
-    small = piece.lower()
-    adverb = small.endswith("ly") and small.isalpha() and small not in _NO_ADVERBS
-    return adverb or small in STOP_WORDS or small in _VERBS or small.endswith(_SUFFIXES) or not piece[-1].isalnum()
+def _is_boundary(piece: str) -> bool:
+    """Return whether a word or mark ends a phrase."""
+    lower = piece.lower()
+    is_adverb = lower.endswith("ly") and lower.isalpha() and lower not in _NON_ADVERBS
+    return is_adverb or lower in STOP_WORDS or lower in _VERBS or lower.endswith(_SUFFIXES) or not piece[-1].isalnum()
 
 
-def _terms_of(run: Sequence[str]) -> Iterator[str]:
-    """Yield the phrase that a run is, and its words that are terms by themselves."""
+def _select_terms(run: Sequence[str]) -> Iterator[str]:
+    """Yield the phrase that a run forms, and the words of the run that are terms themselves."""
     words = list(run)
     while words and (words[-1].endswith("ed") or words[-1].isdigit()):
         words.pop()
     while words and words[0].isdigit():
         words.pop(0)
-    if 2 <= len(words) <= LONGEST_PHRASE:
+    if 2 <= len(words) <= MAX_PHRASE_WORDS:
         yield " ".join(words)
     for word in run:
-        if is_identifier(word) or (len(run) == 1 and "-" in word and len(word) > _LEAST_LETTERS):
+        if is_identifier(word) or (len(run) == 1 and "-" in word and len(word) > _MIN_CHARACTERS):
             yield word
 
 
-def _singular(word: str) -> str:
+def _singularize(word: str) -> str:
     for plural, singular in _PLURALS:
         if word.endswith(plural):
             return word.removesuffix(plural) + singular
-    return word[:-1] if len(word) > _LEAST_LETTERS and word.endswith("s") and not word.endswith(_NO_PLURAL) else word
+    return word[:-1] if len(word) > _MIN_CHARACTERS and word.endswith("s") and not word.endswith(_NO_PLURAL) else word

@@ -1,7 +1,7 @@
-"""Direction and denial: whether two statements say that a thing goes up or down, is so or is not.
+"""Compare the polarity of two statements: direction words (increase, decrease), negation and antonyms.
 
-English words alone decide. A word of direction belongs to the content word it stands nearest to, and a denial
-before it turns it round. What words do not show, such as irony or a conclusion drawn from figures, stays unseen.
+The comparison uses English word lists only. A direction word modifies the nearest content word, and a preceding
+negation reverses it. Irony and conclusions from figures are not detected.
 """
 
 import re
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from tenure.algorithms.text.sentences import STOP_WORDS, stems, words
+from tenure.algorithms.text.sentences import STOP_WORDS, split_words, stem_words
 
 Agreement = Literal["agrees", "conflicts", "silent"]
-"""How what a text says of a direction relates to what a claim says of it."""
+"""Relation of a text's direction to that of a claim."""
 
 _UP = (
     r"increas\w*|ris(?:e|es|ing|en)|rose|rais(?:e|es|ed|ing)|grow(?:s|th|ing|n)?|grew|higher|more|greater|larger|"
@@ -33,21 +33,21 @@ _DOWN = (
     r"den(?:y|ies|ied)|ban(?:s|ned)?|younger|low|few|minor\w*|underestimat\w*|curb\w*|mitigat\w*|alleviat\w*|avoid\w*|"
     r"remov\w*|elimin\w*|kill\w*|degrad\w*|inaccura\w*"
 )
-_DENIAL = (
+_NEGATION = (
     r"no|not|never|none|nor|neither|without|cannot|\w+n[’']t|unable|hardly|nothing|nobody|rather|unlikely|"
     r"independent(?:ly)?|unrelated|unaffected|unchanged|irrelevant"
 )
-_DENYING = re.compile(
+_NEGATION_PHRASE = re.compile(
     r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n[’']t|lacks?|lacking|absence|absent|fail(?:s|ed|ure)?|"
     r"unable|hardly|rarely|unlikely|nothing|nobody|den(?:y|ies|ied)|rather than|instead of|refus(?:e|es|ed)|unrelated|"
     r"independent(?:ly)?|prevent(?:s|ed)?)\b",
     re.IGNORECASE,
 )
-_IS_UP, _IS_DOWN, _IS_DENIAL = (re.compile(rf"(?:{one})", re.IGNORECASE) for one in (_UP, _DOWN, _DENIAL))
+_IS_UP, _IS_DOWN, _IS_NEGATION = (re.compile(rf"(?:{one})", re.IGNORECASE) for one in (_UP, _DOWN, _NEGATION))
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:whereas|but|while|although|however|and|which|who|that)\s+")
 
-_OPPOSITES = """
+_ANTONYMS = """
 before prior earlier preceded precedes previously first | after following later subsequently followed last since
 win wins won winning victory beat successful success | lose lost loss losing defeat unsuccessful failed fail failure
 north northern | south southern
@@ -85,139 +85,155 @@ possible | impossible
 synchronous | asynchronous
 """
 
-NEAR, BEFORE = 6, 4
-"""Words around an anchor in which its direction is looked for, and words before a direction that may deny it."""
+MAX_ANCHOR_DISTANCE = 6
+"""Maximum words between a content word and its direction word."""
+MAX_NEGATION_DISTANCE = 4
+"""Maximum words between a negation and the direction word after it."""
 
 
-class Turn(NamedTuple):
-    """Denials of a claim and of the text nearest to it."""
+class NegationPair(NamedTuple):
+    """Presence of negation in a claim and in the most similar text."""
 
     claim: bool
-    """Whether the claim denies."""
+    """Whether the claim is negated."""
     text: bool
-    """Whether the text denies."""
+    """Whether the text is negated."""
 
 
-def turns(claim: str, text: str) -> Turn:
-    """Return who of the two denies something."""
-    return Turn(bool(_DENYING.search(claim)), bool(_DENYING.search(text)))
+def detect_negations(claim: str, text: str) -> NegationPair:
+    """Detect negation in a claim and in a text."""
+    return NegationPair(bool(_NEGATION_PHRASE.search(claim)), bool(_NEGATION_PHRASE.search(text)))
 
 
-def directed(claim: str, texts: Sequence[str]) -> Agreement:
-    """Return whether texts move what a claim moves into the same direction.
+def compare_directions(claim: str, texts: Sequence[str]) -> Agreement:
+    """Compare the direction of change in a claim and in texts.
 
-    Each word of direction in the claim is looked up in the texts beside one of the content words it stands by.
+    For each direction word of the claim, the nearest direction word next to the same content word is looked up in the
+    texts.
     """
-    said = [found for position, sign in _directions(claim) if (found := _beside(claim, position, sign, texts))]
-    if not said:
-        return "silent"
-    if all(one == "conflicts" for one in said):
-        return "conflicts"
-    return "agrees" if all(one == "agrees" for one in said) else "silent"
-
-
-def opposites(claim: str, text: str) -> Agreement:
-    """Return whether a text uses the opposites of words of a claim and not those words themselves."""
-    said = [_side(word, _sides(text)) for word in set(words(claim)) if word in _table()]
-    if "agrees" in said:
-        return "agrees"
-    return "conflicts" if "conflicts" in said else "silent"
-
-
-def opposed(a: str, b: str) -> tuple[str, str] | None:
-    """Return a word of each text that is the other's opposite, where the texts differ in nothing else of the kind."""
-    mine, theirs = set(words(a)), set(words(b))
-    found = [
-        (one, other)
-        for one in sorted(mine - theirs)
-        for other in sorted(theirs - mine)
-        if _against(one, other) or other in (f"un{one}", f"in{one}") or one in (f"un{other}", f"in{other}")
+    agreements = [
+        found
+        for position, sign in _find_directions(claim)
+        if (found := _compare_nearest_direction(claim, position, sign, texts))
     ]
-    return found[0] if len(found) == 1 else None
+    if not agreements:
+        return "silent"
+    if all(agreement == "conflicts" for agreement in agreements):
+        return "conflicts"
+    return "agrees" if all(agreement == "agrees" for agreement in agreements) else "silent"
 
 
-def denials(text: str) -> int:
-    """Return how many words of a text deny something."""
-    return sum(_denies(word) for word in _WORD.findall(text))
+def compare_antonyms(claim: str, text: str) -> Agreement:
+    """Return whether a text uses antonyms of a claim's words and not the words themselves."""
+    agreements = [
+        _compare_sides(word, _find_sides(text)) for word in set(split_words(claim)) if word in _build_antonym_table()
+    ]
+    if "agrees" in agreements:
+        return "agrees"
+    return "conflicts" if "conflicts" in agreements else "silent"
 
 
-def _against(a: str, b: str) -> bool:
-    """Tell whether two words stand on opposite sides of one row of opposites."""
-    return any((row, 1 - side) in _table().get(b, ()) for row, side in _table().get(a, ()))
+def find_antonym_pair(a: str, b: str) -> tuple[str, str] | None:
+    """Return the antonyms by which two texts differ, one word of each; None unless there is exactly one pair."""
+    only_a, only_b = set(split_words(a)), set(split_words(b))
+    pairs = [
+        (x, y)
+        for x in sorted(only_a - only_b)
+        for y in sorted(only_b - only_a)
+        if _are_antonyms(x, y) or y in (f"un{x}", f"in{x}") or x in (f"un{y}", f"in{y}")
+    ]
+    return pairs[0] if len(pairs) == 1 else None
 
 
-def turned(claim: str, texts: Iterable[str]) -> bool:
-    """Tell whether the clause nearest to a claim has another number of turns, even against odd."""
+def count_negations(text: str) -> int:
+    """Count the negation words of a text."""
+    return sum(_is_negation(word) for word in _WORD.findall(text))
+
+
+def _are_antonyms(a: str, b: str) -> bool:
+    """Return whether two words are on opposite sides of a row of antonyms."""
+    return any((row, 1 - side) in _build_antonym_table().get(b, ()) for row, side in _build_antonym_table().get(a, ()))
+
+
+def is_polarity_reversed(claim: str, texts: Iterable[str]) -> bool:
+    """Return whether a claim and the nearest clause of the texts differ in polarity.
+
+    The polarity of a clause is the parity of its negations and words of decrease.
+    """
     clauses = [clause for text in texts for clause in _CLAUSE.split(text) if clause]
     tokens = _WORD.findall(claim)
-    if not clauses or not any(_sign(word) or _denies(word) for word in tokens):
+    if not clauses or not any(_get_direction(word) or _is_negation(word) for word in tokens):
         return False
-    wanted = set(stems(claim))
-    nearest = max(clauses, key=lambda clause: len(wanted.intersection(stems(clause))))
-    return _odd(tokens) != _odd(_WORD.findall(nearest))
+    claim_stems = set(stem_words(claim))
+    nearest = max(clauses, key=lambda clause: len(claim_stems.intersection(stem_words(clause))))
+    return _has_odd_polarity(tokens) != _has_odd_polarity(_WORD.findall(nearest))
 
 
-def _odd(tokens: Sequence[str]) -> bool:
-    return sum(_sign(word) < 0 or _denies(word) for word in tokens) % 2 == 1
+def _has_odd_polarity(words: Sequence[str]) -> bool:
+    return sum(_get_direction(word) < 0 or _is_negation(word) for word in words) % 2 == 1
 
 
 @lru_cache(maxsize=20_000)
-def _sign(word: str) -> int:
+def _get_direction(word: str) -> int:
     return -1 if _IS_DOWN.fullmatch(word) else 1 if _IS_UP.fullmatch(word) else 0
 
 
 @lru_cache(maxsize=20_000)
-def _denies(word: str) -> bool:
-    return bool(_IS_DENIAL.fullmatch(word))
+def _is_negation(word: str) -> bool:
+    return bool(_IS_NEGATION.fullmatch(word))
 
 
-def _directions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the place and sign of every word of direction, a denial before it taken into account."""
+def _find_directions(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the position and sign of each direction word, reversed by a preceding negation."""
     tokens = _WORD.findall(text)
     for position, word in enumerate(tokens):
-        if sign := _sign(word):
-            denied = any(_denies(before) for before in tokens[max(0, position - BEFORE) : position])
-            yield position, -sign if denied else sign
+        if sign := _get_direction(word):
+            is_negated = any(
+                _is_negation(preceding) for preceding in tokens[max(0, position - MAX_NEGATION_DISTANCE) : position]
+            )
+            yield position, -sign if is_negated else sign
 
 
-def _beside(claim: str, position: int, sign: int, texts: Sequence[str]) -> Agreement | None:
-    """Return what the nearest direction beside the same content word says; None where there is none."""
-    anchors = _anchors(_WORD.findall(claim), position)
-    found = [
-        (abs(place - other) + (0 if stem == anchors[0] else 1), n, place, theirs)
+def _compare_nearest_direction(claim: str, position: int, sign: int, texts: Sequence[str]) -> Agreement | None:
+    """Compare a direction with the nearest one next to the same content word, if any."""
+    anchors = _find_anchors(_WORD.findall(claim), position)
+    matches = [
+        (abs(anchor_position - direction_position) + (0 if stem == anchors[0] else 1), n, anchor_position, text_sign)
         for n, text in enumerate(texts)
-        for place, stem in enumerate(_stemmed(text))
+        for anchor_position, stem in enumerate(_stem_each_word(text))
         if stem in anchors
-        for other, theirs in _directions(text)
-        if abs(place - other) <= NEAR
+        for direction_position, text_sign in _find_directions(text)
+        if abs(anchor_position - direction_position) <= MAX_ANCHOR_DISTANCE
     ]
-    if not found:
+    if not matches:
         return None
-    return "agrees" if min(found)[-1] == sign else "conflicts"
+    return "agrees" if min(matches)[-1] == sign else "conflicts"
 
 
-def _anchors(tokens: Sequence[str], position: int) -> list[str]:
-    """Return the stems of the two content words after a direction and of the one before it."""
-    after = [word for word in tokens[position + 1 : position + NEAR] if _content(word)]
-    before = [word for word in reversed(tokens[max(0, position - BEFORE) : position]) if _content(word)]
-    return [stem for word in (*after[:2], *before[:1]) for stem in stems(word)]
+def _find_anchors(tokens: Sequence[str], position: int) -> list[str]:
+    """Return the stems of the two content words after a direction word and of the one before it."""
+    after = [word for word in tokens[position + 1 : position + MAX_ANCHOR_DISTANCE] if _is_content_word(word)]
+    before = [
+        word for word in reversed(tokens[max(0, position - MAX_NEGATION_DISTANCE) : position]) if _is_content_word(word)
+    ]
+    return [stem for word in (*after[:2], *before[:1]) for stem in stem_words(word)]
 
 
-def _content(word: str) -> bool:
-    return word.lower() not in STOP_WORDS and not _sign(word)
+def _is_content_word(word: str) -> bool:
+    return word.lower() not in STOP_WORDS and not _get_direction(word)
 
 
 @lru_cache(maxsize=4096)
-def _stemmed(text: str) -> tuple[str, ...]:
-    """Return one stem for each word, empty for words without content."""
-    return tuple(next(iter(stems(word)), "") for word in _WORD.findall(text))
+def _stem_each_word(text: str) -> tuple[str, ...]:
+    """Return one stem per word; empty for stop words."""
+    return tuple(next(iter(stem_words(word)), "") for word in _WORD.findall(text))
 
 
 @lru_cache(maxsize=1)
-def _table() -> Mapping[str, frozenset[tuple[int, int]]]:
-    """Return the rows and sides on which each word stands."""
+def _build_antonym_table() -> Mapping[str, frozenset[tuple[int, int]]]:
+    """Return the rows and sides of each word in the antonym list."""
     table: dict[str, set[tuple[int, int]]] = {}
-    for row, line in enumerate(_OPPOSITES.strip().splitlines()):
+    for row, line in enumerate(_ANTONYMS.strip().splitlines()):
         for side, listed in enumerate(line.split("|")):
             for word in listed.split():
                 table.setdefault(word, set()).add((row, side))
@@ -225,12 +241,12 @@ def _table() -> Mapping[str, frozenset[tuple[int, int]]]:
 
 
 @lru_cache(maxsize=4096)
-def _sides(text: str) -> frozenset[tuple[int, int]]:
-    return frozenset(side for word in set(words(text)) for side in _table().get(word, ()))
+def _find_sides(text: str) -> frozenset[tuple[int, int]]:
+    return frozenset(side for word in set(split_words(text)) for side in _build_antonym_table().get(word, ()))
 
 
-def _side(word: str, said: frozenset[tuple[int, int]]) -> Agreement:
-    own = _table()[word]
-    if own & said:
+def _compare_sides(word: str, text_sides: frozenset[tuple[int, int]]) -> Agreement:
+    own = _build_antonym_table()[word]
+    if own & text_sides:
         return "agrees"
-    return "conflicts" if {(row, 1 - side) for row, side in own} & said else "silent"
+    return "conflicts" if {(row, 1 - side) for row, side in own} & text_sides else "silent"

@@ -1,6 +1,6 @@
-"""Questions in plain patterns: their parts, what they compare, how they read as a heading.
+"""Split, shorten and rephrase questions with patterns: sub-questions, compared items, headings.
 
-Decomposition follows document 003, "Query Decomposition". This is the part that needs no model.
+These functions need no model; roles use them as a fallback.
 """
 
 import re
@@ -9,8 +9,8 @@ _OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|i
 _BOUNDARY = re.compile(
     rf"(?<=[?!])\s+|[;\n]+\s*|(?:,\s*|\s+)(?:and|or|but)\s+(?:also\s+)?(?=(?:{_OPENERS})\s+\w+\s+\w+)", re.IGNORECASE
 )
-_POINTS_BACK = re.compile(r"\b(?:it|its|they|them|their|one|this|these|those)\b", re.IGNORECASE)
-_COMPARED = (
+_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|one|this|these|those)\b", re.IGNORECASE)
+_COMPARISON = (
     re.compile(r"\bhow\s+(?:do|does|did)\s+(?P<a>.{1,120}?)\s+compare\s+(?:to|with|against)\s+(?P<b>[^?.,;:]+)", re.I),
     re.compile(
         r"\b(?:compare|contrast)\s+(?P<a>.{1,120}?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;:]+)", re.I
@@ -36,89 +36,89 @@ _CRITERIA = re.compile(
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", re.IGNORECASE)
 _TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|with regard to|regarding|for|when|if)\s+.*$", re.IGNORECASE)
 
-MAX_PATTERN = 2_000
-"""Characters of a question that patterns look at: what it asks stands there, and backtracking stays cheap."""
-MAX_HEADING = 90
-"""Characters of a heading at the most."""
+MAX_PATTERN_CHARACTERS = 2_000
+"""Maximum characters of a question that patterns read, which bounds backtracking."""
+MAX_HEADING_CHARACTERS = 90
+"""Maximum characters of a heading."""
 
 
-def parts(question: str) -> tuple[str, ...]:
-    """Return the questions joined in one, each as a sentence.
+def split_question(question: str) -> tuple[str, ...]:
+    """Split a question into its independent sub-questions, each as a sentence.
 
-    A question without joints is its own only part, and so is one whose later parts point back to the
-    first ("… and what happens without it?"): cut off, they would ask about nothing.
+    A question with a single part, or with a part that refers to an earlier one ("… and what happens without it?"), is
+    returned whole.
     """
-    whole = pieces(question)
-    if any(leans(piece) for piece in whole[1:]):
+    fragments = split_fragments(question)
+    if any(has_pronoun_reference(piece) for piece in fragments[1:]):
         return (" ".join(question.split()),)
-    return tuple(dict.fromkeys(whole)) or (question.strip(),)
+    return tuple(dict.fromkeys(fragments)) or (question.strip(),)
 
 
-def pieces(question: str) -> tuple[str, ...]:
-    """Return a question cut at its joints, each piece with a capital in front; fragments are left out.
+def split_fragments(question: str) -> tuple[str, ...]:
+    """Split a question at its conjunctions, without fragments of fewer than three words.
 
-    A piece without a subject of its own ("… and what was tried?") stays with the one before it.
+    A part without a subject of its own ("… and what was tried?") stays with the part before it.
     """
-    cut: list[str] = []
+    fragments: list[str] = []
     for piece in (piece.strip(" ,.") for piece in _BOUNDARY.split(question)):
-        if cut and _SUBJECTLESS.match(piece):
-            cut[-1] = f"{cut[-1]}, and {piece[0].lower()}{piece[1:]}"
+        if fragments and _SUBJECTLESS.match(piece):
+            fragments[-1] = f"{fragments[-1]}, and {piece[0].lower()}{piece[1:]}"
         else:
-            cut.append(piece)
-    return tuple(piece[0].upper() + piece[1:] for piece in cut if len(piece.split()) >= 3)
+            fragments.append(piece)
+    return tuple(piece[0].upper() + piece[1:] for piece in fragments if len(piece.split()) >= 3)
 
 
-def leans(piece: str) -> bool:
-    """Tell whether a piece of a question points to what stands before it."""
-    return bool(_POINTS_BACK.search(piece))
+def has_pronoun_reference(piece: str) -> bool:
+    """Return whether a part of a question refers to an earlier part with a pronoun."""
+    return bool(_PRONOUN.search(piece))
 
 
-def criteria(question: str) -> tuple[str, ...]:
-    """Return by what a comparison compares ("in terms of price and taste"), none where it does not say."""
-    found = _CRITERIA.search(question[:MAX_PATTERN])
-    if not found:
+def extract_criteria(question: str) -> tuple[str, ...]:
+    """Extract the criteria of a comparison ("in terms of price and taste"); empty if the question names none."""
+    match = _CRITERIA.search(question[:MAX_PATTERN_CHARACTERS])
+    if not match:
         return ()
-    named = [" ".join(piece.split()) for piece in _AND.split(found["criteria"])]
-    return tuple(dict.fromkeys(piece for piece in named if piece and len(piece.split()) <= 5))
+    criteria = [" ".join(piece.split()) for piece in _AND.split(match["criteria"])]
+    return tuple(dict.fromkeys(piece for piece in criteria if piece and len(piece.split()) <= 5))
 
 
-def compared(question: str) -> tuple[str, str] | None:
-    """Return the two things a question compares, None where it compares nothing."""
-    for pattern in _COMPARED:
-        found = pattern.search(question[:MAX_PATTERN])
-        if found:
-            a, b = (_TERMS_OF.sub("", _bare(found[name])) for name in ("a", "b"))
+def extract_compared_items(question: str) -> tuple[str, str] | None:
+    """Extract the two items that a question compares; None if it compares nothing."""
+    for pattern in _COMPARISON:
+        match = pattern.search(question[:MAX_PATTERN_CHARACTERS])
+        if match:
+            a, b = (_TERMS_OF.sub("", _strip_phrasing(match[name])) for name in ("a", "b"))
             if a and b and max(len(a.split()), len(b.split())) <= 8:
                 return a, b
     return None
 
 
-def heading(question: str) -> str:
-    """Return a question as a heading: "What is X?" becomes "X", "How do I x?" becomes "How to x"."""
-    bare = _bare(question)
-    found = None if _WHAT_HAPPENS.match(bare) else _WHAT_IS.match(bare)
-    if found:
-        bare = found["x"]
-    elif found := _HOW_TO.match(bare):
-        bare = f"How to {found['x']}"
-    elif re.match(rf"^(?:{_OPENERS})\b", bare, re.IGNORECASE) and not _WHAT_HAPPENS.match(bare):
-        bare = f"{bare}?"
-    return shorten(bare[0].upper() + bare[1:] if bare else question.strip(), MAX_HEADING)
+def format_heading(question: str) -> str:
+    """Format a question as a heading: "What is X?" becomes "X", "How do I x?" becomes "How to x"."""
+    text = _strip_phrasing(question)
+    match = None if _WHAT_HAPPENS.match(text) else _WHAT_IS.match(text)
+    if match:
+        text = match["x"]
+    elif match := _HOW_TO.match(text):
+        text = f"How to {match['x']}"
+    elif re.match(rf"^(?:{_OPENERS})\b", text, re.IGNORECASE) and not _WHAT_HAPPENS.match(text):
+        text = f"{text}?"
+    return shorten(text[0].upper() + text[1:] if text else question.strip(), MAX_HEADING_CHARACTERS)
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters, cut between words and marked with an ellipsis."""
+    """Truncate a text to `limit` characters between words and append an ellipsis."""
     if len(text) <= limit:
         return text
-    cut = text[: limit - 1]
-    return cut[: cut.rfind(" ")].rstrip(" ,;:") + "…" if " " in cut else cut + "…"
+    shortened = text[: limit - 1]
+    return shortened[: shortened.rfind(" ")].rstrip(" ,;:") + "…" if " " in shortened else shortened + "…"
 
 
-def _bare(text: str) -> str:
-    """Return a question without politeness in front and marks behind."""
-    bare = " ".join(text.split()).strip(" ?.!,;:")
+def _strip_phrasing(text: str) -> str:
+    """Remove polite phrases at the start and punctuation at the end of a question."""
+    stripped = " ".join(text.split()).strip(" ?.!,;:")
     while True:
-        shorter = _POLITE.sub("", bare)
-        if shorter == bare or not shorter:
-            return bare
-        bare = shorter
+        shorter = _POLITE.sub("", stripped)
+        if shorter == stripped or not shorter:
+            return stripped
+        stripped = shorter

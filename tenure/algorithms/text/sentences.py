@@ -1,7 +1,7 @@
-"""Sentences and words of stored text.
+"""Split stored text into sentences, words and stems.
 
-Stored text is in the normal form of `tenure.sources.document.document`: blocks apart by a blank line, headings
-behind hashes, one line per paragraph or list item, code indented by four spaces, tables behind bars.
+Stored text is in the normal form of `tenure.sources.document.document`: blocks separated by a blank line, headings
+marked with hashes, one line per paragraph or list item, code indented by four spaces, table rows marked with bars.
 """
 
 import re
@@ -32,57 +32,59 @@ STOP_WORDS = frozenset(
     while who whom whose why will with within without would yes yet you your yours tell explain describe compare happen
     happens mean means work works need needs know sure""".split()
 )
-"""English words that carry no topic."""
+"""English words without a topic."""
 
 
-LAST_LATIN = 0x24F
-"""Last letter of the Latin blocks that European languages use."""
-UBIQUITOUS, ENOUGH_TEXTS = 0.5, 8
-"""Share of texts that hold a name from which it tells them apart no more, and texts from which that is counted."""
+MAX_LATIN_CODE_POINT = 0x24F
+"""Last code point of the Latin blocks of European languages."""
+MIN_UBIQUITOUS_SHARE = 0.5
+"""Share of texts from which a name is ubiquitous and does not distinguish them."""
+MIN_TEXTS = 8
+"""Minimum number of texts for counting ubiquitous names."""
 MAX_ITEM_WORDS = 60
-"""Words up to which a list item counts as one sentence, full stops or not."""
+"""Maximum words of a list item that counts as one sentence regardless of full stops."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and where it stands in the text it was found in."""
+    """Sentence with its position in the text."""
 
     text: str
-    """The sentence, to the letter, without surrounding white space or list marker."""
+    """The sentence verbatim, without surrounding white space and list marker."""
     start: int
-    """First character."""
+    """Offset of the first character."""
     end: int
-    """One past the last character."""
+    """Offset after the last character."""
     block: int
-    """Number of the block it stands in; sentences of one paragraph share it, and so do the items of one list."""
+    """Number of its block; the sentences of a paragraph and the items of a list share a block."""
     kind: Literal["prose", "item"]
-    """Whether it is part of a paragraph or of a list item."""
+    """Whether it belongs to a paragraph or to a list item."""
 
 
 @lru_cache(maxsize=4096)
-def sentences(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of a text in normal form; headings, code and tables have none."""
-    found: list[Sentence] = []
+def split_sentences(text: str) -> tuple[Sentence, ...]:
+    """Split a text in normal form into sentences, without headings, code and tables."""
+    result: list[Sentence] = []
     block = 0
     offset = 0
-    before: LineKind | None = None
+    previous: LineKind | None = None
     for line in text.splitlines(keepends=True):
-        kind = _line_kind(line)
+        kind = _classify_line(line)
         if not line.strip():
-            before = None if before != "item" else before
+            previous = None if previous != "item" else previous
         else:
-            if not (kind == "item" and before == "item"):
+            if not (kind == "item" and previous == "item"):
                 block += 1
             if kind == "prose" or kind == "item":
                 marker = _ITEM.match(line)
                 skip = marker.end() if kind == "item" and marker else 0
-                found.extend(_split(line[skip:], offset + skip, block, kind))
-            before = kind
+                result.extend(_split_line(line[skip:], offset + skip, block, kind))
+            previous = kind
         offset += len(line)
-    return tuple(found)
+    return tuple(result)
 
 
-def _line_kind(line: str) -> LineKind:
+def _classify_line(line: str) -> LineKind:
     if _HEADING.match(line):
         return "heading"
     if line.lstrip().startswith("|"):
@@ -92,9 +94,9 @@ def _line_kind(line: str) -> LineKind:
     return "code" if line.startswith(("    ", "\t")) else "prose"
 
 
-def _split(line: str, offset: int, block: int, kind: Literal["prose", "item"]) -> Iterable[Sentence]:
+def _split_line(line: str, offset: int, block: int, kind: Literal["prose", "item"]) -> Iterable[Sentence]:
     short_item = kind == "item" and len(line.split()) <= MAX_ITEM_WORDS
-    for start, end in [(0, len(line))] if short_item else _boundaries(line):
+    for start, end in [(0, len(line))] if short_item else _find_boundaries(line):
         raw = line[start:end]
         text = raw.strip()
         if text:
@@ -102,73 +104,78 @@ def _split(line: str, offset: int, block: int, kind: Literal["prose", "item"]) -
             yield Sentence(text, first, first + len(text), block, kind)
 
 
-def _boundaries(line: str) -> list[tuple[int, int]]:
-    """Return where sentences start and end; the library panics at a blank of several bytes in "A .", so blanks go."""
+def _find_boundaries(line: str) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences; blanks become spaces because sentencex panics at multi-byte blanks."""
     pieces = sentencex.get_sentence_boundaries("en", _BLANK.sub(" ", line))
     return [(piece["start_index"], piece["end_index"]) for piece in pieces]
 
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    # A stemmer keeps its place in the word within itself, so that threads must not share one.
+    # A stemmer object is not thread-safe.
     return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
 @lru_cache(maxsize=1)
-def _stop_stems() -> frozenset[str]:
-    """Return the stems of the stop words, so that "making" is as empty a word as "make"."""
+def _list_stop_stems() -> frozenset[str]:
+    """Return the stems of the stop words, so that "making" is a stop word like "make"."""
     return frozenset(_stem(word) for word in STOP_WORDS)
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text in order, lower-cased."""
+def split_words(text: str) -> list[str]:
+    """Split a text into lower-case words."""
     return [match.group().lower() for match in _WORD.finditer(text)]
 
 
-def stems(text: str) -> list[str]:
-    """Return the stems of the content words of a text, in order, repetitions kept."""
-    empty = _stop_stems()
+def stem_words(text: str) -> list[str]:
+    """Return the stems of the content words of a text, in order, with repetitions (Porter2 stemmer)."""
+    stop_stems = _list_stop_stems()
     return [
         stem
-        for word in words(text)
-        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := _stem(word)) not in empty
+        for word in split_words(text)
+        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := _stem(word)) not in stop_stems
     ]
 
 
-def ubiquitous(texts: Sequence[str]) -> frozenset[str]:
-    """Return the stems of names that most of some texts hold: in a manual, the name of its subject.
+def find_ubiquitous_names(texts: Sequence[str]) -> frozenset[str]:
+    """Return the stems of names in at least half of the texts, for example the product name in a manual.
 
-    Other words that most texts hold stay: what was searched for is in all that was found.
+    Other frequent words are kept: the query terms occur in all search results.
     """
-    if len(texts) < ENOUGH_TEXTS:
+    if len(texts) < MIN_TEXTS:
         return frozenset()
-    written = [{match.group() for match in _WORD.finditer(text)} for text in texts]
-    held = Counter(word.lower() for found in written for word in found if word[0].isupper())
-    plain = Counter(word for found in written for word in found if word.islower())
-    enough = UBIQUITOUS * len(texts)
+    words_by_text = [{match.group() for match in _WORD.finditer(text)} for text in texts]
+    name_counts = Counter(word.lower() for text_words in words_by_text for word in text_words if word[0].isupper())
+    lower_counts = Counter(word for text_words in words_by_text for word in text_words if word.islower())
+    min_count = MIN_UBIQUITOUS_SHARE * len(texts)
     return frozenset(
-        stem for word, count in held.items() if count >= enough and plain[word] * 5 <= count for stem in stems(word)
+        stem
+        for word, count in name_counts.items()
+        if count >= min_count and lower_counts[word] * 5 <= count
+        for stem in stem_words(word)
     )
 
 
 _FUNCTION_WORDS = frozenset("the of and is are to that for with by has have it its be been from not".split())
-_ENOUGH_TO_TELL = 4
+_MIN_WORDS = 4
 
 
-def foreign(text: str) -> bool:
-    """Tell whether a statement is plainly not in English: none of the words that hardly an English sentence lacks."""
+def is_non_english(text: str) -> bool:
+    """Return whether a statement is clearly not English: another script, or no common English function word."""
     letters = [character for character in text if character.isalpha()]
-    other = sum(ord(character) > LAST_LATIN for character in letters)
-    said = words(text)
-    return 2 * other > len(letters) or (len(said) >= _ENOUGH_TO_TELL and not _FUNCTION_WORDS.intersection(said))
+    non_latin = sum(ord(character) > MAX_LATIN_CODE_POINT for character in letters)
+    text_words = split_words(text)
+    return 2 * non_latin > len(letters) or (
+        len(text_words) >= _MIN_WORDS and not _FUNCTION_WORDS.intersection(text_words)
+    )
 
 
-def telling(text: str, common: frozenset[str]) -> str:
-    """Return a text without the words whose stems are common, the whole text where no content word would be left."""
-    kept = " ".join(word for word in text.split() if not common.intersection(stems(word)))
-    return kept if stems(kept) else text
+def remove_common_words(text: str, common: frozenset[str]) -> str:
+    """Remove the words with the given stems from a text; return the whole text if no content word remains."""
+    remaining = " ".join(word for word in text.split() if not common.intersection(stem_words(word)))
+    return remaining if stem_words(remaining) else text
 
 
-def fingerprint(text: str) -> str:
-    """Return what two sentences share when they say the same words: case, marks and spacing left out."""
-    return " ".join(words(text))
+def normalize_sentence(text: str) -> str:
+    """Return the words of a sentence in lower case without punctuation, for comparison."""
+    return " ".join(split_words(text))

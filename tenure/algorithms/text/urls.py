@@ -1,9 +1,9 @@
-"""Addresses of web pages: the one form of each, and what leads from one to another.
+"""Parse, canonicalise and resolve URLs of web pages (RFC 3986).
 
-Search engines, pages and redirects write the address of a page in many ways. `canonical` gives each page one,
-which is its key everywhere: in the page cache, in the fusion of searches and among the sources. It is strict where
-browsers are lenient: what two parsers could read differently (a backslash, a host that is a number in disguise, a
-user name that looks like a host) is no address at all.
+Search providers, pages and redirects write the URL of a page in different forms. `canonicalize_url` returns the single
+form that is the key of the page in the page cache, in search fusion and among the sources. The parser is stricter than
+browsers: it rejects everything that two parsers could read differently (a backslash, a numeric host in disguise, a user
+name that looks like a host).
 """
 
 import re
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import idna
 
-LONGEST = 4_000
-"""Characters of an address at the most."""
+MAX_URL_CHARACTERS = 4_000
+"""Maximum characters of a URL."""
 
 _PORTS = {"http": 80, "https": 443}
 _PARTS = re.compile(r"(?:([^:/?#]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)  # RFC 3986, app. B
@@ -25,7 +25,7 @@ _IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f\\]")
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_NOT_IN_ADDRESS = re.compile(r"[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})")
+_NOT_IN_URL = re.compile(r"[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})")
 _SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
 _TRACKING = re.compile(
     r"(?:utm_\w+|[gdf]clid|fbclid|gclsrc|gbraid|wbraid|msclkid|yclid|ysclid|twclid|ttclid|igshid|srsltid|mc_[ce]id"
@@ -33,189 +33,193 @@ _TRACKING = re.compile(
     r"|wt_mc|at_(?:medium|campaign)|phpsessid|jsessionid)",
     re.IGNORECASE,
 )
-"""Names in a query that say where a reader comes from or who it is, and nothing about the page."""
+"""Query parameters that identify the visitor or the referrer and do not select the page."""
 
 
-class InvalidAddress(ValueError):
-    """An address that is none of a web page, or whose meaning depends on who reads it."""
+class InvalidUrlError(ValueError):
+    """String that is not the URL of a web page, or is ambiguous."""
 
     def __init__(self, reason: str) -> None:
-        """Say what is wrong; the address itself may hold a password and is not repeated."""
-        super().__init__(f"the address cannot be used: {reason}")
+        """Store the reason; the message omits the URL, which may contain a password."""
+        super().__init__(f"invalid URL: {reason}")
         self.reason = reason
 
 
-class Address(NamedTuple):
-    """The parts of a canonical address."""
+class CanonicalUrl(NamedTuple):
+    """Parts of a canonical URL."""
 
     scheme: str
     """`http` or `https`."""
     host: str
-    """A name in lower case and ASCII, an IPv4 address, or an IPv6 address without brackets."""
+    """Lower-case ASCII name, IPv4 address, or IPv6 address without brackets."""
     port: int
-    """The port, also where the address leaves it out."""
+    """Port, also if it is the default of the scheme."""
     target: str
     """Path and query."""
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what cookies, credentials and `robots.txt` belong to."""
+        """Scheme, host and port: the scope of cookies, credentials and `robots.txt`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
 
     def __str__(self) -> str:
-        """Return the address."""
+        """Return the URL."""
         return self.origin + self.target
 
 
-def parse(address: str) -> Address:
-    """Return the parts of an address in their canonical form.
+def parse_url(url: str) -> CanonicalUrl:
+    """Parse a URL into its canonical parts.
 
     Raises:
-        InvalidAddress: it is not the address of a web page.
+        InvalidUrlError: the string is not the URL of a web page.
     """
-    address = address.strip()
-    if len(address) > LONGEST:
-        raise InvalidAddress(f"it has more than {LONGEST} characters")
-    if _HIDDEN.search(address):
-        raise InvalidAddress("it holds a control character or a backslash")
-    found = _PARTS.fullmatch(address)
-    assert found  # the pattern takes every text
-    scheme, authority, path, query = found.groups()
+    url = url.strip()
+    if len(url) > MAX_URL_CHARACTERS:
+        raise InvalidUrlError(f"it is longer than {MAX_URL_CHARACTERS} characters")
+    if _HIDDEN.search(url):
+        raise InvalidUrlError("it contains a control character or a backslash")
+    match = _PARTS.fullmatch(url)
+    assert match  # the pattern takes every text
+    scheme, authority, path, query = match.groups()
     scheme = (scheme or "").lower()
     if scheme not in _PORTS:
-        raise InvalidAddress(f"{scheme or 'nothing'!r} in front of its colon is not http or https")
-    host, port = _authority(authority or "", _PORTS[scheme])
-    return Address(scheme, host, port, _path(path) + _query(query or ""))
+        raise InvalidUrlError(f"its scheme {scheme!r} is not http or https" if scheme else "it has no scheme")
+    host, port = _parse_authority(authority or "", _PORTS[scheme])
+    return CanonicalUrl(scheme, host, port, _normalize_path(path) + _normalize_query(query or ""))
 
 
-def canonical(address: str) -> str:
-    """Return the one form of an address that all ways to write it have in common.
+def canonicalize_url(url: str) -> str:
+    """Return the canonical form of a URL.
 
-    Without fragment, default port, tracking parameters and session; with the query's parameters in order.
+    It has no fragment, default port, tracking parameters or session id, and its query is sorted.
 
     Raises:
-        InvalidAddress: it is not the address of a web page.
+        InvalidUrlError: the string is not the URL of a web page.
     """
-    return str(parse(address))
+    return str(parse_url(url))
 
 
-def resolved(base: str, reference: str) -> str:
-    """Return the canonical address that a reference in a page, or in a redirect of it, leads to.
+def resolve_url(base: str, reference: str) -> str:
+    """Resolve the reference of a link or a redirect against the URL of its page, and canonicalise the result.
 
     Raises:
-        InvalidAddress: base or reference is none.
+        InvalidUrlError: the base or the target is not the URL of a web page.
     """
     reference = reference.strip()
     if _SCHEME.match(reference):
-        return canonical(reference)
-    start = parse(base)
+        return canonicalize_url(reference)
+    start = parse_url(base)
     if reference.startswith("//"):
-        return canonical(f"{start.scheme}:{reference}")
+        return canonicalize_url(f"{start.scheme}:{reference}")
     path = start.target.partition("?")[0]
     if reference.startswith("/"):
-        return canonical(start.origin + reference)
+        return canonicalize_url(start.origin + reference)
     if reference.startswith("?"):
-        return canonical(start.origin + path + reference)
+        return canonicalize_url(start.origin + path + reference)
     if not reference or reference.startswith("#"):
         return str(start)
-    return canonical(f"{start.origin}{path.rpartition('/')[0]}/{reference}")
+    return canonicalize_url(f"{start.origin}{path.rpartition('/')[0]}/{reference}")
 
 
-def host(address: str) -> str:
-    """Return the host of an address.
+def extract_host(url: str) -> str:
+    """Return the host of a URL.
 
     Raises:
-        InvalidAddress: it is none.
+        InvalidUrlError: the string is not the URL of a web page.
     """
-    return parse(address).host
+    return parse_url(url).host
 
 
-def within(host: str, domains: tuple[str, ...]) -> bool:
-    """Whether a host is one of some domains or below one; how a domain is written does not matter."""
-    return any(host == domain or host.endswith(f".{domain}") for domain in map(_domain, domains) if domain)
+def is_in_domains(host: str, domains: tuple[str, ...]) -> bool:
+    """Return whether a host is one of the domains or a subdomain of one; domains may be written in any form."""
+    return any(host == domain or host.endswith(f".{domain}") for domain in map(_normalize_domain, domains) if domain)
 
 
-def _domain(written: str) -> str:
-    """Return a domain as hosts have it; empty for a text that is no domain."""
+def _normalize_domain(domain: str) -> str:
+    """Return a domain in the form of a host; empty if it is not a domain."""
     try:
-        return _host_name(written.strip().removeprefix("*").strip("."))
-    except InvalidAddress:
+        return _normalize_host(domain.strip().removeprefix("*").strip("."))
+    except InvalidUrlError:
         return ""
 
 
-def _authority(authority: str, default: int) -> tuple[str, int]:
+def _parse_authority(authority: str, default: int) -> tuple[str, int]:
     """Return host and port."""
     if "@" in authority:
-        raise InvalidAddress("it holds a user name or a password")
+        raise InvalidUrlError("it contains a user name or a password")
     if authority.startswith("["):
         name, bracket, port = authority[1:].partition("]")
-        host = _ipv6(name) if bracket else ""
+        host = _normalize_ipv6(name) if bracket else ""
         if not host or (port and not port.startswith(":")):
-            raise InvalidAddress("its brackets hold no IPv6 address")
+            raise InvalidUrlError("its brackets do not contain an IPv6 address")
         port = port[1:]
     else:
         name, _, port = authority.partition(":")
-        host = _host_name(name.removesuffix("."))
+        host = _normalize_host(name.removesuffix("."))
     if port and not (re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 2**16):
-        raise InvalidAddress("its port is no number from 1 to 65535")
+        raise InvalidUrlError("its port is not a number from 1 to 65535")
     return host, int(port or default)
 
 
-def _ipv6(written: str) -> str:
-    """Return an IPv6 address in its shortest form; empty for what is none, or belongs to one interface only."""
+def _normalize_ipv6(text: str) -> str:
+    """Return an IPv6 address in its shortest form; empty if it is invalid or has a zone id."""
     try:
-        address = IPv6Address(written)
+        address = IPv6Address(text)
     except AddressValueError:
         return ""
     return "" if address.scope_id else address.compressed
 
 
-def _host_name(written: str) -> str:
-    """Return a host's name in lower case and ASCII, or an IPv4 address as four decimal numbers."""
+def _normalize_host(text: str) -> str:
+    """Return a host name in lower-case ASCII, or an IPv4 address as four decimal numbers."""
     try:
-        mapped = idna.uts46_remap(written, std3_rules=False, transitional=False)
+        mapped = idna.uts46_remap(text, std3_rules=False, transitional=False)
         labels = [label if label.isascii() else idna.alabel(label).decode() for label in mapped.split(".")]
     except (idna.IDNAError, UnicodeError):
-        raise InvalidAddress("its host is no name that can be looked up") from None
+        raise InvalidUrlError("its host name is invalid") from None
     name = ".".join(labels)
     if not _HOST.fullmatch(name):
-        raise InvalidAddress("its host is no name that can be looked up" if name else "it has no host")
+        raise InvalidUrlError("its host name is invalid" if name else "it has no host")
     if _NUMBER.fullmatch(labels[-1]) and not _IPV4.fullmatch(name):
-        raise InvalidAddress("its host is a number in disguise")
+        raise InvalidUrlError("its host is a non-canonical IPv4 address")
     return name
 
 
-def _escaped(text: str) -> str:
-    """Return a part of an address in which everything is escaped that has to be, and nothing else."""
-    text = _NOT_IN_ADDRESS.sub(lambda found: "".join(f"%{byte:02X}" for byte in _bytes(found[0])), text)
+def _normalize_escapes(text: str) -> str:
+    """Percent-encode exactly the characters that need it."""
+    text = _NOT_IN_URL.sub(lambda found: "".join(f"%{byte:02X}" for byte in _encode(found[0])), text)
     return _ESCAPED.sub(
         lambda found: char if (char := chr(int(found[1], 16))) in _UNRESERVED else found[0].upper(), text
     )
 
 
-def _bytes(text: str) -> bytes:
-    """Return what an address stands for a text; half a surrogate pair is replaced."""
+def _encode(text: str) -> bytes:
+    """Encode a text as UTF-8; lone surrogates are replaced."""
     return text.encode("utf-8", "replace")
 
 
-def _path(path: str) -> str:
-    """Return an absolute path without dot segments and without a session."""
-    kept: list[str] = []
-    segments = _SESSION.sub("", _escaped(path)).removeprefix("/").split("/")
+def _normalize_path(path: str) -> str:
+    """Return an absolute path without dot segments and session id."""
+    result: list[str] = []
+    segments = _SESSION.sub("", _normalize_escapes(path)).removeprefix("/").split("/")
     for segment in segments:
         if segment == "..":
-            del kept[-1:]
+            del result[-1:]
         elif segment != ".":
-            kept.append(segment)
+            result.append(segment)
     if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
+        result.append("")
+    return "/" + "/".join(result)
 
 
-def _query(query: str) -> str:
-    """Return a query without what only tracks, in order where order does not matter; with its question mark."""
-    parts = [part for part in _escaped(query).split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0])]
+def _normalize_query(query: str) -> str:
+    """Return a query with its question mark, sorted by name and without tracking parameters."""
+    parts = [
+        part
+        for part in _normalize_escapes(query).split("&")
+        if part and not _TRACKING.fullmatch(part.partition("=")[0])
+    ]
     if all("=" in part for part in parts):
         parts.sort(key=lambda part: part.partition("=")[0])  # stable: values of one name keep their order
     return f"?{'&'.join(parts)}" if parts else ""

@@ -1,50 +1,52 @@
-"""The report in the making: what is written, what it rests on, and what people said that is still unheard.
+"""Combine section results into a report: progress, repetition, critiques and feedback.
 
-Pure functions over the sections' results, so that the workflow only says what happens in which order.
+Pure functions; the workflow only defines their order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tenure.algorithms.control.feedback import concerned
-from tenure.algorithms.research.outline_edits import Edited
-from tenure.algorithms.research.research_state import gathered
-from tenure.algorithms.text.questions import heading
-from tenure.algorithms.writing.repetition import without_repeats, without_restatements
+from tenure.algorithms.control.feedback import match_headings
+from tenure.algorithms.research.outline_edits import OutlineChange
+from tenure.algorithms.research.research_state import build_topic_progress
+from tenure.algorithms.text.questions import format_heading
+from tenure.algorithms.writing.repetition import remove_repeats, remove_restatements
 from tenure.contracts.evidence.passages import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Critique, SectionDraft, SectionResult, Topic
-from tenure.contracts.research.spiral import Aim
+from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.result.result import CritiqueRecord
-from tenure.contracts.run.run import Feedback, Handled, TopicProgress
+from tenure.contracts.run.run import Feedback, FeedbackRecord, TopicProgress
 
-Results = Mapping[str, SectionResult]
-"""The newest result of each section, by heading."""
+SectionResults = Mapping[str, SectionResult]
+"""Latest result of each section, by heading."""
 
-_MORE_UNCITED = 0.25
-"""By how much the share of sentences without a source may grow in a rewriting."""
-SHOWN = 24
-"""Passages shown to roles that see the whole report, more only where more are cited."""
+_MAX_UNCITED_INCREASE = 0.25
+"""Maximum increase of the share of sentences without citations in a revision."""
+DEFAULT_PASSAGES_SHOWN = 24
+"""Number of passages shown to roles that read the whole report; more only if more are cited."""
 
 
-def sections(topics: Sequence[Topic], results: Results) -> tuple[SectionDraft, ...]:
-    """Return the sections that have text, in the order of the outline."""
+def list_written_sections(topics: Sequence[Topic], results: SectionResults) -> tuple[SectionDraft, ...]:
+    """Return the sections with text, in the order of the outline."""
     written = [results[topic.heading] for topic in topics if topic.heading in results]
     return tuple(
         SectionDraft(topic=r.topic.heading, draft=r.draft, coverage=r.coverage) for r in written if r.draft.claims
     )
 
 
-def standing(topics: Sequence[Topic], results: Results, aims: Sequence[Aim] = ()) -> tuple[TopicProgress, ...]:
-    """Return how far the topics of the outline are: their sections, or what was gathered for those that have none."""
+def summarize_progress(
+    topics: Sequence[Topic], results: SectionResults, aims: Sequence[TopicState] = ()
+) -> tuple[TopicProgress, ...]:
+    """Return the progress of each topic, from its section or from its findings."""
     known = {aim.topic.heading: aim for aim in aims}
     return tuple(
-        _standing(result)
+        _build_progress(result)
         if (result := results.get(topic.heading))
-        else gathered(known.get(topic.heading, Aim(topic=topic)))
+        else build_topic_progress(known.get(topic.heading, TopicState(topic=topic)))
         for topic in topics
     )
 
 
-def _standing(result: SectionResult) -> TopicProgress:
+def _build_progress(result: SectionResult) -> TopicProgress:
     return TopicProgress(
         topic=result.topic.heading,
         phase=result.phase,
@@ -54,70 +56,72 @@ def _standing(result: SectionResult) -> TopicProgress:
     )
 
 
-def renamed(results: Results, wanted: Edited) -> dict[str, SectionResult]:
-    """Return the sections that an outline keeps, under the headings that it gives them."""
+def rename_sections(results: SectionResults, change: OutlineChange) -> dict[str, SectionResult]:
+    """Return the sections that an outline keeps, under their new headings."""
     return {
         topic.heading: results[name].model_copy(update={"topic": topic})
-        for topic in wanted.topics
-        if (name := wanted.before.get(topic.heading, "")) in results
+        for topic in change.topics
+        if (name := change.previous_headings.get(topic.heading, "")) in results
     }
 
 
-def beside(abstract: Draft, written: Sequence[SectionDraft]) -> tuple[SectionDraft, ...]:
-    """Return the sections without the sentences that stand in the abstract; none is emptied by that."""
-    kept = without_repeats([abstract, *(section.draft for section in written)])[1:]
+def remove_abstract_repeats(abstract: Draft, written: Sequence[SectionDraft]) -> tuple[SectionDraft, ...]:
+    """Remove sentences of the abstract from the sections; a section that would become empty stays unchanged."""
+    kept = remove_repeats([abstract, *(section.draft for section in written)])[1:]
     return tuple(
         section.model_copy(update={"draft": draft if draft.claims else section.draft})
         for section, draft in zip(written, kept, strict=True)
     )
 
 
-def apart(synthesis: SynthesisDraft, abstract: Draft, written: Sequence[SectionDraft]) -> SynthesisDraft:
-    """Return the synthesis without the sentences that stand in the abstract or a section."""
+def remove_synthesis_repeats(
+    synthesis: SynthesisDraft, abstract: Draft, written: Sequence[SectionDraft]
+) -> SynthesisDraft:
+    """Remove sentences of the abstract and the sections from the synthesis."""
     parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
-    kept = without_repeats([abstract, *(section.draft for section in written), *parts])[-3:]
+    kept = remove_repeats([abstract, *(section.draft for section in written), *parts])[-3:]
     return SynthesisDraft(situation=kept[0], complication=kept[1], resolution=kept[2])
 
 
-def once_each(topics: Sequence[Topic], results: Results) -> dict[str, SectionResult]:
-    """Return the results with everything said only in the first section that says it."""
+def deduplicate_claims(topics: Sequence[Topic], results: SectionResults) -> dict[str, SectionResult]:
+    """Return the results with each claim only in the first section that states it."""
     order = [topic.heading for topic in topics if topic.heading in results]
-    drafts = without_restatements([results[name].draft for name in order])
+    drafts = remove_restatements([results[name].draft for name in order])
     return {name: results[name].model_copy(update={"draft": draft}) for name, draft in zip(order, drafts, strict=True)}
 
 
-def poorer(before: Draft, after: Draft) -> bool:
-    """Tell whether a rewriting has lost most of what a draft rests on, or left much more of it without a source."""
+def is_regression(before: Draft, after: Draft) -> bool:
+    """Return whether a revision has lost most cited passages, or has a much higher share of uncited sentences."""
     passages = [{c.chunk for claim in draft.claims for c in claim.citations} for draft in (before, after)]
     shares = [sum(bool(claim.citations) for claim in draft.claims) / len(draft.claims) for draft in (before, after)]
-    return len(passages[1]) < len(passages[0]) / 2 or shares[1] < shares[0] - _MORE_UNCITED
+    return len(passages[1]) < len(passages[0]) / 2 or shares[1] < shares[0] - _MAX_UNCITED_INCREASE
 
 
-def sentences_beside(topic: Topic, results: Results) -> tuple[str, ...]:
-    """Return the sentences of all sections but one."""
+def collect_other_sentences(topic: Topic, results: SectionResults) -> tuple[str, ...]:
+    """Return the sentences of all sections except one."""
     return tuple(
         claim.text for name, result in results.items() if name != topic.heading for claim in result.draft.claims
     )
 
 
-def shown(
-    results: Results, evidence: Sequence[PassageRef], reasoned: Sequence[PassageRef] = ()
+def select_passages_shown(
+    results: SectionResults, evidence: Sequence[PassageRef], cited_by_reasoning: Sequence[PassageRef] = ()
 ) -> tuple[PassageRef, ...]:
-    """Return the passages for roles that see the whole report: every cited one, then the question's own.
+    """Return the passages for roles that read the whole report: cited ones first, then those on the whole question.
 
     Args:
-        results: the sections.
-        evidence: passages for the question as a whole.
-        reasoned: passages that the reasoning cites.
+        results: sections.
+        evidence: passages on the whole question.
+        cited_by_reasoning: passages that the reasoning cites.
     """
     cited = {c.chunk for r in results.values() for claim in r.draft.claims for c in claim.citations}
     of_sections = [[p for p in result.evidence if p.chunk in cited] for result in results.values()]
-    first = {passage.chunk: passage for passage in (*together(of_sections), *reasoned, *evidence)}
-    return tuple(first.values())[: max(len(cited) + len(reasoned), SHOWN)]
+    first = {passage.chunk: passage for passage in (*interleave_passages(of_sections), *cited_by_reasoning, *evidence)}
+    return tuple(first.values())[: max(len(cited) + len(cited_by_reasoning), DEFAULT_PASSAGES_SHOWN)]
 
 
-def together(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
-    """Interleave lists of passages by rank, each passage once."""
+def interleave_passages(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
+    """Interleave ranked lists of passages, each passage once."""
     longest = max((len(refs) for refs in found), default=0)
     merged: dict[str, PassageRef] = {}
     for rank in range(longest):
@@ -127,42 +131,48 @@ def together(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
     return tuple(merged.values())
 
 
-def critiques_of(topic: Topic, critiques: Iterable[Critique]) -> tuple[Critique, ...]:
-    """Return the critiques that concern a topic, those that asked for it as a new section included."""
-    return tuple(c for c in critiques if c.topic == topic.heading or (c.topic is None and asked_for(c) == topic))
-
-
-def asked_for(critique: Critique) -> Topic:
-    """Return the topic that a critique without a topic asks for."""
-    wanted = critique.query or critique.critique
-    return Topic(heading=heading(wanted), question=wanted)
-
-
-def unheard(wishes: Sequence[Feedback], topics: Sequence[Topic], results: Results) -> tuple[Critique, ...]:
-    """Return what people said of sections that were written without it."""
-    headings = [topic.heading for topic in topics]
+def select_critiques(topic: Topic, critiques: Iterable[Critique]) -> tuple[Critique, ...]:
+    """Return the critiques of a topic, including those that requested it as a new section."""
     return tuple(
-        Critique(topic=name, critique=wish.text, query=wish.text, origin="person")
-        for wish in wishes
-        for name in concerned(wish, headings)
-        if name in results and wish.text not in results[name].wishes
+        c for c in critiques if c.topic == topic.heading or (c.topic is None and build_requested_topic(c) == topic)
     )
 
 
-def wished_of(topic: Topic, wishes: Sequence[Feedback], topics: Sequence[Topic], results: Results) -> list[Critique]:
-    """Return what people said of a section that is not yet written with it."""
+def build_requested_topic(critique: Critique) -> Topic:
+    """Return the topic that a critique of no existing section requests."""
+    wanted = critique.query or critique.critique
+    return Topic(heading=format_heading(wanted), question=wanted)
+
+
+def find_pending_feedback(
+    feedback: Sequence[Feedback], topics: Sequence[Topic], results: SectionResults
+) -> tuple[Critique, ...]:
+    """Return feedback on sections that were written without it, as critiques."""
+    headings = [topic.heading for topic in topics]
+    return tuple(
+        Critique(topic=name, critique=wish.text, query=wish.text, origin="person")
+        for wish in feedback
+        for name in match_headings(wish, headings)
+        if name in results and wish.text not in results[name].feedback
+    )
+
+
+def find_topic_feedback(
+    topic: Topic, feedback: Sequence[Feedback], topics: Sequence[Topic], results: SectionResults
+) -> list[Critique]:
+    """Return feedback that a section does not consider yet, as critiques."""
     headings = [other.heading for other in topics]
     before = results.get(topic.heading)
     return [
         Critique(topic=topic.heading, critique=wish.text, query=wish.text, origin="person")
-        for wish in wishes
-        if topic.heading in concerned(wish, headings) and not (before and wish.text in before.wishes)
+        for wish in feedback
+        if topic.heading in match_headings(wish, headings) and not (before and wish.text in before.feedback)
     ]
 
 
-def record(critique: Critique, before: Results, after: Results) -> CritiqueRecord:
-    """Return a critique with what became of it."""
-    name = critique.topic or asked_for(critique).heading
+def build_critique_record(critique: Critique, before: SectionResults, after: SectionResults) -> CritiqueRecord:
+    """Return a critique with its outcome."""
+    name = critique.topic or build_requested_topic(critique).heading
     earlier, now = before.get(name), after.get(name)
     if now is None or not now.draft.claims:
         outcome = "Nothing was found on it."
@@ -175,23 +185,22 @@ def record(critique: Critique, before: Results, after: Results) -> CritiqueRecor
     return CritiqueRecord(topic=critique.topic, critique=critique.critique, outcome=outcome)
 
 
-def addressed(
-    critiques: Sequence[Critique], topics: Sequence[Topic], most: int
+def resolve_critiques(
+    critiques: Sequence[Critique], topics: Sequence[Topic], max_sections: int
 ) -> tuple[tuple[Critique, ...], tuple[Critique, ...]]:
-    """Return critiques that can be followed, each under the exact heading it means, and those that cannot.
+    """Return critiques that can be followed, each with the exact heading, and critiques that cannot.
 
-    A section asked for under the name of one that exists is a critique of that one; there is room for
-    new sections up to `most`.
+    A request for a section that exists already is a critique of it. New sections are accepted up to `max_sections`.
     """
     names = {topic.heading.casefold(): topic.heading for topic in topics}
     kept: list[Critique] = []
     dropped: list[Critique] = []
     for critique in critiques:
-        name = critique.topic or (asked_for(critique).heading if critique.query else "")
+        name = critique.topic or (build_requested_topic(critique).heading if critique.query else "")
         known = names.get(name.casefold())
         if known is not None:
             kept.append(critique.model_copy(update={"topic": known}))
-        elif critique.topic is None and name and len(names) < most:
+        elif critique.topic is None and name and len(names) < max_sections:
             names[name.casefold()] = name
             kept.append(critique)
         else:
@@ -199,57 +208,60 @@ def addressed(
     return tuple(kept), tuple(dropped)
 
 
-def distinct(topics: Iterable[Topic]) -> list[Topic]:
-    """Return topics with every heading once, case aside, in order."""
+def deduplicate_topics(topics: Iterable[Topic]) -> list[Topic]:
+    """Return topics with distinct headings, ignoring case, in order."""
     first: dict[str, Topic] = {}
     for topic in topics:
         first.setdefault(topic.heading.casefold(), topic)
     return list(first.values())
 
 
-def handled(
-    wishes: Sequence[Feedback],
-    results: Results,
-    heeded: Mapping[str, Sequence[str]],
-    asked: Mapping[str, Sequence[str]],
-) -> tuple[Handled, ...]:
-    """Return what people said and what came of it.
+def build_feedback_outcomes(
+    feedback: Sequence[Feedback],
+    results: SectionResults,
+    changed_sections: Mapping[str, Sequence[str]],
+    queries: Mapping[str, Sequence[str]],
+) -> tuple[FeedbackRecord, ...]:
+    """Return each piece of feedback with its outcome.
 
     Args:
-        wishes: what was said.
-        results: the sections.
-        heeded: sections that changed with a wish, by its text.
-        asked: what was asked of the sources because of a wish, by its text.
+        feedback: feedback of users.
+        results: sections.
+        changed_sections: headings of sections that changed, by the text of the feedback.
+        queries: executed queries, by the text of the feedback.
     """
     return tuple(
-        Handled(
+        FeedbackRecord(
             text=wish.text,
             topic=wish.topic,
             at="",
             outcome=" ".join(
-                [*_searched(asked.get(wish.text, ())), _outcome(wish.text, results, heeded)],
+                [
+                    *_describe_queries(queries.get(wish.text, ())),
+                    _describe_outcome(wish.text, results, changed_sections),
+                ],
             ),
         )
-        for wish in wishes
+        for wish in feedback
     )
 
 
-def _searched(queries: Sequence[str]) -> list[str]:
-    return [f"The research asked {_quoted(queries)}."] if queries else []
+def _describe_queries(queries: Sequence[str]) -> list[str]:
+    return [f"The research searched for {_quote_names(queries)}."] if queries else []
 
 
-def _outcome(wish: str, results: Results, heeded: Mapping[str, Sequence[str]]) -> str:
-    if wish in heeded:
-        return f"Taken up in {_quoted(heeded[wish])}."
-    looked = [name for name, result in results.items() if wish in result.wishes]
-    return f"Looked for in {_quoted(looked)}, and nothing more was found." if looked else "No section took it up."
+def _describe_outcome(text: str, results: SectionResults, changed_sections: Mapping[str, Sequence[str]]) -> str:
+    if text in changed_sections:
+        return f"Considered in {_quote_names(changed_sections[text])}."
+    looked = [name for name, result in results.items() if text in result.feedback]
+    return f"Searched for in {_quote_names(looked)}; nothing new was found." if looked else "No section considered it."
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(f"“{name}”" for name in dict.fromkeys(names))
 
 
-def why_ended(revisions: int, content: bool) -> str:
-    """Return why a report that nobody interrupted had no further generation."""
-    reason = "no critique was left" if content else "the limit of revisions is reached"
+def describe_stop_reason(revisions: int, is_satisfied: bool) -> str:
+    """Return the reason why an uninterrupted report was not revised again."""
+    reason = "no critique was left" if is_satisfied else "the limit of revisions is reached"
     return f"Ended after {revisions} generation{'' if revisions == 1 else 's'} of the report: {reason}."

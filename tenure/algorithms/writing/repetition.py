@@ -1,7 +1,7 @@
-"""Repetition: what a report says a second time is taken out at its second place.
+"""Remove repetition from a report: the first occurrence of a statement stays.
 
-The same words are repetition anywhere. Between sections, so is the same thing in nearly the same words; there the
-second source is kept as further support of the first sentence.
+Equal sentences are repetition everywhere; between sections, nearly equal ones are too. The citations of a removed
+restatement are added to the first sentence.
 """
 
 import itertools
@@ -10,86 +10,88 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS
-from tenure.algorithms.text.sentences import fingerprint, stems, words
+from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 
-_ALIKE = 0.9
-"""Share of content words, in the same order, from which two sentences say the same."""
-_LEAST_WORDS = 5
-"""Content words of a sentence that can be told from another by them."""
-_TURNING = frozenset("no not never neither nor none without cannot only except unless".split())
-"""Words that change what the others say."""
+_MIN_SIMILARITY = 0.9
+"""Minimum share of common content words, and of their common order, of restatements."""
+_MIN_WORDS = 5
+"""Minimum number of content words of a sentence to compare it by them."""
+_NEGATIONS = frozenset("no not never neither nor none without cannot only except unless".split())
+"""Words that change the meaning of a sentence."""
 
 
-def without_repeats(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
-    """Return the drafts with every sentence kept only where it stands first, blocks left empty dropped."""
-    said: set[str] = set()
+def remove_repeats(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
+    """Remove sentences that occur earlier, and blocks that become empty."""
+    seen: set[str] = set()
 
     def first(claim: Claim) -> Claim | None:
-        mark = fingerprint(claim.text)
-        if mark in said:
+        mark = normalize_sentence(claim.text)
+        if mark in seen:
             return None
-        said.update([mark] if mark else [])
+        seen.update([mark] if mark else [])
         return claim
 
-    return tuple(_with(draft, [first(claim) for claim in draft.claims]) for draft in drafts)
+    return tuple(_replace_claims(draft, [first(claim) for claim in draft.claims]) for draft in drafts)
 
 
-def without_restatements(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
-    """Return the drafts with everything said only once; what a restatement cites supports what it restates."""
-    said: list[_Said] = []
+def remove_restatements(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
+    """Remove restatements; their citations are added to the sentence that they restate."""
+    statements: list[_Statement] = []
 
-    def first(claim: Claim) -> _Said | None:
-        one = _Said(claim)
-        known = next((earlier for earlier in said if earlier.says(one)), None)
+    def first(claim: Claim) -> _Statement | None:
+        one = _Statement(claim)
+        known = next((earlier for earlier in statements if earlier.restates(one)), None)
         if known is None:
-            said.append(one)
+            statements.append(one)
             return one
-        known.also.append(claim)
+        known.restatements.append(claim)
         return None
 
     found = [[first(claim) for claim in draft.claims] for draft in drafts]
     return tuple(
-        _with(draft, [one.supported() if one else None for one in ones])
+        _replace_claims(draft, [one.merge_citations() if one else None for one in ones])
         for draft, ones in zip(drafts, found, strict=True)
     )
 
 
 @dataclass
-class _Said:
-    """A sentence that was said, and those that said it again."""
+class _Statement:
+    """Sentence with its restatements."""
 
     claim: Claim
-    also: list[Claim] = field(default_factory=list)
+    restatements: list[Claim] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.mark = fingerprint(self.claim.text)
-        self.stems = stems(self.claim.text)
+        self.mark = normalize_sentence(self.claim.text)
+        self.stems = stem_words(self.claim.text)
         self.content = frozenset(self.stems)
-        self.turning = [word for word in words(self.claim.text) if word in _TURNING or word.endswith(("n't", "n’t"))]
-        self.figures = [word for word in words(self.claim.text) if any(letter.isdigit() for letter in word)]
+        self.turning = [
+            word for word in split_words(self.claim.text) if word in _NEGATIONS or word.endswith(("n't", "n’t"))
+        ]
+        self.figures = [word for word in split_words(self.claim.text) if any(letter.isdigit() for letter in word)]
 
-    def says(self, other: "_Said") -> bool:
-        """Tell whether another sentence says the same."""
+    def restates(self, other: "_Statement") -> bool:
+        """Return whether another sentence states the same."""
         if not self.mark or self.mark == other.mark:
             return bool(self.mark)
-        if min(len(self.stems), len(other.stems)) < _LEAST_WORDS:
+        if min(len(self.stems), len(other.stems)) < _MIN_WORDS:
             return False
         shared = len(self.content & other.content) / len(self.content | other.content)
         return (
-            shared >= _ALIKE
+            shared >= _MIN_SIMILARITY
             and (self.turning, self.figures) == (other.turning, other.figures)
-            and SequenceMatcher(None, self.stems, other.stems, autojunk=False).ratio() >= _ALIKE
+            and SequenceMatcher(None, self.stems, other.stems, autojunk=False).ratio() >= _MIN_SIMILARITY
         )
 
-    def supported(self) -> Claim:
-        """Return the sentence with what the others cite beside its own citations."""
-        own = {(c.source, c.start, c.end): c for claim in (self.claim, *self.also) for c in claim.citations}
+    def merge_citations(self) -> Claim:
+        """Return the claim with the citations of its restatements."""
+        own = {(c.source, c.start, c.end): c for claim in (self.claim, *self.restatements) for c in claim.citations}
         return self.claim.model_copy(update={"citations": tuple(own.values())[:MAX_CITATIONS]})
 
 
-def _with(draft: Draft, claims: Sequence[Claim | None]) -> Draft:
-    """Return a draft with other claims in the places of its own; None leaves a place empty."""
+def _replace_claims(draft: Draft, claims: Sequence[Claim | None]) -> Draft:
+    """Return a draft with its claims replaced in order; None removes a claim."""
     places = iter(claims)
     blocks: list[Block] = []
     for block in draft.blocks:

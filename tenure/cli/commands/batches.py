@@ -1,7 +1,7 @@
-"""`start --batch`: many questions out of a file, each in a run of its own, and a summary of what became of them.
+"""Command `start --batch`: ask the questions of a file, each in a run of its own, and print a summary.
 
-The name of a batch is made from what its file says. So the same command goes on with a batch that runs, and asks
-once more what failed in one that is over.
+The id of a batch is derived from the content of its file. The same command therefore continues a running batch, and
+retries the failed questions of a finished one.
 """
 
 import asyncio
@@ -27,128 +27,137 @@ from temporalio.client import (
 from temporalio.common import Priority, WorkflowIDConflictPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.argument_types import length_of_time
+from tenure.cli.argument_types import parse_duration
 from tenure.cli.delivery import UNPROVED
-from tenure.cli.display import Display, display_for
+from tenure.cli.display import ProgressDisplay, choose_display
 from tenure.cli.errors import UsageError
-from tenure.cli.formatting import counted, one_line
-from tenure.cli.ownership import turn
-from tenure.cli.run_ids import slug
-from tenure.cli.session.connection import BATCH_WORKFLOW, NO_ANSWER, QUERY_TIMEOUT, explained
-from tenure.cli.session.follow import follow_telling
+from tenure.cli.formatting import format_count, truncate_line
+from tenure.cli.ownership import parse_ownership
+from tenure.cli.run_ids import slugify
+from tenure.cli.session.connection import BATCH_WORKFLOW, NO_ANSWER, QUERY_TIMEOUT, explain_refusals
+from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.monitor import is_lost
-from tenure.cli.session.server_target import Place
-from tenure.cli.terminal import print_json, print_table, say, stderr_console
-from tenure.contracts.result.batch import ANSWERED, PROVED, BatchItem, BatchOutcome, BatchReport, BatchRequest
+from tenure.cli.session.server_target import ServerTarget
+from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_table
+from tenure.contracts.result.batch import (
+    ANSWERED_STATUSES,
+    STATUSES_WITH_REPORT,
+    BatchItem,
+    BatchOutcome,
+    BatchReport,
+    BatchRequest,
+)
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-PARALLEL = 4
-"""Runs at the same time, where nothing else is said."""
+DEFAULT_PARALLEL_RUNS = 4
+"""Default number of concurrent runs."""
 
-MOST_BYTES = 200_000
-"""Length of a batch: it travels as one message."""
+MAX_BATCH_BYTES = 200_000
+"""Maximum size of a batch, which is sent as one message."""
 
-LOOK_SECONDS = 1.0
-"""Pause between two looks at a batch."""
+POLL_SECONDS = 1.0
+"""Pause between two polls of a batch."""
 
 _NAMES = {"id": "key", "max_cost": "max_cost_usd", "deadline": "max_seconds"}
-"""Words of a file that are others in the contract."""
+"""Names of fields in files that differ from the contract."""
 
 Batch = WorkflowHandle[Any, BatchReport]
 
 
 def read_batch(path: Path) -> tuple[BatchItem, ...]:
-    """Read the questions of a file: JSON lines, CSV with a heading `question`, or one question a line.
+    """Read the questions of a file: JSON lines, CSV with a column `question`, or one question per line.
 
     Raises:
-        UsageError: the file cannot be read, or a line of it cannot be understood.
+        UsageError: the file cannot be read, or a line is invalid.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {one_line(str(error), 150)}") from error
-    items = [_item(path, number, row) for number, row in _rows(path, text)]
+        raise UsageError(f"{path} cannot be read: {truncate_line(str(error), 150)}") from error
+    items = [_parse_item(path, number, row) for number, row in _read_rows(path, text)]
     if not items:
-        raise UsageError(f"{path} holds no question")
+        raise UsageError(f"{path} contains no question")
     twice = [key for key, number in Counter(item.key for item in items).items() if number > 1]
     if twice:
-        raise UsageError(f"{path} has the id {twice[0]!r} twice: every question needs one of its own")
-    if sum(len(item.model_dump_json()) for item in items) > MOST_BYTES:
-        raise UsageError(f"{path} is too long for one batch, {counted(len(items), 'question')}: split it")
+        raise UsageError(f"{path} has the id {twice[0]!r} twice: every question needs its own")
+    if sum(len(item.model_dump_json()) for item in items) > MAX_BATCH_BYTES:
+        raise UsageError(f"{path} is too long for one batch, {format_count(len(items), 'question')}: split it")
     return tuple(items)
 
 
-def batch_id(path: Path, items: tuple[BatchItem, ...]) -> str:
-    """Name a batch by what its file says."""
+def make_batch_id(path: Path, items: tuple[BatchItem, ...]) -> str:
+    """Return the id of a batch, derived from its content."""
     digest = hashlib.sha256("\n".join(item.model_dump_json() for item in items).encode()).hexdigest()
-    return f"batch-{slug(path.stem, 24)}-{digest[:8]}"
+    return f"batch-{slugify(path.stem, 24)}-{digest[:8]}"
 
 
-async def run_batch(arguments: Namespace, place: Place, client: Client, request: BatchRequest, chosen: str) -> int:
-    """Start a batch or take up the one there is, see it to its end and print the summary."""
-    with explained(chosen):
-        handle = await _begun(client, request, chosen, turn(arguments))
-    say(f"batch {chosen}" + (f", web UI: {place.url(chosen)}" if place.ui else ""))
+async def run_batch(
+    arguments: Namespace, place: ServerTarget, client: Client, request: BatchRequest, chosen: str
+) -> int:
+    """Start or continue a batch, follow it to its end and print the summary."""
+    with explain_refusals(chosen):
+        handle = await _start_or_continue(client, request, chosen, parse_ownership(arguments))
+    print_note(f"batch {chosen}" + (f", web UI: {place.build_run_url(chosen)}" if place.ui else ""))
     if not arguments.detach:
-        return await see(arguments, place, client, handle)
+        return await follow_batch(arguments, place, client, handle)
     if arguments.json:
-        print_json({"id": chosen, "url": place.url(chosen), "status": "running"})
+        print_json({"id": chosen, "url": place.build_run_url(chosen), "status": "running"})
     else:
-        say(f"follow it with `python client.py watch {chosen}`")
+        print_note(f"follow it with `python client.py watch {chosen}`")
     return 0
 
 
-async def see(arguments: Namespace, place: Place, client: Client, handle: Batch) -> int:
+async def follow_batch(arguments: Namespace, place: ServerTarget, client: Client, handle: Batch) -> int:
     """Follow a batch to its end and print the summary."""
-    with display_for(stderr_console()) as display:
-        report = await follow_telling(client, place, handle, display, _tell(handle, display))
-    if any(outcome.status not in ANSWERED for outcome in report.outcomes):
-        say("what has no report is asked again by the same command")
-    return summarise(arguments, handle.id, report)
+    with choose_display(make_stderr_console()) as display:
+        report = await follow_with_reports(client, place, handle, display, _report_changes(handle, display))
+    if any(outcome.status not in ANSWERED_STATUSES for outcome in report.outcomes):
+        print_note("run the same command again to retry questions without a report")
+    return print_summary(arguments, handle.id, report)
 
 
-async def show(arguments: Namespace, handle: Batch) -> int:
-    """Print how a batch stands now; that was asked for, so having it is success."""
+async def show_batch(arguments: Namespace, handle: Batch) -> int:
+    """Print the state of a batch; the exit code is that of the query, not of the batch."""
     report = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
-    summarise(arguments, handle.id, report)
+    print_summary(arguments, handle.id, report)
     return 0
 
 
-def summarise(arguments: Namespace, name: str, report: BatchReport) -> int:
-    """Print how the questions of a batch stand, and return the exit code that stands for it."""
+def print_summary(arguments: Namespace, name: str, report: BatchReport) -> int:
+    """Print the state of a batch's questions, and return the exit code for it."""
     if arguments.json:
         print_json({"id": name, **report.model_dump(mode="json")})
     else:
-        print_table(_table(report.outcomes))
+        print_table(_build_table(report.outcomes))
     statuses = {outcome.status for outcome in report.outcomes}
-    if statuses <= PROVED:
+    if statuses <= STATUSES_WITH_REPORT:
         return 0
-    return UNPROVED if statuses <= {*PROVED, "no_evidence", "failing_tests"} else 1
+    return UNPROVED if statuses <= {*STATUSES_WITH_REPORT, "no_evidence", "failing_tests"} else 1
 
 
-def of_handle(client: Client, name: str) -> Batch:
+def get_batch_handle(client: Client, name: str) -> Batch:
     """Return the handle of a batch."""
     return client.get_workflow_handle(name, result_type=BatchReport)
 
 
-async def _begun(client: Client, request: BatchRequest, chosen: str, priority: Priority) -> Batch:
-    """Start the batch, go on with the one that runs, or ask once more what one that is over has left.
+async def _start_or_continue(client: Client, request: BatchRequest, chosen: str, priority: Priority) -> Batch:
+    """Start the batch, continue the running one, or retry the failed questions of a finished one.
 
     Raises:
-        UsageError: the id belongs to something else.
+        UsageError: the id belongs to another kind of workflow.
     """
-    handle = of_handle(client, chosen)
-    found = await _found(handle)
+    handle = get_batch_handle(client, chosen)
+    found = await _describe_existing(handle)
     if found is not None:
         if found.workflow_type != BATCH_WORKFLOW:
             raise UsageError(f"the id {chosen} is in use by a {found.workflow_type}: choose another --id")
         if found.status == WorkflowExecutionStatus.RUNNING:
-            say(f"batch {chosen} is at work: it is followed")
+            print_note(f"batch {chosen} is running: following it")
             return handle
         before: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
-        known = tuple(outcome for outcome in before.outcomes if outcome.status in ANSWERED)
-        say(f"{counted(len(known), 'question')} of batch {chosen} answered before")
-        request = request.model_copy(update={"known": known})
+        known = tuple(outcome for outcome in before.outcomes if outcome.status in ANSWERED_STATUSES)
+        print_note(f"{format_count(len(known), 'question')} of batch {chosen} answered before")
+        request = request.model_copy(update={"earlier_outcomes": known})
     started: Batch = await client.start_workflow(
         BATCH_WORKFLOW,
         request,
@@ -156,14 +165,14 @@ async def _begun(client: Client, request: BatchRequest, chosen: str, priority: P
         task_queue=TENURE_QUEUE,
         result_type=BatchReport,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-        static_summary=counted(len(request.items), "question"),
+        static_summary=format_count(len(request.items), "question"),
         priority=priority,
     )
     return started
 
 
-async def _found(handle: Batch) -> WorkflowExecutionDescription | None:
-    """Describe what has the id of a batch; None for nothing."""
+async def _describe_existing(handle: Batch) -> WorkflowExecutionDescription | None:
+    """Return the description of the workflow with the id of a batch, or None if there is none."""
     try:
         return await handle.describe()
     except RPCError as error:
@@ -172,22 +181,22 @@ async def _found(handle: Batch) -> WorkflowExecutionDescription | None:
         raise
 
 
-async def _tell(handle: Batch, display: Display) -> None:
-    """Say what became of each question as soon as it is known."""
+async def _report_changes(handle: Batch, display: ProgressDisplay) -> None:
+    """Print the outcome of each question as soon as it is known."""
     told: set[str] = set()
     while True:
-        report = await _look(handle)
+        report = await _query_status(handle)
         ended = [one for one in report.outcomes if one.status not in ("waiting", "running")] if report else []
         for one in ended:
             if report and one.key not in told:
                 told.add(one.key)
-                words = f"{one.run}: {one.status.replace('_', ' ')}, {one_line(one.question, 100)}"
+                words = f"{one.run}: {one.status.replace('_', ' ')}, {truncate_line(one.question, 100)}"
                 display.say(f"[{len(told)} of {len(report.outcomes)}] {words}")
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
-async def _look(handle: Batch) -> BatchReport | None:
-    """Ask a batch how it stands; None where nobody answers now."""
+async def _query_status(handle: Batch) -> BatchReport | None:
+    """Query the state of a batch; return None if no worker answers."""
     try:
         report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
     except WorkflowQueryFailedError:
@@ -199,11 +208,11 @@ async def _look(handle: Batch) -> BatchReport | None:
     return report
 
 
-def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the questions of a file with the numbers of their lines.
+def _read_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the questions of a file with their line numbers.
 
     Raises:
-        UsageError: a line cannot be understood.
+        UsageError: a line is invalid.
     """
     if path.suffix.lower() == ".csv":
         reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
@@ -216,15 +225,15 @@ def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
-            yield number, _json(path, number, line) if _is_json(path) else {"question": line}
+            yield number, _parse_json_line(path, number, line) if _is_json(path) else {"question": line}
 
 
 def _is_json(path: Path) -> bool:
     return path.suffix.lower() in (".jsonl", ".ndjson")
 
 
-def _json(path: Path, number: int, line: str) -> dict[str, Any]:
-    """Read a line of JSON: an object, or a question alone.
+def _parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
+    """Parse a line of JSON: an object, or a question as a string.
 
     Raises:
         UsageError: it is neither.
@@ -232,27 +241,27 @@ def _json(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except ValueError as error:
-        raise UsageError(f"{path}, line {number}: {one_line(str(error), 150)}") from error
+        raise UsageError(f"{path}, line {number}: {truncate_line(str(error), 150)}") from error
     if isinstance(found, str):
         return {"question": found}
     if not isinstance(found, dict):
-        raise UsageError(f"{path}, line {number}: an object with a `question` is needed")
+        raise UsageError(f"{path}, line {number}: expected an object with a `question`")
     return found
 
 
-def _item(path: Path, number: int, row: dict[str, Any]) -> BatchItem:
-    """Turn a line into a question of the batch.
+def _parse_item(path: Path, number: int, row: dict[str, Any]) -> BatchItem:
+    """Parse a line into a question of the batch.
 
     Raises:
-        UsageError: it says something that nobody understands.
+        UsageError: it has an unknown or invalid field.
     """
     known = {"question", "id", "max_tokens", "max_cost", "max_calls", "max_searches", "deadline"}
     if unknown := sorted(row.keys() - known):
-        raise UsageError(f"{path}, line {number}: {unknown[0]!r} is none of {', '.join(sorted(known))}")
+        raise UsageError(f"{path}, line {number}: {unknown[0]!r} is not one of {', '.join(sorted(known))}")
     fields = {_NAMES.get(name, name): value for name, value in row.items()}
     try:
         if "max_seconds" in fields:
-            fields["max_seconds"] = length_of_time(str(fields["max_seconds"]))
+            fields["max_seconds"] = parse_duration(str(fields["max_seconds"]))
         return BatchItem.model_validate({"key": f"{number:03}", **fields})
     except ArgumentTypeError as error:
         raise UsageError(f"{path}, line {number}: deadline {error}") from error
@@ -262,15 +271,15 @@ def _item(path: Path, number: int, row: dict[str, Any]) -> BatchItem:
         raise UsageError(f"{path}, line {number}: {wrong}: {first['msg'].lower()}") from error
 
 
-def _table(outcomes: tuple[BatchOutcome, ...]) -> Table:
-    """Set the summary as a table."""
+def _build_table(outcomes: tuple[BatchOutcome, ...]) -> Table:
+    """Return the summary as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in ("run", "status", "tokens", "USD", "seconds"):
         table.add_column(heading, no_wrap=True, justify="left" if heading in ("run", "status") else "right")
     table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)
     for one in outcomes:
         cost = "" if one.cost_usd is None else f"{one.cost_usd:.4f}"
-        words = one_line(one.question, 120) + (f" ({one_line(one.note, 120)})" if one.note else "")
+        words = truncate_line(one.question, 120) + (f" ({truncate_line(one.note, 120)})" if one.note else "")
         status = one.status.replace("_", " ")
         table.add_row(one.run, status, f"{one.tokens:,}", cost, f"{one.seconds:.0f}", words)
     return table

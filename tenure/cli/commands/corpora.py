@@ -1,4 +1,4 @@
-"""`ingest` and `corpus`: reading documents into the knowledge base, and looking after what is there."""
+"""Commands `ingest` and `corpus`: ingest documents into the knowledge base and manage corpora."""
 
 import asyncio
 from argparse import Namespace
@@ -12,15 +12,15 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from tenure.cli.commands import corpus_graph as relations
 from tenure.cli.commands import watched_corpora as watching
-from tenure.cli.display import display_for
+from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
-from tenure.cli.formatting import counted, within_bytes
-from tenure.cli.paths import existing
-from tenure.cli.run_ids import check_corpus, corpus_of
-from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explained, open_session
-from tenure.cli.session.follow import follow
-from tenure.cli.session.server_target import Place, announce, ensure
-from tenure.cli.terminal import print_json, print_table, say, stderr_console
+from tenure.cli.formatting import format_count, truncate_bytes
+from tenure.cli.paths import resolve_paths
+from tenure.cli.run_ids import check_corpus, make_corpus_name
+from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
+from tenure.cli.session.follow import follow_workflow
+from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
+from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_table
 from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
@@ -33,27 +33,27 @@ from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ANSWER_TIMEOUT = timedelta(seconds=120)
-"""How long a question about corpora may take, the start of a worker included."""
+"""Time for an answer about corpora, including the start of a worker."""
 
-_SHOWN_SKIPS = 10
+_MAX_SKIPS_SHOWN = 10
 _ACTIONS = {
     "relate": relations.relate,
-    "graph": relations.graph,
-    "watched": watching.watched,
-    "unwatch": watching.unwatch,
+    "graph": relations.show_graph,
+    "watched": watching.list_watched,
+    "unwatch": watching.unwatch_corpus,
 }
 _OF_ONE = ("drop", "relate", "graph", "unwatch")
 
 
 def ingest(arguments: Namespace, settings: Settings) -> int:
     """Run `ingest`."""
-    paths = existing(arguments.paths)
-    corpus = check_corpus(arguments.corpus) if arguments.corpus else corpus_of(paths)
+    paths = resolve_paths(arguments.paths)
+    corpus = check_corpus(arguments.corpus) if arguments.corpus else make_corpus_name(paths)
     request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths))
-    every = watching.interval(arguments.every)
-    place = ensure(settings)
-    announce(place)
-    return asyncio.run(_ingest(arguments, place, request, every))
+    every = watching.parse_interval(arguments.every)
+    place = ensure_server(settings)
+    print_notes(place)
+    return asyncio.run(_ingest_and_report(arguments, place, request, every))
 
 
 def corpus(arguments: Namespace, settings: Settings) -> int:
@@ -62,17 +62,17 @@ def corpus(arguments: Namespace, settings: Settings) -> int:
         check_corpus(arguments.name, made=True)
     elif arguments.action in _OF_ONE:
         raise UsageError(f"name the corpus to {arguments.action}: `python client.py corpus list` shows them")
-    _check_fitting(arguments)
-    place = ensure(settings)
-    announce(place)
+    _check_arguments(arguments)
+    place = ensure_server(settings)
+    print_notes(place)
     return asyncio.run(_ACTIONS.get(arguments.action, _corpus)(arguments, place))
 
 
-def _check_fitting(arguments: Namespace) -> None:
-    """Refuse what does not belong to the action.
+def _check_arguments(arguments: Namespace) -> None:
+    """Reject arguments that do not belong to the action.
 
     Raises:
-        UsageError: something does not.
+        UsageError: an argument does not belong to it.
     """
     if (arguments.action == "graph") != (arguments.entity is not None):
         raise UsageError('`corpus graph NAME ENTITY` looks an entity up, such as `corpus graph drafts "hybrid search"`')
@@ -84,13 +84,13 @@ def _check_fitting(arguments: Namespace) -> None:
 
 
 async def ask_corpora(client: Client, action: Literal["list", "stats", "drop"], name: str | None = None) -> CorpusReply:
-    """Ask about corpora, or drop one.
+    """List corpora, return statistics, or drop a corpus.
 
     Raises:
         Unreachable: no worker answers.
         CommandError: it failed.
     """
-    with explained(f"corpus {action}"):
+    with explain_refusals(f"corpus {action}"):
         reply: CorpusReply = await client.execute_workflow(
             CORPUS_WORKFLOW,
             CorpusRequest(action=action, corpus=name),
@@ -103,38 +103,40 @@ async def ask_corpora(client: Client, action: Literal["list", "stats", "drop"], 
     return reply
 
 
-async def _ingest(arguments: Namespace, place: Place, request: IngestRequest, every: timedelta | None) -> int:
-    """Start the ingestion, follow it, say what came of it, and have it done again and again where that is wanted."""
+async def _ingest_and_report(
+    arguments: Namespace, place: ServerTarget, request: IngestRequest, every: timedelta | None
+) -> int:
+    """Start the ingestion, follow it, print its report, and schedule it if requested."""
     client = await open_session(place)
     workflow_id = f"ingest-{request.corpus}"
     try:
-        with explained(workflow_id):
+        with explain_refusals(workflow_id):
             handle: WorkflowHandle[object, IngestReport] = await client.start_workflow(
                 INGEST_WORKFLOW,
                 request,
                 id=workflow_id,
                 task_queue=TENURE_QUEUE,
                 result_type=IngestReport,
-                static_summary=within_bytes(f"{request.corpus}: {', '.join(request.paths)}"),
+                static_summary=truncate_bytes(f"{request.corpus}: {', '.join(request.paths)}"),
             )
     except WorkflowAlreadyStartedError as error:
-        raise CommandError(f"corpus {request.corpus} is being read right now: try again when that is over") from error
-    with display_for(stderr_console()) as display:
-        report = await follow(client, place, handle, display, query=False)
+        raise CommandError(f"corpus {request.corpus} is being ingested: try again when that is finished") from error
+    with choose_display(make_stderr_console()) as display:
+        report = await follow_workflow(client, place, handle, display, query=False)
     if arguments.json:
         print_json(report.model_dump(mode="json"))
     else:
         _print_report(report)
     if every is not None:
-        await watching.begin(client, request, every)
+        await watching.watch_corpus(client, request, every)
     return 0
 
 
-async def _corpus(arguments: Namespace, place: Place) -> int:
-    """Ask, and print the answer."""
+async def _corpus(arguments: Namespace, place: ServerTarget) -> int:
+    """Run the action and print the answer."""
     client = await open_session(place)
     if arguments.action == "drop":
-        await watching.end(client, arguments.name)
+        await watching.end_watching(client, arguments.name)
     reply = await ask_corpora(client, arguments.action, arguments.name)
     known = arguments.action == "list" or arguments.name is None
     if not known and not reply.corpora and not reply.dropped:
@@ -142,31 +144,31 @@ async def _corpus(arguments: Namespace, place: Place) -> int:
     if arguments.json:
         print_json(reply.model_dump(mode="json"))
     elif reply.dropped:
-        say(f"corpus {arguments.name} dropped")
+        print_note(f"corpus {arguments.name} dropped")
     else:
-        print_table(_table(reply.corpora))
+        print_table(_build_table(reply.corpora))
         if reply.store:
             _print_store(reply.store)
     return 0
 
 
 def _print_report(report: IngestReport) -> None:
-    """Print what an ingestion did."""
+    """Print the report of an ingestion."""
     print(
-        f"corpus {report.corpus}: {counted(report.files, 'file')} ({report.added} new, {report.changed} changed, "
+        f"corpus {report.corpus}: {format_count(report.files, 'file')} ({report.added} new, {report.changed} changed, "
         f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "
-        f"{counted(report.chunks, 'chunk')} written in {report.seconds:.1f} s"
+        f"{format_count(report.chunks, 'chunk')} written in {report.seconds:.1f} s"
     )
-    for skip in report.skipped[:_SHOWN_SKIPS]:
-        say(f"skipped {skip.path}: {skip.reason}")
-    if report.skipped_total > _SHOWN_SKIPS:
-        say(f"and {report.skipped_total - _SHOWN_SKIPS} more")
+    for skip in report.skipped[:_MAX_SKIPS_SHOWN]:
+        print_note(f"skipped {skip.path}: {skip.reason}")
+    if report.skipped_total > _MAX_SKIPS_SHOWN:
+        print_note(f"and {report.skipped_total - _MAX_SKIPS_SHOWN} more")
 
 
 def _print_store(store: StoreStats) -> None:
-    """Print what the knowledge base as a whole holds, and how it is used."""
+    """Print the size and the usage of the whole knowledge base."""
     print()
-    print_table(_tables(store))
+    print_table(_build_statistics_table(store))
     for query in store.queries:
         print(f"{query.mode} searches: {query.count:,}, mean {query.mean_ms:.1f} ms, p95 {query.p95_ms:.1f} ms")
     if store.cache.rate is not None:
@@ -174,8 +176,8 @@ def _print_store(store: StoreStats) -> None:
         print(f"embedding cache: {store.cache.hits:,} of {asked:,} vectors were known ({store.cache.rate:.0%})")
 
 
-def _tables(store: StoreStats) -> Table:
-    """Set the tables of the knowledge base and their indexes as a table."""
+def _build_statistics_table(store: StoreStats) -> Table:
+    """Return the tables of the knowledge base and their indexes as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in ("table or index", "rows", "unindexed", "MB", "files", "versions"):
         table.add_column(heading, justify="left" if heading == "table or index" else "right")
@@ -187,8 +189,8 @@ def _tables(store: StoreStats) -> Table:
     return table
 
 
-def _table(corpora: tuple[CorpusStats, ...]) -> Table:
-    """Set corpora as a table."""
+def _build_table(corpora: tuple[CorpusStats, ...]) -> Table:
+    """Return corpora as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     numbers = ("documents", "chunks", "embedded", "characters")
     for heading in ("corpus", *numbers, "embedding model", "updated"):

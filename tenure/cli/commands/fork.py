@@ -1,65 +1,68 @@
-"""`fork`: a new run that goes on from a cycle of an earlier one, with what was known then."""
+"""Command `fork`: start a new run from an earlier cycle of a run, with the knowledge of that cycle."""
 
 import asyncio
 from argparse import Namespace
 
-from tenure.cli.commands.start import begin, dearest_price, see
+from tenure.cli.commands.start import find_reservation_price, follow_started_run, start_workflow
 from tenure.cli.delivery import check_delivery
 from tenure.cli.errors import UsageError
-from tenure.cli.ownership import turn, turn_after, turn_of
-from tenure.cli.run_ids import check_run, fork_id
-from tenure.cli.session.connection import explained, open_session, register_search_attributes
-from tenure.cli.session.run_request import origin_of
-from tenure.cli.session.server_target import Place, announce, ensure
-from tenure.contracts.research.fork import ForkedRun, Origin
-from tenure.contracts.run.run import Feedback, Limits, RunRequest
+from tenure.cli.ownership import override_ownership, parse_ownership, read_ownership
+from tenure.cli.run_ids import check_run, make_fork_id
+from tenure.cli.session.connection import explain_refusals, open_session, register_search_attributes
+from tenure.cli.session.run_request import read_origin
+from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
+from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
+from tenure.contracts.run.limits import MODEL_BUDGET
+from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.settings import Settings
 
-LONGEST = 4_000
-"""Characters of what a person says to a fork."""
+MAX_FEEDBACK_CHARS = 4_000
+"""Maximum length of the feedback for a fork."""
 
-BOUNDS = ("max_cycles", "max_tokens", "max_cost_usd", "max_calls")
+BOUNDS = ("max_cycles", *MODEL_BUDGET)
 """Limits of the original that the command line may replace."""
 
 
 def fork(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
     check_run(arguments.origin)
-    chosen = check_run(arguments.id) if arguments.id else fork_id(arguments.origin, arguments.cycle)
+    chosen = check_run(arguments.id) if arguments.id else make_fork_id(arguments.origin, arguments.cycle)
     check_delivery(arguments)
-    if arguments.feedback and len(arguments.feedback.strip()) > LONGEST:
-        raise UsageError(f"--feedback has at most {LONGEST:,} characters")
-    turn(arguments)
-    place = ensure(settings)
-    announce(place)
-    return asyncio.run(_fork(arguments, place, chosen))
+    if arguments.feedback and len(arguments.feedback.strip()) > MAX_FEEDBACK_CHARS:
+        raise UsageError(f"--feedback has at most {MAX_FEEDBACK_CHARS:,} characters")
+    parse_ownership(arguments)
+    place = ensure_server(settings)
+    print_notes(place)
+    return asyncio.run(_start_fork(arguments, place, chosen))
 
 
-async def _fork(arguments: Namespace, place: Place, chosen: str) -> int:
-    """Start the fork and see it to its end."""
+async def _start_fork(arguments: Namespace, place: ServerTarget, chosen: str) -> int:
+    """Start the fork and follow it to its end."""
     client = await open_session(place)
     await register_search_attributes(client, place)
-    with explained(arguments.origin):
-        request, origin = await origin_of(client, arguments.origin, arguments.cycle)
-        whose = turn_after(arguments, turn_of(await client.get_workflow_handle(arguments.origin).describe()))
-    bounded = _bounded(request, arguments, place.settings)
-    forked = ForkedRun(**dict(bounded), origin=_told(origin, arguments.feedback))
-    handle = await begin(client, forked, chosen, whose)
-    return await see(arguments, place, client, handle)
+    with explain_refusals(arguments.origin):
+        request, origin = await read_origin(client, arguments.origin, arguments.cycle)
+        whose = override_ownership(
+            arguments, read_ownership(await client.get_workflow_handle(arguments.origin).describe())
+        )
+    bounded = _build_request(request, arguments, place.settings)
+    forked = ForkRunRequest(**dict(bounded), origin=_add_feedback(origin, arguments.feedback))
+    handle = await start_workflow(client, forked, chosen, whose)
+    return await follow_started_run(arguments, place, client, handle)
 
 
-def _bounded(request: RunRequest, arguments: Namespace, settings: Settings) -> RunRequest:
-    """Return the request of the fork: that of its origin, whose documents are not read again, in bounds of its own."""
+def _build_request(request: RunRequest, arguments: Namespace, settings: Settings) -> RunRequest:
+    """Return the request of the fork: that of its origin with its own limits; documents are not read again."""
     given = {name: getattr(arguments, name) for name in BOUNDS if getattr(arguments, name) is not None}
     if "max_cost_usd" in given:
-        given["dearest"] = dearest_price(settings, limited=True)
-    limits: Limits = request.limits.model_copy(update=given)
+        given["highest_price"] = find_reservation_price(settings, limited=True)
+    limits: RunLimits = request.limits.model_copy(update=given)
     return request.model_copy(update={"ingest": (), "limits": limits})
 
 
-def _told(origin: Origin, feedback: str | None) -> Origin:
-    """Return the origin with what a person says to the fork."""
+def _add_feedback(origin: ForkOrigin, feedback: str | None) -> ForkOrigin:
+    """Return the origin with feedback for the fork."""
     if feedback is None:
         return origin
-    said = (*origin.end.feedback, Feedback(text=feedback.strip()))
-    return origin.model_copy(update={"end": origin.end.model_copy(update={"feedback": said})})
+    said = (*origin.checkpoint.feedback, Feedback(text=feedback.strip()))
+    return origin.model_copy(update={"checkpoint": origin.checkpoint.model_copy(update={"feedback": said})})

@@ -1,4 +1,4 @@
-"""`memory`: looking at what is remembered, searching it, forgetting it, and taking it out as a file."""
+"""Command `memory`: list, search, forget and export memories."""
 
 import asyncio
 import sys
@@ -12,38 +12,38 @@ from rich.text import Text
 from temporalio.client import Client
 
 from tenure.cli.errors import UsageError
-from tenure.cli.formatting import counted, one_line
-from tenure.cli.session.connection import MEMORY_WORKFLOW, explained, open_session
-from tenure.cli.session.server_target import announce, ensure
-from tenure.cli.terminal import check_writable, print_json, print_table, say, write_file
+from tenure.cli.formatting import format_count, truncate_line
+from tenure.cli.session.connection import MEMORY_WORKFLOW, explain_refusals, open_session
+from tenure.cli.session.server_target import ensure_server, print_notes
+from tenure.cli.terminal import check_writable, print_json, print_note, print_table, write_file
 from tenure.contracts.knowledge.memory import (
-    LASTING,
+    PERMANENT_KINDS,
     ForgetRequest,
     MemoriesReply,
     MemoriesRequest,
     Memory,
     MemoryReply,
     MemoryRequest,
-    Recollecting,
-    Recollection,
+    MemorySearchReply,
+    MemorySearchRequest,
 )
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ANSWER_TIMEOUT = timedelta(minutes=35)
-"""How long an answer may take, the start of a worker included; to forget all of very many takes long."""
+"""Time for an answer, including the start of a worker; forgetting many memories takes long."""
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 _WIDTH = 100
 _PAGE = 500
 
 
 def memory(arguments: Namespace, settings: Settings) -> int:
     """Run `memory` with one of its actions."""
-    _check_fitting(arguments)
+    _check_arguments(arguments)
     check_writable(arguments.output)
-    place = ensure(settings)
-    announce(place)
+    place = ensure_server(settings)
+    print_notes(place)
 
     async def run() -> int:
         return await _ACTIONS[arguments.action](arguments, await open_session(place))
@@ -51,11 +51,11 @@ def memory(arguments: Namespace, settings: Settings) -> int:
     return asyncio.run(run())
 
 
-def _check_fitting(arguments: Namespace) -> None:
-    """Refuse what does not belong to the action, and an action that says too little.
+def _check_arguments(arguments: Namespace) -> None:
+    """Reject arguments that do not belong to the action, and missing ones.
 
     Raises:
-        UsageError: something does not, or it does.
+        UsageError: an argument does not belong to it or is missing.
     """
     action, what = arguments.action, arguments.what
     if action == "search" and len(what) != 1:
@@ -70,18 +70,18 @@ def _check_fitting(arguments: Namespace) -> None:
     if arguments.output is not None and action != "export":
         raise UsageError("-o belongs to `memory export`")
     if action == "forget" and not (what or chosen or arguments.kind):
-        raise UsageError("name what is to be forgotten: ids of memories, --run ID, --source ID, --kind KIND or --all")
+        raise UsageError("name the memories to forget: ids, --run ID, --source ID, --kind KIND or --all")
 
 
-async def _ask(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
-    """Ask where the knowledge base is.
+async def _run_workflow(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
+    """Run the memory workflow where the knowledge base is.
 
     Raises:
         Unreachable: no worker answers.
         CommandError: it failed.
     """
     workflow_id = f"memory-{action}-{uuid4().hex[:8]}"
-    with explained(workflow_id):
+    with explain_refusals(workflow_id):
         reply: MemoryReply = await client.execute_workflow(
             MEMORY_WORKFLOW,
             request,
@@ -95,31 +95,31 @@ async def _ask(client: Client, request: MemoryRequest, action: str) -> MemoryRep
 
 
 async def _list(arguments: Namespace, client: Client) -> int:
-    wanted = arguments.limit or _SHOWN
+    wanted = arguments.limit or _MAX_SHOWN
     listed: list[Memory] = []
     of = 0
-    async for page in _pages(arguments, client, min(wanted, _PAGE)):
+    async for page in _iterate_pages(arguments, client, min(wanted, _PAGE)):
         listed += page.memories
-        of = page.of
+        of = page.total
         if len(listed) >= wanted:
             break
-    reply = MemoriesReply(memories=tuple(listed[:wanted]), of=of)
+    reply = MemoriesReply(memories=tuple(listed[:wanted]), total=of)
     if arguments.json:
         print_json(reply.model_dump(mode="json"))
         return 0
     if reply.memories:
-        print_table(_table([(one, "") for one in reply.memories], ""))
-    if reply.of > len(reply.memories) or not reply.of:
-        say(f"{counted(reply.of, 'memory', 'memories')} in all")
+        print_table(_build_table([(one, "") for one in reply.memories], ""))
+    if reply.total > len(reply.memories) or not reply.total:
+        print_note(f"{format_count(reply.total, 'memory', 'memories')} in all")
     return 0
 
 
-async def _pages(arguments: Namespace, client: Client, most: int) -> AsyncIterator[MemoriesReply]:
+async def _iterate_pages(arguments: Namespace, client: Client, most: int) -> AsyncIterator[MemoriesReply]:
     """Yield the memories of an owner, page by page."""
     after = ""
     while True:
-        request = MemoriesRequest(owner=arguments.owner, kinds=tuple(arguments.kind), after=after, most=most)
-        page = (await _ask(client, MemoryRequest(page=request), "list")).page
+        request = MemoriesRequest(owner=arguments.owner, kinds=tuple(arguments.kind), after=after, limit=most)
+        page = (await _run_workflow(client, MemoryRequest(page=request), "list")).page
         yield page
         if not page.memories:
             return
@@ -127,20 +127,20 @@ async def _pages(arguments: Namespace, client: Client, most: int) -> AsyncIterat
 
 
 async def _search(arguments: Namespace, client: Client) -> int:
-    request = Recollecting(
+    request = MemorySearchRequest(
         query=arguments.what[0],
         owner=arguments.owner,
-        kinds=tuple(arguments.kind) or ("short_term", *LASTING),
-        most=arguments.limit or _SHOWN,
+        kinds=tuple(arguments.kind) or ("short_term", *PERMANENT_KINDS),
+        limit=arguments.limit or _MAX_SHOWN,
         now=datetime.now(UTC),
     )
-    found = (await _ask(client, MemoryRequest(search=request), "search")).found
+    found = (await _run_workflow(client, MemoryRequest(search=request), "search")).found
     if arguments.json:
         print_json(found.model_dump(mode="json", exclude={"strategies"}))
     elif found.memories:
         print_table(_found(found))
     else:
-        say(f"nothing is remembered of {request.query!r}")
+        print_note(f"no memory matches {request.query!r}")
     return 0
 
 
@@ -151,21 +151,21 @@ async def _forget(arguments: Namespace, client: Client) -> int:
         run=arguments.run or "",
         source=arguments.source or "",
         kinds=tuple(arguments.kind),
-        everything=arguments.all,
+        all_memories=arguments.all,
     )
-    forgot = (await _ask(client, MemoryRequest(forget=request), "forget")).forgot
+    forgot = (await _run_workflow(client, MemoryRequest(forget=request), "forget")).forgotten
     if not forgot.forgotten and request.ids:
-        raise UsageError("there is no such memory of this owner: `python client.py memory list` shows them")
+        raise UsageError("this owner has no such memory: `python client.py memory list` shows them")
     if arguments.json:
         print_json(forgot.model_dump(mode="json"))
     else:
-        say(f"{counted(forgot.forgotten, 'memory', 'memories')} forgotten")
+        print_note(f"{format_count(forgot.forgotten, 'memory', 'memories')} forgotten")
     return 0
 
 
 async def _export(arguments: Namespace, client: Client) -> int:
-    """Write a line of JSON for each memory; with --json one document instead."""
-    memories = [one async for page in _pages(arguments, client, _PAGE) for one in page.memories]
+    """Write one line of JSON per memory, or one document with --json."""
+    memories = [one async for page in _iterate_pages(arguments, client, _PAGE) for one in page.memories]
     if arguments.json and arguments.output is None:
         print_json([one.model_dump(mode="json") for one in memories])
         return 0
@@ -177,28 +177,33 @@ async def _export(arguments: Namespace, client: Client) -> int:
     if arguments.json:
         print_json({"file": str(arguments.output), "memories": len(memories)})
     else:
-        say(f"{counted(len(memories), 'memory', 'memories')} written to {arguments.output}")
+        print_note(f"{format_count(len(memories), 'memory', 'memories')} written to {arguments.output}")
     return 0
 
 
 _ACTIONS = {"list": _list, "search": _search, "forget": _forget, "export": _export}
 
 
-def _found(found: Recollection) -> Table:
-    return _table([(one.memory, f"{one.score:.2f}") for one in found.memories], "score")
+def _found(found: MemorySearchReply) -> Table:
+    return _build_table([(one.memory, f"{one.score:.2f}") for one in found.memories], "score")
 
 
-def _table(rows: list[tuple[Memory, str]], heading: str) -> Table:
-    """Set memories as a table, one line each."""
+def _build_table(rows: list[tuple[Memory, str]], heading: str) -> Table:
+    """Return memories as a table, one line each."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for name in ("id", "kind", "since", "uses", "sure", *([heading] if heading else []), "memory"):
         table.add_column(name, justify="right" if name in ("uses", "sure", heading) else "left")
     for one, score in rows:
-        figures = (f"{one.made:%Y-%m-%d}", f"{one.uses:,}", f"{one.confidence:.0%}", *([score] if heading else []))
-        table.add_row(one.id, one.kind, *figures, Text(one_line(one.text, _WIDTH) + _mark(one)))
+        figures = (
+            f"{one.created_at:%Y-%m-%d}",
+            f"{one.use_count:,}",
+            f"{one.confidence:.0%}",
+            *([score] if heading else []),
+        )
+        table.add_row(one.id, one.kind, *figures, Text(truncate_line(one.text, _WIDTH) + _describe_status(one)))
     return table
 
 
-def _mark(one: Memory) -> str:
-    """Return what to know of a memory that nobody is reminded of, or that counts less."""
-    return " (waits for a second source)" if one.awaiting else " (disputed)" if one.disputed else ""
+def _describe_status(one: Memory) -> str:
+    """Return the reason for which a memory is not recalled or counts less, or an empty string."""
+    return " (waits for a second source)" if one.unconfirmed else " (disputed)" if one.contradicted_by else ""

@@ -1,4 +1,4 @@
-"""`schedule`: standing questions, which the server has asked again and again, and what looks after them."""
+"""Command `schedule`: create and manage scheduled questions."""
 
 import asyncio
 import secrets
@@ -23,14 +23,14 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.commands.start import build_request, check_corpora, details, telling
+from tenure.cli.commands.start import add_notifications, build_request, check_corpora, render_details
 from tenure.cli.errors import UsageError
-from tenure.cli.formatting import one_line, within_bytes
-from tenure.cli.ownership import turn
-from tenure.cli.run_ids import check_run, slug
-from tenure.cli.session.connection import AGENT_WORKFLOW, explained, open_session, register_search_attributes
-from tenure.cli.session.server_target import Place, announce, ensure
-from tenure.cli.terminal import print_json, print_table, say
+from tenure.cli.formatting import truncate_bytes, truncate_line
+from tenure.cli.ownership import parse_ownership
+from tenure.cli.run_ids import check_run, slugify
+from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
+from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
+from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.run.run import RunRequest
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -38,33 +38,33 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 ACTIONS = ("list", "pause", "resume", "trigger", "backfill", "delete")
 
 _LATE = timedelta(hours=1)
-"""What was due while no server ran is made up for within this time, where nothing else is said."""
+"""Default catch-up window: actions due while no server ran still start within this time."""
 _DONE = {
     "pause": "is paused",
     "resume": "is asked again",
     "trigger": "is asked now",
-    "backfill": "is asked for the time that was missed",
+    "backfill": "is asked for the missed times",
     "delete": "is no longer asked",
 }
 
 
 def schedule(arguments: Namespace, settings: Settings) -> int:
-    """Run `schedule`: with `--cron` the text is a question, else an action."""
+    """Run `schedule`: with `--cron` the text is a question, otherwise an action."""
     if arguments.cron is not None:
         return _ask_again(arguments, settings)
     if arguments.what not in ACTIONS:
-        raise UsageError(f'say when it is asked, such as --cron "0 8 * * 1", or one of {", ".join(ACTIONS)}')
+        raise UsageError(f'give a time, such as --cron "0 8 * * 1", or one of {", ".join(ACTIONS)}')
     if (arguments.id is None) != (arguments.what == "list"):
-        raise UsageError("name a standing question: `python client.py schedule list` shows them")
+        raise UsageError("name a scheduled question: `python client.py schedule list` shows them")
     backfill = arguments.what == "backfill"
     if (arguments.begin is not None) != backfill or (arguments.end is not None and not backfill):
         raise UsageError("--from TIME belongs to `schedule backfill ID`, and is needed there")
-    place = ensure(settings)
-    announce(place)
-    return asyncio.run(_listed(arguments, place) if arguments.what == "list" else _done(arguments, place))
+    place = ensure_server(settings)
+    print_notes(place)
+    return asyncio.run(_print_schedules(arguments, place) if arguments.what == "list" else _manage(arguments, place))
 
 
-def planned(arguments: Namespace, request: RunRequest, name: str) -> Schedule:
+def build_schedule(arguments: Namespace, request: RunRequest, name: str) -> Schedule:
     """Return the schedule that the arguments describe."""
     overlap = ScheduleOverlapPolicy[(arguments.overlap or "skip").upper()]
     catchup = _LATE if arguments.catchup is None else timedelta(seconds=arguments.catchup)
@@ -74,10 +74,10 @@ def planned(arguments: Namespace, request: RunRequest, name: str) -> Schedule:
             request,
             id=name,
             task_queue=TENURE_QUEUE,
-            memo={"question": one_line(request.question, 500)},
-            static_summary=within_bytes(request.question),
-            static_details=details(request, name),
-            priority=turn(arguments),
+            memo={"question": truncate_line(request.question, 500)},
+            static_summary=truncate_bytes(request.question),
+            static_details=render_details(request, name),
+            priority=parse_ownership(arguments),
         ),
         spec=ScheduleSpec(
             cron_expressions=[arguments.cron],
@@ -89,11 +89,11 @@ def planned(arguments: Namespace, request: RunRequest, name: str) -> Schedule:
     )
 
 
-async def begin(client: Client, wanted: Schedule, name: str) -> datetime | None:
-    """Have a question asked again and again; return when for the first time, None for never.
+async def create_schedule(client: Client, wanted: Schedule, name: str) -> datetime | None:
+    """Create a scheduled question and return its first time, or None if it never runs.
 
     Raises:
-        UsageError: the name is in use, or the time cannot be understood.
+        UsageError: the name is in use, or the cron expression is invalid.
     """
     try:
         handle = await client.create_schedule(name, wanted)
@@ -101,7 +101,7 @@ async def begin(client: Client, wanted: Schedule, name: str) -> datetime | None:
         raise UsageError(f"the name {name} is in use: choose another --name, or delete it first") from error
     except RPCError as error:
         if error.status == RPCStatusCode.INVALID_ARGUMENT:
-            raise UsageError(f"the server does not take the schedule: {one_line(error.message, 200)}") from error
+            raise UsageError(f"the server does not take the schedule: {truncate_line(error.message, 200)}") from error
         raise
     due = (await handle.describe()).info.next_action_times
     return due[0] if due else None
@@ -110,51 +110,51 @@ async def begin(client: Client, wanted: Schedule, name: str) -> datetime | None:
 def _ask_again(arguments: Namespace, settings: Settings) -> int:
     """Run `schedule QUESTION`."""
     arguments.question = arguments.what
-    request = build_request(arguments, settings).model_copy(update={"standing": True})
+    request = build_request(arguments, settings).model_copy(update={"scheduled": True})
     private = settings.encryption_keys is not None
-    named = secrets.token_hex(6) if private else f"{slug(request.question)}-{secrets.token_hex(3)}"
+    named = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
     name = check_run(arguments.name) if arguments.name else f"standing-{named}"
-    place = ensure(settings)
-    announce(place)
-    return asyncio.run(_begun(arguments, place, telling(request, place), name))
+    place = ensure_server(settings)
+    print_notes(place)
+    return asyncio.run(_create(arguments, place, add_notifications(request, place), name))
 
 
-async def _begun(arguments: Namespace, place: Place, request: RunRequest, name: str) -> int:
+async def _create(arguments: Namespace, place: ServerTarget, request: RunRequest, name: str) -> int:
     client = await open_session(place)
     await register_search_attributes(client, place)
     await check_corpora(client, request)
-    with explained(name):
-        due = await begin(client, planned(arguments, request, name), name)
+    with explain_refusals(name):
+        due = await create_schedule(client, build_schedule(arguments, request, name), name)
     if arguments.json:
         print_json({"id": name, "next": due.isoformat() if due else None, "paused": arguments.paused})
     else:
-        when = f"for the first time {due:%Y-%m-%d %H:%M} UTC" if due else "at no time that will come"
-        say(f"standing question {name}: asked {when}" + (" once it is resumed" if arguments.paused else ""))
+        when = f"first at {due:%Y-%m-%d %H:%M} UTC" if due else "never"
+        print_note(f"scheduled question {name}: asked {when}" + (" once it is resumed" if arguments.paused else ""))
     return 0
 
 
-async def _done(arguments: Namespace, place: Place) -> int:
-    """Do what is to be done with one standing question."""
+async def _manage(arguments: Namespace, place: ServerTarget) -> int:
+    """Run an action on one scheduled question."""
     client = await open_session(place)
     handle = client.get_schedule_handle(arguments.id)
-    with explained(arguments.id):
+    with explain_refusals(arguments.id):
         try:
-            await act(arguments, handle)
+            await apply_action(arguments, handle)
         except RPCError as error:
             if error.status != RPCStatusCode.NOT_FOUND:
                 raise
             raise UsageError(
-                f"there is no standing question {arguments.id}: `python client.py schedule list` shows them"
+                f"there is no scheduled question {arguments.id}: `python client.py schedule list` shows them"
             ) from error
     if arguments.json:
         print_json({"id": arguments.id, "action": arguments.what})
     else:
-        say(f"standing question {arguments.id} {_DONE[arguments.what]}")
+        print_note(f"standing question {arguments.id} {_DONE[arguments.what]}")
     return 0
 
 
-async def act(arguments: Namespace, handle: ScheduleHandle) -> None:
-    """Do with a standing question what the arguments say.
+async def apply_action(arguments: Namespace, handle: ScheduleHandle) -> None:
+    """Apply the action of the arguments to a scheduled question.
 
     Raises:
         RPCError: the server refuses.
@@ -167,13 +167,13 @@ async def act(arguments: Namespace, handle: ScheduleHandle) -> None:
         case "trigger":
             await handle.trigger()
         case "backfill":
-            await handle.backfill(missed(arguments))
+            await handle.backfill(parse_catchup_window(arguments))
         case _:
             await handle.delete()
 
 
-def missed(arguments: Namespace) -> ScheduleBackfill:
-    """Return the time that is made up for; its runs come one after the other, since each is compared with the last."""
+def parse_catchup_window(arguments: Namespace) -> ScheduleBackfill:
+    """Return the backfill range; its runs are sequential, since each is compared with the last one."""
     return ScheduleBackfill(
         start_at=arguments.begin,
         end_at=arguments.end or datetime.now(UTC),
@@ -181,22 +181,22 @@ def missed(arguments: Namespace) -> ScheduleBackfill:
     )
 
 
-async def _listed(arguments: Namespace, place: Place) -> int:
-    """Print the standing questions."""
+async def _print_schedules(arguments: Namespace, place: ServerTarget) -> int:
+    """Print the scheduled questions."""
     client = await open_session(place)
-    with explained("schedule list"):
-        rows = await standing(client)
+    with explain_refusals("schedule list"):
+        rows = await list_schedules(client)
     if arguments.json:
         print_json({"schedules": rows})
     elif rows:
-        print_table(_table(rows))
+        print_table(_build_table(rows))
     else:
-        say('there is no standing question: `python client.py schedule "QUESTION" --cron "0 8 * * 1"` makes one')
+        print_note('there is no standing question: `python client.py schedule "QUESTION" --cron "0 8 * * 1"` makes one')
     return 0
 
 
-async def standing(client: Client) -> list[dict[str, Any]]:
-    """Describe the standing questions there are.
+async def list_schedules(client: Client) -> list[dict[str, Any]]:
+    """Return the scheduled questions.
 
     Raises:
         RPCError: the server refuses.
@@ -205,12 +205,12 @@ async def standing(client: Client) -> list[dict[str, Any]]:
     async for listed in await client.list_schedules():
         action = listed.schedule.action if listed.schedule else None
         if isinstance(action, ScheduleListActionStartWorkflow) and action.workflow == AGENT_WORKFLOW:
-            rows.append(await _row(client, listed.id))
+            rows.append(await _describe_schedule(client, listed.id))
     return sorted(rows, key=lambda row: str(row["id"]))
 
 
-async def _row(client: Client, name: str) -> dict[str, Any]:
-    """Describe one standing question."""
+async def _describe_schedule(client: Client, name: str) -> dict[str, Any]:
+    """Return one scheduled question."""
     found = await client.get_schedule_handle(name).describe()
     action = found.schedule.action
     if not isinstance(action, ScheduleActionStartWorkflow):
@@ -231,13 +231,15 @@ async def _row(client: Client, name: str) -> dict[str, Any]:
     }
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
-    """Set standing questions as a table."""
+def _build_table(rows: list[dict[str, Any]]) -> Table:
+    """Return scheduled questions as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in ("standing question", "next", "last run", "runs"):
         table.add_column(heading, no_wrap=True)
     table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)
     for row in rows:
         due = "paused" if row["paused"] else str(row["next"] or "never")[:16]
-        table.add_row(row["id"], due, row["last_run"] or "none yet", str(row["runs"]), one_line(row["question"], 120))
+        table.add_row(
+            row["id"], due, row["last_run"] or "none yet", str(row["runs"]), truncate_line(row["question"], 120)
+        )
     return table

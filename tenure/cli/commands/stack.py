@@ -1,16 +1,16 @@
-"""`down` and `status`: the local stack of this home; neither needs the server, so nothing of Temporal is loaded."""
+"""Commands `down` and `status` of the local stack; neither needs the server, so the Temporal SDK is not imported."""
 
 from argparse import Namespace
 
-from tenure.cli.terminal import print_json, say
+from tenure.cli.terminal import print_json, print_note
 from tenure.settings import Settings
 from tenure.temporal.stack import local
 from tenure.temporal.stack.local import StackStatus
 
 
-def down(arguments: Namespace, settings: Settings) -> int:
+def stop_stack(arguments: Namespace, settings: Settings) -> int:
     """Run `down`."""
-    done = local.down(settings)
+    done = local.stop_stack(settings)
     if arguments.json:
         print_json({"done": list(done)})
     else:
@@ -18,18 +18,18 @@ def down(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-def status(arguments: Namespace, settings: Settings) -> int:
-    """Run `status`: 4 where something of the stack is missing."""
-    found = local.status(settings)
+def show_status(arguments: Namespace, settings: Settings) -> int:
+    """Run `status`; exit code 4 if a part of the stack is missing."""
+    found = local.get_status(settings)
     print_status(arguments, found)
     if not arguments.json:
         for note in found.notes:
-            say(note)
+            print_note(note)
     return 0 if found.server_ready and found.worker_pid else 4
 
 
 def print_status(arguments: Namespace, found: StackStatus) -> None:
-    """Print how the stack stands."""
+    """Print the state of the stack."""
     if arguments.json:
         print_json(found.model_dump(mode="json"))
         return

@@ -1,4 +1,4 @@
-"""`start`: bring up what is needed, start a run, follow it, hand its report over."""
+"""Command `start`: start what is needed, start a run, follow it and deliver its report."""
 
 import asyncio
 from argparse import Namespace
@@ -8,32 +8,34 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.common import Priority, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from tenure.cli.commands.batches import PARALLEL, batch_id, read_batch, run_batch
+from tenure.cli.commands.batches import DEFAULT_PARALLEL_RUNS, make_batch_id, read_batch, run_batch
 from tenure.cli.commands.corpora import ask_corpora
 from tenure.cli.delivery import check_delivery, deliver
-from tenure.cli.display import display_for
+from tenure.cli.display import choose_display
 from tenure.cli.errors import UsageError
-from tenure.cli.filter_conditions import filters_of
-from tenure.cli.formatting import one_line, within_bytes
-from tenure.cli.ownership import turn
-from tenure.cli.paths import existing, manual
-from tenure.cli.program_files import given_files, given_tests
-from tenure.cli.run_ids import DEFAULT_CORPUS, check_corpus, check_run, corpus_of, run_id
-from tenure.cli.session.connection import AGENT_WORKFLOW, explained, open_session, register_search_attributes
-from tenure.cli.session.follow import follow
-from tenure.cli.session.server_target import Place, announce, ensure
-from tenure.cli.terminal import print_json, say, stderr_console
-from tenure.cli.web_options import web_scope
+from tenure.cli.filter_conditions import parse_filters
+from tenure.cli.formatting import truncate_bytes, truncate_line
+from tenure.cli.ownership import parse_ownership
+from tenure.cli.paths import find_manual, resolve_paths
+from tenure.cli.program_files import read_files, read_tests
+from tenure.cli.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_corpus_name, make_run_id
+from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
+from tenure.cli.session.follow import follow_workflow
+from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
+from tenure.cli.terminal import make_stderr_console, print_json, print_note
+from tenure.cli.web_options import parse_web_scope
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.evidence.tables import database_corpus
+from tenure.contracts.evidence.tables import get_database_corpus
 from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.result.batch import BatchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.budget import Price
-from tenure.contracts.run.notifications import Notices
-from tenure.contracts.run.run import Limits, Mode, RunRequest
-from tenure.prices import PricesError, dearest, load_prices, unpriced
+from tenure.contracts.run.limit_fields import LimitFields
+from tenure.contracts.run.notifications import NotificationSettings
+from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
+from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import Settings
+from workflows.research.strategies import list_strategy_names
 from workflows.runtime.search_attributes import MODE, PHASE, STATUS
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -43,64 +45,66 @@ def start(arguments: Namespace, settings: Settings) -> int:
     if arguments.batch is not None:
         return _start_batch(arguments, settings)
     if arguments.question is None or arguments.parallel is not None:
-        raise UsageError("ask a question, or many with --batch FILE, of which --parallel N are answered at a time")
+        raise UsageError(
+            "give a question, or a file of questions with --batch FILE; --parallel N sets the number of concurrent runs"
+        )
     request = build_request(arguments, settings)
-    chosen = check_run(arguments.id) if arguments.id else new_id(request, settings)
+    chosen = check_run(arguments.id) if arguments.id else make_id(request, settings)
     check_delivery(arguments)
-    place = ensure(settings)
-    announce(place)
-    return asyncio.run(_run(arguments, place, telling(request, place), chosen))
+    place = ensure_server(settings)
+    print_notes(place)
+    return asyncio.run(_run(arguments, place, add_notifications(request, place), chosen))
 
 
 def _start_batch(arguments: Namespace, settings: Settings) -> int:
     """Ask the questions of a file.
 
     Raises:
-        UsageError: there is a question as well, or where its report is to go.
+        UsageError: a question or an output file is given as well.
     """
     if arguments.question is not None:
-        raise UsageError("the questions come from the file of --batch: leave the other one out")
+        raise UsageError("--batch FILE and a question exclude each other")
     if arguments.output is not None or arguments.format is not None:
         raise UsageError("a batch ends in a summary: `python client.py report RUN -o FILE` writes the report of a run")
     items = read_batch(arguments.batch)
     arguments.question = items[0].question
     shared = build_request(arguments, settings)
     if any(item.max_cost_usd for item in items):
-        dearest_price(settings, limited=True)
-    request = BatchRequest(shared=shared, items=items, parallel=arguments.parallel or PARALLEL)
-    chosen = check_run(arguments.id) if arguments.id else batch_id(arguments.batch, items)
-    place = ensure(settings)
-    announce(place)
-    request = request.model_copy(update={"shared": telling(shared, place)})
+        find_reservation_price(settings, limited=True)
+    request = BatchRequest(shared=shared, items=items, max_parallel=arguments.parallel or DEFAULT_PARALLEL_RUNS)
+    chosen = check_run(arguments.id) if arguments.id else make_batch_id(arguments.batch, items)
+    place = ensure_server(settings)
+    print_notes(place)
+    request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
 
 
-def telling(request: RunRequest, place: Place) -> RunRequest:
-    """Return a request whose run tells people outside, where the settings set that up."""
-    if not place.settings.tells:
+def add_notifications(request: RunRequest, place: ServerTarget) -> RunRequest:
+    """Return a request with notifications if the settings configure them."""
+    if not place.settings.has_notifications:
         return request
-    return request.model_copy(update={"notices": Notices(ui=place.url(""))})
+    return request.model_copy(update={"notifications": NotificationSettings(ui_url_prefix=place.build_run_url(""))})
 
 
 def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
-    """Turn the command line into a request.
+    """Build the request from the arguments.
 
     Raises:
-        UsageError: a path does not exist, or a value is out of its range.
+        UsageError: a path does not exist, or a value is out of range.
     """
     named = tuple(dict.fromkeys(check_corpus(name, made=True) for name in arguments.corpus))
     ingest: list[IngestRequest] = []
     if arguments.docs:
-        paths = existing(arguments.docs)
-        ingest.append(IngestRequest(corpus=corpus_of(paths), paths=tuple(str(path) for path in paths)))
+        paths = resolve_paths(arguments.docs)
+        ingest.append(IngestRequest(corpus=make_corpus_name(paths), paths=tuple(str(path) for path in paths)))
     databases = tuple(dict.fromkeys(arguments.database))
-    tests = given_tests(arguments.tests)
-    # Who gives tests wants a program; and the manual of this one has nothing to say on the program of a person.
-    mode: Mode = "code" if tests and arguments.mode == "auto" else arguments.mode
-    web = web_scope(arguments, settings)
+    tests = read_tests(arguments.tests)
+    # Tests imply a coding task, for which the manual of Tenure is no source.
+    mode: RunMode = "code" if tests and arguments.mode == "auto" else arguments.mode
+    web = parse_web_scope(arguments, settings)
     if DEFAULT_CORPUS in named or not (arguments.docs or named or databases or web or mode == "code"):
-        ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(manual()),)))
-    corpora = dict.fromkeys((*(one.corpus for one in ingest), *named, *map(database_corpus, databases)))
+        ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(find_manual()),)))
+    corpora = dict.fromkeys((*(one.corpus for one in ingest), *named, *map(get_database_corpus, databases)))
     try:
         return RunRequest(
             question=arguments.question.strip(),
@@ -108,9 +112,9 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
             ingest=tuple(ingest),
             corpora=tuple(corpora),
             databases=databases,
-            files=given_files(arguments.files),
+            files=read_files(arguments.files),
             tests=tests,
-            limits=_limits(arguments, settings, web),
+            limits=_build_limits(arguments, settings, web),
             memory=settings.memory if arguments.memory is None else arguments.memory,
         )
     except ValidationError as error:
@@ -118,22 +122,22 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
         raise UsageError(f"{first['loc'][-1]}: {first['msg'].lower()}") from error
 
 
-def new_id(request: RunRequest, settings: Settings) -> str:
-    """Make up an id for a run."""
-    return run_id(request.question, request.mode, private=settings.encryption_keys is not None)
+def make_id(request: RunRequest, settings: Settings) -> str:
+    """Return an id for a run."""
+    return make_run_id(request.question, request.mode, private=settings.encryption_keys is not None)
 
 
-def details(request: RunRequest, chosen: str) -> str:
-    """Write the page that the web UI shows with the run: what was asked, and how to steer it."""
+def render_details(request: RunRequest, chosen: str) -> str:
+    """Return the text that the web UI shows with the run: the question, and how to steer the run."""
     sources = "\n".join(f"- `{path}`" for one in request.ingest for path in one.paths)
     web = request.limits.web
-    engines = f"**Web** {', '.join(web.providers) or 'every engine that is set up'}\n\n" if web else ""
-    only = one_line("; ".join(map(str, request.limits.filters)), 2000)
+    engines = f"**Web** {', '.join(web.providers) or 'every configured provider'}\n\n" if web else ""
+    only = truncate_line("; ".join(map(str, request.limits.filters)), 2000)
     filtered = f"**Only passages with** {only}\n\n" if only else ""
     files = [f"`{file.name}`" for file in (*request.files, *request.tests)]
     given = f"**Files and tests** {', '.join(files)[:4000]}\n\n" if files else ""
     return (
-        f"{one_line(request.question, 4000)}\n\n"
+        f"{truncate_line(request.question, 4000)}\n\n"
         f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{given}"
         f"{filtered}"
         f'**Steer** `python client.py feedback {chosen} "TEXT"`, '
@@ -141,68 +145,75 @@ def details(request: RunRequest, chosen: str) -> str:
     )
 
 
-def _limits(arguments: Namespace, settings: Settings, web: WebScope | None) -> Limits:
-    """Take the limits from the settings and, over them, from the command line."""
-    derived = {"call_output", "dearest", "filters", "long_history", "mcp", "web"}
-    values = {name: getattr(settings, name) for name in Limits.model_fields if name not in derived}
+def _build_limits(arguments: Namespace, settings: Settings, web: WebScope | None) -> RunLimits:
+    """Return the limits of the settings, overridden by the command line."""
+    values = {name: getattr(settings, name) for name in LimitFields.model_fields}
     given = {name: getattr(arguments, name, None) for name in values}
     chosen = values | {name: value for name, value in given.items() if value is not None}
-    chosen["filters"] = filters_of(arguments.filter)
+    if chosen["strategy"] not in (None, *list_strategy_names()):
+        raise UsageError(f"TENURE_STRATEGY is {chosen['strategy']!r}: choose one of {', '.join(list_strategy_names())}")
+    chosen["filters"] = parse_filters(arguments.filter)
     chosen["web"] = web
     chosen["mcp"] = tuple(dict.fromkeys(arguments.mcp))
-    chosen["rerank"] = settings.second_stage
-    chosen["rerank_listwise"] = settings.rerank_listwise and settings.uses_model
+    chosen["rerank"] = settings.rerank_options
+    chosen["rerank_listwise"] = settings.rerank_listwise and settings.has_model
     if settings.max_output:
-        chosen["call_output"] = settings.max_output
-    return Limits.model_validate(chosen | {"dearest": dearest_price(settings, limited=bool(chosen["max_cost_usd"]))})
+        chosen["max_call_output"] = settings.max_output
+    return RunLimits.model_validate(
+        chosen | {"highest_price": find_reservation_price(settings, limited=bool(chosen["max_cost_usd"]))}
+    )
 
 
-def dearest_price(settings: Settings, *, limited: bool) -> Price | None:
+def find_reservation_price(settings: Settings, *, limited: bool) -> Price | None:
     """Return the prices by which money is reserved.
 
     Raises:
-        UsageError: money is limited, and what a model costs is not known.
+        UsageError: money is limited and the price of a model is unknown.
     """
     try:
         prices = load_prices(settings)
     except PricesError as error:
         raise UsageError(str(error)) from error
-    if limited and (unknown := unpriced(settings, prices)):
+    if limited and (unknown := find_unpriced_models(settings, prices)):
         raise UsageError(
-            f"money cannot be limited while the price of {unknown[0]} is not known: "
+            f"money cannot be limited while the price of {unknown[0]} is unknown: "
             f"add it to {settings.prices_file}, or limit tokens with --max-tokens"
         )
-    return dearest(settings, prices)
+    return find_highest_price(settings, prices)
 
 
-async def _run(arguments: Namespace, place: Place, request: RunRequest, chosen: str) -> int:
-    """Start the run and see it to its end."""
+async def _run(arguments: Namespace, place: ServerTarget, request: RunRequest, chosen: str) -> int:
+    """Start the run and follow it to its end."""
     client = await open_session(place)
     await register_search_attributes(client, place)
     await check_corpora(client, request)
-    handle = await begin(client, request, chosen, turn(arguments))
-    return await see(arguments, place, client, handle)
+    handle = await start_workflow(client, request, chosen, parse_ownership(arguments))
+    return await follow_started_run(arguments, place, client, handle)
 
 
-async def see(arguments: Namespace, place: Place, client: Client, handle: WorkflowHandle[object, Result]) -> int:
-    """See a run that was started to its end, unless nobody wants to wait for that."""
+async def follow_started_run(
+    arguments: Namespace, place: ServerTarget, client: Client, handle: WorkflowHandle[object, Result]
+) -> int:
+    """Follow a started run to its end, unless the command is detached."""
     chosen = handle.id
-    say(f"run {chosen}" + (f", web UI: {place.url(chosen)}" if place.ui else ""))
+    print_note(f"run {chosen}" + (f", web UI: {place.build_run_url(chosen)}" if place.ui else ""))
     if arguments.detach:
         if arguments.json:
-            print_json({"id": chosen, "url": place.url(chosen), "status": "running"})
+            print_json({"id": chosen, "url": place.build_run_url(chosen), "status": "running"})
         else:
-            say(f"follow it with `python client.py watch {chosen}`")
+            print_note(f"follow it with `python client.py watch {chosen}`")
         return 0
-    with display_for(stderr_console()) as display:
-        result = await follow(client, place, handle, display)
+    with choose_display(make_stderr_console()) as display:
+        result = await follow_workflow(client, place, handle, display)
     code = deliver(result, arguments)
-    say(f"again: `python client.py report {chosen}`" + (f", or {place.url(chosen)}" if place.ui else ""))
+    print_note(
+        f"again: `python client.py report {chosen}`" + (f", or {place.build_run_url(chosen)}" if place.ui else "")
+    )
     return code
 
 
-async def _run_batch(arguments: Namespace, place: Place, request: BatchRequest, chosen: str) -> int:
-    """Make sure that the runs of a batch can begin, and see to it."""
+async def _run_batch(arguments: Namespace, place: ServerTarget, request: BatchRequest, chosen: str) -> int:
+    """Check the corpora of a batch, then run it."""
     client = await open_session(place)
     await register_search_attributes(client, place)
     await check_corpora(client, request.shared)
@@ -210,8 +221,8 @@ async def _run_batch(arguments: Namespace, place: Place, request: BatchRequest, 
 
 
 async def check_corpora(client: Client, request: RunRequest) -> None:
-    """Make sure that every corpus the run will not make itself is there."""
-    made = {one.corpus for one in request.ingest} | set(map(database_corpus, request.databases))
+    """Check that every corpus exists that the run does not create itself."""
+    made = {one.corpus for one in request.ingest} | set(map(get_database_corpus, request.databases))
     wanted = set(request.corpora) - made
     if not wanted:
         return
@@ -219,19 +230,21 @@ async def check_corpora(client: Client, request: RunRequest) -> None:
     missing = sorted(wanted - set(known))
     if missing:
         raise UsageError(
-            f"there is no corpus {missing[0]!r} ({', '.join(known) or 'there is none yet'}): "
-            f"make it with `python client.py ingest PATH --corpus {missing[0]}`"
+            f"there is no corpus {missing[0]!r} ({', '.join(known) or 'no corpus exists yet'}): "
+            f"create it with `python client.py ingest PATH --corpus {missing[0]}`"
         )
 
 
-async def begin(client: Client, request: RunRequest, chosen: str, priority: Priority) -> WorkflowHandle[object, Result]:
-    """Start the workflow of a run, or of a fork.
+async def start_workflow(
+    client: Client, request: RunRequest, chosen: str, priority: Priority
+) -> WorkflowHandle[object, Result]:
+    """Start the workflow of a run or a fork.
 
     Raises:
-        UsageError: the id is in use, also by a run that is over: its report would be lost to sight.
+        UsageError: the id is in use, also by a finished run, whose report would be hidden.
     """
     try:
-        with explained(chosen):
+        with explain_refusals(chosen):
             handle: WorkflowHandle[object, Result] = await client.start_workflow(
                 AGENT_WORKFLOW,
                 request,
@@ -239,9 +252,9 @@ async def begin(client: Client, request: RunRequest, chosen: str, priority: Prio
                 task_queue=TENURE_QUEUE,
                 result_type=Result,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-                memo={"question": one_line(request.question, 500)},
-                static_summary=within_bytes(request.question),
-                static_details=details(request, chosen),
+                memo={"question": truncate_line(request.question, 500)},
+                static_summary=truncate_bytes(request.question),
+                static_details=render_details(request, chosen),
                 priority=priority,
                 search_attributes=TypedSearchAttributes(
                     [

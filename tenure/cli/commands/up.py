@@ -1,4 +1,4 @@
-"""`up`: the local stack of this home, or a worker for a server that is somebody else's."""
+"""Command `up`: start the local stack of this home, or a worker for another server."""
 
 import asyncio
 import time
@@ -7,23 +7,23 @@ from datetime import UTC, datetime
 
 from tenure.cli.commands.stack import print_status
 from tenure.cli.errors import Unreachable
-from tenure.cli.session.monitor import workers_polling
-from tenure.cli.session.server_target import up as bring_up
-from tenure.cli.terminal import say
+from tenure.cli.session.monitor import count_polling_workers
+from tenure.cli.session.server_target import start_missing as bring_up
+from tenure.cli.terminal import print_note
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes
 from tenure.temporal.stack.local import StackStatus
 
 POLLING_SECONDS = 60.0
-"""How long `up` waits for the worker to ask for work."""
+"""Time `up` waits for the worker to poll."""
 
 
-def up(arguments: Namespace, settings: Settings) -> int:
-    """Run `up`: start what is missing, and wait until the worker asks for work."""
+def start_stack(arguments: Namespace, settings: Settings) -> int:
+    """Run `up`: start what is missing, and wait until the worker polls."""
     status = bring_up(settings)
     for note in status.notes:
-        say(note)
+        print_note(note)
     asyncio.run(_wait_for_worker(settings, status))
     print_status(arguments, status)
     return 0
@@ -32,20 +32,20 @@ def up(arguments: Namespace, settings: Settings) -> int:
 async def _wait_for_worker(settings: Settings, status: StackStatus) -> None:
     """Wait until the worker polls.
 
-    The server lists the polls of a worker that was killed for minutes. On this machine's own server, with
-    this machine's clock, only polls since the worker's start count.
+    The server lists the polls of a killed worker for minutes. On this machine's own server, with this machine's clock,
+    only polls after the worker's start count.
 
     Raises:
-        Unreachable: it ended, or takes too long.
+        Unreachable: the worker ended or takes too long.
     """
     client = await connection.connect(settings)
     deadline, pause = time.monotonic() + POLLING_SECONDS, 0.1
     since = datetime.fromtimestamp(status.worker_created, UTC) if status.server_pid else None
-    while not await workers_polling(client, since):
-        log = local.worker_log(settings.home)
-        if local.status(settings).worker_pid != status.worker_pid:
-            raise Unreachable(f"the worker ended: {processes.last_line(log)} (see {log})")
+    while not await count_polling_workers(client, since):
+        log = local.get_worker_log(settings.home)
+        if local.get_status(settings).worker_pid != status.worker_pid:
+            raise Unreachable(f"the worker ended: {processes.read_last_line(log)} (see {log})")
         if time.monotonic() > deadline:
-            raise Unreachable(f"the worker does not ask for work after {POLLING_SECONDS:.0f} s: see {log}")
+            raise Unreachable(f"the worker does not poll after {POLLING_SECONDS:.0f} s: see {log}")
         await asyncio.sleep(pause)
         pause = min(pause * 1.5, 1.0)

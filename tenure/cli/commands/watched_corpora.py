@@ -1,4 +1,4 @@
-"""Watched corpora: `ingest --every`, `corpus watched` and `corpus unwatch`."""
+"""Commands for watched corpora: `ingest --every`, `corpus watched` and `corpus unwatch`."""
 
 from argparse import Namespace
 from datetime import timedelta
@@ -8,75 +8,73 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tenure.cli.errors import UsageError
-from tenure.cli.formatting import one_line
-from tenure.cli.session.connection import explained, open_session
-from tenure.cli.session.server_target import Place
-from tenure.cli.terminal import print_json, print_table, say
+from tenure.cli.formatting import truncate_line
+from tenure.cli.session.connection import explain_refusals, open_session
+from tenure.cli.session.server_target import ServerTarget
+from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.temporal import schedules
 
-_LEAST = 60.0
-"""Seconds between two readings at the least."""
+_MIN_SECONDS = 60.0
+"""Minimum interval between two readings."""
 
 
-def interval(seconds: float | None) -> timedelta | None:
-    """Return how often a corpus is to be read; None for once.
+def parse_interval(seconds: float | None) -> timedelta | None:
+    """Return the interval between readings, or None if the corpus is read once.
 
     Raises:
-        UsageError: it is too often.
+        UsageError: the interval is too short.
     """
-    if seconds is not None and seconds < _LEAST:
-        raise UsageError(
-            "--every must be at least 1m: a folder of which nothing has changed is looked through each time"
-        )
+    if seconds is not None and seconds < _MIN_SECONDS:
+        raise UsageError("--every must be at least 1m: even an unchanged folder is scanned each time")
     return None if seconds is None else timedelta(seconds=seconds)
 
 
-async def begin(client: Client, request: IngestRequest, every: timedelta) -> None:
-    """Have a corpus read anew from time to time, and say so."""
-    with explained(f"watch-{request.corpus}"):
-        await schedules.watch(client, request, every)
-    say(f"read anew every {_spoken(every)}; `python client.py corpus unwatch {request.corpus}` ends that")
+async def watch_corpus(client: Client, request: IngestRequest, every: timedelta) -> None:
+    """Schedule the reading of a corpus and print a note."""
+    with explain_refusals(f"watch-{request.corpus}"):
+        await schedules.watch_corpus(client, request, every)
+    print_note(f"re-read every {_format_duration(every)}; `python client.py corpus unwatch {request.corpus}` stops it")
 
 
-async def watched(arguments: Namespace, place: Place) -> int:
+async def list_watched(arguments: Namespace, place: ServerTarget) -> int:
     """Run `corpus watched`."""
     client = await open_session(place)
-    with explained("corpus watched"):
-        found = sorted([one async for one in schedules.watched(client)], key=lambda one: one.corpus)
+    with explain_refusals("corpus watched"):
+        found = sorted([one async for one in schedules.list_watched_corpora(client)], key=lambda one: one.corpus)
     if arguments.json:
-        print_json({"watched": [_document(one) for one in found]})
+        print_json({"watched": [_as_json(one) for one in found]})
     else:
-        print_table(_table(found))
+        print_table(_build_table(found))
     return 0
 
 
-async def unwatch(arguments: Namespace, place: Place) -> int:
+async def unwatch_corpus(arguments: Namespace, place: ServerTarget) -> int:
     """Run `corpus unwatch`."""
     client = await open_session(place)
-    with explained(f"watch-{arguments.name}"):
-        ended = await schedules.unwatch(client, arguments.name)
+    with explain_refusals(f"watch-{arguments.name}"):
+        ended = await schedules.unwatch_corpus(client, arguments.name)
     if not ended:
         raise UsageError(
-            f"corpus {arguments.name!r} is not watched: `python client.py corpus watched` shows those that are"
+            f"corpus {arguments.name!r} is not watched: `python client.py corpus watched` lists the watched ones"
         )
     if arguments.json:
         print_json({"unwatched": arguments.name})
     else:
-        say(f"corpus {arguments.name} is no longer watched")
+        print_note(f"corpus {arguments.name} is no longer watched")
     return 0
 
 
-async def end(client: Client, corpus: str) -> None:
-    """End the watching of a corpus that is dropped, which would bring it back."""
+async def end_watching(client: Client, corpus: str) -> None:
+    """Delete the schedule of a corpus that is dropped, since it would create the corpus again."""
     try:
-        if await schedules.unwatch(client, corpus):
-            say(f"corpus {corpus} is no longer watched")
+        if await schedules.unwatch_corpus(client, corpus):
+            print_note(f"corpus {corpus} is no longer watched")
     except RPCError as error:
-        say(f"whether {corpus} is watched is not known: {one_line(error.message, 150)}")
+        print_note(f"cannot find out whether {corpus} is watched: {truncate_line(error.message, 150)}")
 
 
-def _document(one: schedules.Watched) -> dict[str, object]:
+def _as_json(one: schedules.WatchedCorpus) -> dict[str, object]:
     return {
         "corpus": one.corpus,
         "every_seconds": one.every.total_seconds(),
@@ -86,20 +84,20 @@ def _document(one: schedules.Watched) -> dict[str, object]:
     }
 
 
-def _table(found: list[schedules.Watched]) -> Table:
-    """Set watched corpora as a table."""
+def _build_table(found: list[schedules.WatchedCorpus]) -> Table:
+    """Return watched corpora as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in ("corpus", "every", "last", "paths"):
         table.add_column(heading)
     for one in found:
         last = one.last.isoformat()[:19] if one.last else "not yet"
-        every = _spoken(one.every) + (", paused" if one.paused else "")
+        every = _format_duration(one.every) + (", paused" if one.paused else "")
         table.add_row(one.corpus, every, last, ", ".join(one.paths))
     return table
 
 
-def _spoken(every: timedelta) -> str:
-    """Return a length of time as it is written on the command line."""
+def _format_duration(every: timedelta) -> str:
+    """Return a duration as it is written on the command line."""
     seconds = every.total_seconds()
     for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds % length == 0:

@@ -1,4 +1,4 @@
-"""A conversation with the server: connecting, what the server must know, what its refusals mean."""
+"""Connect commands to the server, register search attributes and explain the server's refusals."""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowQueryFailedE
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.cli.errors import CommandError, Unreachable, UsageError
-from tenure.cli.formatting import failure, one_line
-from tenure.cli.session.server_target import Place, require_local_or_configured
+from tenure.cli.formatting import describe_failure, truncate_line
+from tenure.cli.session.server_target import ServerTarget, suggest_remedy
 from tenure.temporal import connection
 from workflows.runtime.search_attributes import ALL
 
@@ -28,60 +28,62 @@ RELATE_WORKFLOW = "RelateWorkflow"
 MEMORY_WORKFLOW = "MemoryWorkflow"
 
 QUERY_TIMEOUT = timedelta(seconds=10)
-"""How long a query waits for a worker; a worker that is starting needs some seconds."""
+"""Time a query waits for a worker; a starting worker needs some seconds."""
 
 NO_ANSWER = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.CANCELLED)
 """Statuses of a query that found no worker in time."""
 
 _IS_OVER = re.compile("already completed|aborted by closing workflow")
-"""What the server says of a run that has ended, or that ends just now."""
+"""Messages of the server about a run that has ended or is just ending."""
 
 
-async def open_session(place: Place) -> Client:
-    """Connect to the server of a place.
+async def open_session(place: ServerTarget) -> Client:
+    """Connect to the server of a target.
 
     Raises:
         Unreachable: it does not answer.
     """
     try:
         return await connection.connect(place.settings)
-    except connection.CannotReach as error:
-        raise Unreachable(f"{error}; {require_local_or_configured(place)}") from error
+    except connection.ServerUnreachable as error:
+        raise Unreachable(f"{error}; {suggest_remedy(place)}") from error
 
 
 @contextmanager
-def explained(run_id: str) -> Iterator[None]:
-    """Turn the server's refusals concerning a run into one line each."""
+def explain_refusals(run_id: str) -> Iterator[None]:
+    """Turn the server's refusals concerning a run into one-line errors."""
     try:
         yield
     except WorkflowFailureError as error:
-        raise CommandError(f"run {run_id} failed: {failure(error)}") from error
+        raise CommandError(f"run {run_id} failed: {describe_failure(error)}") from error
     except WorkflowQueryFailedError as error:
-        raise CommandError(f"run {run_id} cannot answer: {one_line(str(error), 200)}") from error
+        raise CommandError(f"run {run_id} cannot answer: {truncate_line(str(error), 200)}") from error
     except RPCError as error:
-        raise refusal(error, run_id) from error
+        raise describe_refusal(error, run_id) from error
 
 
-def refusal(error: RPCError, run_id: str) -> CommandError:
-    """Say what an error of the server means for a person."""
+def describe_refusal(error: RPCError, run_id: str) -> CommandError:
+    """Return a readable message for an error of the server."""
     if error.status == RPCStatusCode.NOT_FOUND and _IS_OVER.search(error.message):
-        return CommandError(f"run {run_id} is finished: `python client.py report {run_id}` shows what it found")
+        return CommandError(f"run {run_id} is finished: `python client.py report {run_id}` shows its report")
     if error.status == RPCStatusCode.NOT_FOUND and "amespace" in error.message:
-        return Unreachable(f"{one_line(error.message, 150)}: check TEMPORAL_NAMESPACE")
+        return Unreachable(f"{truncate_line(error.message, 150)}: check TEMPORAL_NAMESPACE")
     if error.status == RPCStatusCode.NOT_FOUND:
-        return UsageError(f"there is no run {run_id}: `python client.py list` shows the runs there are")
+        return UsageError(f"there is no run {run_id}: `python client.py list` shows all runs")
     if error.status in NO_ANSWER:
         return Unreachable(f"no worker answers for {run_id}: start one with `python client.py up`")
     if error.status == RPCStatusCode.UNAVAILABLE:
-        return Unreachable("the Temporal server no longer answers: `python client.py status` tells more")
-    return CommandError(f"the Temporal server refuses ({error.status.name.lower()}): {one_line(error.message, 200)}")
+        return Unreachable("the Temporal server no longer answers: see `python client.py status`")
+    return CommandError(
+        f"the Temporal server refuses ({error.status.name.lower()}): {truncate_line(error.message, 200)}"
+    )
 
 
-async def register_search_attributes(client: Client, place: Place) -> None:
-    """Make sure that the namespace knows the search attributes of a run.
+async def register_search_attributes(client: Client, place: ServerTarget) -> None:
+    """Register the search attributes of a run in the namespace if they are missing.
 
     Raises:
-        Unreachable: it lacks some, and does not let us add them.
+        Unreachable: some are missing and the server refuses to add them.
     """
     missing = [key.name for key in ALL]
     try:
@@ -99,7 +101,7 @@ async def register_search_attributes(client: Client, place: Place) -> None:
         if error.status == RPCStatusCode.ALREADY_EXISTS:
             return  # another client was quicker
         if error.status in (RPCStatusCode.UNAVAILABLE, RPCStatusCode.NOT_FOUND):
-            raise refusal(error, "") from error
+            raise describe_refusal(error, "") from error
         options = " ".join(f"--name {name} --type Keyword" for name in missing)
         raise Unreachable(
             f"namespace {client.namespace} lacks search attributes and does not let this client add them: run "

@@ -1,6 +1,6 @@
-"""What keeps a run from getting on: activities that are tried again, workflow tasks that fail.
+"""Find the failures that block a run: activities that are being retried and workflow tasks that fail.
 
-The server knows both, also while the run itself cannot answer.
+The server knows both, even if the run itself cannot answer.
 """
 
 from collections.abc import Sequence
@@ -17,27 +17,27 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.exceptions import FailureError
 
-from tenure.cli.display import Trouble
-from tenure.cli.formatting import one_line
-from tenure.cli.session.server_target import Place
+from tenure.cli.display import PendingFailure
+from tenure.cli.formatting import truncate_line
+from tenure.cli.session.server_target import ServerTarget
 from tenure.temporal.stack import local
 
 REPORTED = "TemporalReportedProblems"
-"""Search attribute in which the server marks a workflow whose tasks keep failing."""
+"""Search attribute that the server sets on a workflow whose tasks keep failing."""
 
 _LATEST_EVENTS = 20
 _REASON_LENGTH = 200
 
 
-async def troubles(
-    client: Client, place: Place, members: Sequence[DescribeWorkflowExecutionResponse]
-) -> tuple[Trouble, ...]:
-    """Return what keeps the workflows of a run from getting on, each trouble once.
+async def find_pending_failures(
+    client: Client, place: ServerTarget, members: Sequence[DescribeWorkflowExecutionResponse]
+) -> tuple[PendingFailure, ...]:
+    """Return the failures that block the workflows of a run, without duplicates.
 
     Raises:
         RPCError: the server does not answer.
     """
-    worst: dict[str, Trouble] = {}
+    worst: dict[str, PendingFailure] = {}
     for described in members:
         found = [await _of_activity(client, activity) for activity in described.pending_activities]
         found.append(await _of_workflow_task(client, place, described))
@@ -48,29 +48,29 @@ async def troubles(
     return tuple(worst.values())
 
 
-async def _of_activity(client: Client, activity: PendingActivityInfo) -> Trouble | None:
-    """Describe an activity that was tried before."""
+async def _of_activity(client: Client, activity: PendingActivityInfo) -> PendingFailure | None:
+    """Describe an activity that is being retried."""
     if activity.attempt <= 1 and not activity.HasField("last_failure"):
         return None
-    reason = one_line(await _message(client, activity.last_failure), _REASON_LENGTH) or "no reason is known"
+    reason = truncate_line(await _message(client, activity.last_failure), _REASON_LENGTH) or "unknown reason"
     waits = activity.state == PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
     wait = None
     if waits and activity.HasField("next_attempt_schedule_time"):
         due = activity.next_attempt_schedule_time.ToDatetime(UTC)
         wait = max((due - datetime.now(UTC)).total_seconds(), 0.0)
-    return Trouble(f"retrying {activity.activity_type.name}: {reason}", activity.attempt, wait)
+    return PendingFailure(f"retrying {activity.activity_type.name}: {reason}", activity.attempt, wait)
 
 
 async def _message(client: Client, failure: Failure) -> str:
-    """Return what a failure says; where payloads are encrypted its words are, too."""
+    """Return the message of a failure; it is encrypted if payloads are."""
     error = await client.data_converter.decode_failure(failure)
     return error.message if isinstance(error, FailureError) else str(error)
 
 
 async def _of_workflow_task(
-    client: Client, place: Place, described: DescribeWorkflowExecutionResponse
-) -> Trouble | None:
-    """Describe a workflow whose own code fails; a task that was lost with its worker is no such trouble."""
+    client: Client, place: ServerTarget, described: DescribeWorkflowExecutionResponse
+) -> PendingFailure | None:
+    """Describe a workflow whose own code fails; a task lost with its worker is not reported."""
     attempt = described.pending_workflow_task.attempt
     info = described.workflow_execution_info
     if attempt <= 1 and REPORTED not in info.search_attributes.indexed_fields:
@@ -78,12 +78,12 @@ async def _of_workflow_task(
     cause = await _cause(client, info.execution)
     if cause is None:
         return None
-    log = str(local.worker_log(place.settings.home)) if place.is_local else "the worker's log"
-    return Trouble(f"{info.type.name} cannot go on: {cause}; {log} tells more", max(attempt, 1))
+    log = str(local.get_worker_log(place.settings.home)) if place.is_local else "the worker's log"
+    return PendingFailure(f"{info.type.name} cannot continue: {cause}; see {log}", max(attempt, 1))
 
 
 async def _cause(client: Client, execution: WorkflowExecution) -> str | None:
-    """Read from the history why the latest workflow task failed; None where it was lost and did not fail."""
+    """Return from the history why the latest workflow task failed, or None if it was lost."""
     reply = await client.workflow_service.get_workflow_execution_history_reverse(
         GetWorkflowExecutionHistoryReverseRequest(
             namespace=client.namespace, execution=execution, maximum_page_size=_LATEST_EVENTS
@@ -94,5 +94,5 @@ async def _cause(client: Client, execution: WorkflowExecution) -> str | None:
             return None
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
             failure = event.workflow_task_failed_event_attributes.failure
-            return one_line(await _message(client, failure), _REASON_LENGTH) or "its workflow tasks fail"
+            return truncate_line(await _message(client, failure), _REASON_LENGTH) or "its workflow tasks fail"
     return "its workflow tasks fail"

@@ -1,4 +1,4 @@
-"""Following a workflow to its end, through restarts of its worker and of the server."""
+"""Follow a workflow to its end, across restarts of its worker and of the server."""
 
 import asyncio
 import time
@@ -9,63 +9,69 @@ from typing import Any, TypeVar
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.service import RPCError
 
-from tenure.cli.display import Display, Trouble, Writing
+from tenure.cli.display import PendingFailure, ProgressDisplay, StreamedAnswer
 from tenure.cli.errors import CommandError, Detached, Unreachable
-from tenure.cli.formatting import failure
-from tenure.cli.session.connection import refusal
-from tenure.cli.session.diagnostics import troubles
-from tenure.cli.session.monitor import is_lost, is_starting, look, what_died, who_is_missing
-from tenure.cli.session.run_tree import family
-from tenure.cli.session.server_target import Place
-from tenure.cli.streaming import writings
+from tenure.cli.formatting import describe_failure
+from tenure.cli.session.connection import describe_refusal
+from tenure.cli.session.diagnostics import find_pending_failures
+from tenure.cli.session.monitor import (
+    describe_dead_process,
+    describe_missing_worker,
+    is_lost,
+    is_starting,
+    read_snapshot,
+)
+from tenure.cli.session.run_tree import describe_run_tree
+from tenure.cli.session.server_target import ServerTarget
+from tenure.cli.streaming import read_streamed_answers
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 0.5
-"""Pause between two looks."""
+POLL_SECONDS = 0.5
+"""Pause between two polls."""
 
-FAMILY_SECONDS = 1.0
-"""Pause between two looks at the parts of a run: what they write, and what keeps them from getting on."""
+CHILDREN_POLL_SECONDS = 1.0
+"""Pause between two polls of a run's child workflows: streamed text and failures."""
 
 WORKER_GRACE_SECONDS = 20.0
-"""How long a run may stand before a worker is missed; one needs some seconds to start."""
+"""Time without progress after which a missing worker is reported; a worker needs some seconds to start."""
 
 START_GRACE_SECONDS = 90.0
-"""The same for a worker whose process lives: on a busy machine its libraries take long to load."""
+"""The same if the worker's process is running: on a busy machine its imports take long."""
 
-LOST_SECONDS = 60.0
-"""How long the server may be away before following is given up; the run itself is safe."""
+MAX_OUTAGE_SECONDS = 60.0
+"""Time the server may be away before following is given up; the run itself is safe."""
 
 
-async def follow(
-    client: Client, place: Place, handle: WorkflowHandle[Any, T], display: Display, *, query: bool = True
+async def follow_workflow(
+    client: Client, place: ServerTarget, handle: WorkflowHandle[Any, T], display: ProgressDisplay, *, query: bool = True
 ) -> T:
     """Show a workflow's progress until it ends, and return its result.
 
     Args:
         client: connection to the server.
-        place: where the server is.
+        place: the server.
         handle: the workflow, with the type of its result.
-        display: where progress goes.
+        display: output of the progress.
         query: whether the workflow answers `progress`.
 
     Raises:
-        CommandError: it failed.
-        Unreachable: the server went away for too long.
-        Detached: the person pressed Ctrl-C.
+        CommandError: the workflow failed.
+        Unreachable: the server was away for too long.
+        Detached: the user pressed Ctrl-C.
     """
     ending = asyncio.create_task(_end(handle, display))
     watching = asyncio.create_task(_watch(client, place, handle, display, query=query))
     try:
         done, _ = await asyncio.wait({ending, watching}, return_when=asyncio.FIRST_COMPLETED)
-        # Watching ends by an error only; the result, where it came at the same moment, counts more.
+        # Watching ends only by an error; a result that arrived at the same moment takes precedence.
         result = ending.result() if ending in done else await _raise_from(watching)
     except asyncio.CancelledError:
         raise Detached(handle.id) from None
     except WorkflowFailureError as error:
-        raise CommandError(f"run {handle.id} failed: {failure(error)}") from error
+        raise CommandError(f"run {handle.id} failed: {describe_failure(error)}") from error
     except RPCError as error:
-        raise refusal(error, handle.id) from error
+        raise describe_refusal(error, handle.id) from error
     finally:
         ending.cancel()
         watching.cancel()
@@ -73,30 +79,34 @@ async def follow(
     return result
 
 
-async def follow_telling(
-    client: Client, place: Place, handle: WorkflowHandle[Any, T], display: Display, telling: Coroutine[Any, Any, None]
+async def follow_with_reports(
+    client: Client,
+    place: ServerTarget,
+    handle: WorkflowHandle[Any, T],
+    display: ProgressDisplay,
+    telling: Coroutine[Any, Any, None],
 ) -> T:
-    """Follow a workflow that answers no `progress`, while `telling` says again and again how far it is.
+    """Follow a workflow that answers no `progress`, while `telling` reports its state periodically.
 
     Raises:
-        CommandError: as `follow` does.
+        CommandError: as for `follow`.
     """
     told = asyncio.create_task(telling)
     try:
-        return await follow(client, place, handle, display, query=False)
+        return await follow_workflow(client, place, handle, display, query=False)
     finally:
         told.cancel()
         await asyncio.gather(told, return_exceptions=True)
 
 
 async def _raise_from(watching: asyncio.Task[None]) -> Any:
-    """Raise what ended the watching."""
+    """Raise the error that ended the watching."""
     await watching
     raise AssertionError("watching ends by an error only")
 
 
-async def _end(handle: WorkflowHandle[Any, T], display: Display) -> T:
-    """Wait for the result, over absences of the server."""
+async def _end(handle: WorkflowHandle[Any, T], display: ProgressDisplay) -> T:
+    """Wait for the result, across outages of the server."""
     lost_since: float | None = None
     while True:
         asked = time.monotonic()
@@ -106,53 +116,56 @@ async def _end(handle: WorkflowHandle[Any, T], display: Display) -> T:
             if not is_lost(error):
                 raise
         now = time.monotonic()
-        if now - asked > LOST_SECONDS:
+        if now - asked > MAX_OUTAGE_SECONDS:
             lost_since = None  # it answered in between: this is a new absence
         if lost_since is None:
             lost_since = now
             display.say(
                 "the Temporal server does not answer; waiting for it (`python client.py up` starts a local one)"
             )
-        if now - lost_since > LOST_SECONDS:
+        if now - lost_since > MAX_OUTAGE_SECONDS:
             raise Unreachable(
-                f"the Temporal server stays away: run `python client.py up`, then `python client.py watch {handle.id}`"
+                "the Temporal server is still unavailable: run `python client.py up`, "
+                f"then `python client.py watch {handle.id}`"
             )
         await asyncio.sleep(1.0)
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """What the workflows of a run are at."""
+    """State of a run's workflows."""
 
-    troubles: tuple[Trouble, ...] = ()
-    writings: tuple[Writing, ...] = ()
+    troubles: tuple[PendingFailure, ...] = ()
+    writings: tuple[StreamedAnswer, ...] = ()
 
 
-async def _parts(client: Client, place: Place, run_id: str) -> _Parts:
-    members = [member async for member in family(client, run_id)]
-    return _Parts(await troubles(client, place, members), await writings(client, members))
+async def _parts(client: Client, place: ServerTarget, run_id: str) -> _Parts:
+    members = [member async for member in describe_run_tree(client, run_id)]
+    return _Parts(await find_pending_failures(client, place, members), await read_streamed_answers(client, members))
 
 
 async def _watch(
-    client: Client, place: Place, handle: WorkflowHandle[Any, Any], display: Display, *, query: bool
+    client: Client, place: ServerTarget, handle: WorkflowHandle[Any, Any], display: ProgressDisplay, *, query: bool
 ) -> None:
-    """Show progress again and again; say once when nobody works on the run."""
+    """Show progress periodically; report once if no worker serves the run."""
     began, complaint = time.monotonic(), ""
     looked = began
     parts = _Parts()
     while True:
         try:
-            if time.monotonic() - looked >= FAMILY_SECONDS:
+            if time.monotonic() - looked >= CHILDREN_POLL_SECONDS:
                 looked, parts = time.monotonic(), await _parts(client, place, handle.id)
             snapshot = replace(
-                await look(client, handle, query=query), troubles=parts.troubles, writings=parts.writings
+                await read_snapshot(client, handle, query=query),
+                pending_failures=parts.troubles,
+                streamed_answers=parts.writings,
             )
-            found = "" if snapshot.progress else what_died(place)
+            found = "" if snapshot.progress else describe_dead_process(place)
             if snapshot.progress is None and not found:
                 snapshot = replace(snapshot, starting=await is_starting(client, place))
                 grace = START_GRACE_SECONDS if snapshot.starting else WORKER_GRACE_SECONDS
                 if time.monotonic() - began > grace:
-                    found = await who_is_missing(client)
+                    found = await describe_missing_worker(client)
             display.show(snapshot)
             if found and found != complaint:
                 display.say(found)
@@ -160,4 +173,4 @@ async def _watch(
         except RPCError as error:
             if not is_lost(error):
                 raise
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)

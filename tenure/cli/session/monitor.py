@@ -1,4 +1,4 @@
-"""Looking at a running workflow: its progress, its ingestion, and whether anybody works on it."""
+"""Inspect a running workflow: its progress, its ingestion, and whether a worker serves it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,44 +9,44 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.display import Snapshot
+from tenure.cli.display import RunSnapshot
 from tenure.cli.session.connection import NO_ANSWER
-from tenure.cli.session.server_target import Place
+from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.evidence.corpora import IngestProgress
-from tenure.contracts.run.run import Progress
+from tenure.contracts.run.run import RunProgress
 from tenure.temporal.stack import local
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-READING = ("ingest", "embed")
-"""Activities that bring documents in, and tell how far they are in the same words."""
+INGESTION_ACTIVITIES = ("ingest_corpus", "embed_corpus")
+"""Activities that ingest documents and report progress in the same format."""
 
-LOOK_TIMEOUT = timedelta(seconds=3)
-"""How long one look waits for the run's own answer."""
+POLL_TIMEOUT = timedelta(seconds=3)
+"""Time one poll waits for the run's own answer."""
 
-POLL_AGE = timedelta(seconds=90)
-"""A worker's poll lasts a minute; one that has not polled for longer is gone, though the server still lists it."""
+MAX_POLL_AGE = timedelta(seconds=90)
+"""Maximum age of a worker's last poll: polls last a minute, and the server lists gone workers for longer."""
 
 
-async def look(client: Client, handle: WorkflowHandle[Any, Any], *, query: bool = True) -> Snapshot:
-    """Ask how far a workflow is; what nobody answers is left out.
+async def read_snapshot(client: Client, handle: WorkflowHandle[Any, Any], *, query: bool = True) -> RunSnapshot:
+    """Return the state of a workflow, as far as it answers.
 
     Raises:
-        RPCError: the server does not answer, or knows no such workflow.
+        RPCError: the server does not answer, or the workflow does not exist.
     """
     description = await handle.describe()
-    progress = await read_progress(handle, LOOK_TIMEOUT) if query else None
+    progress = await read_progress(handle, POLL_TIMEOUT) if query else None
     seconds = (datetime.now(UTC) - description.start_time).total_seconds()
-    return Snapshot(progress, await _ingestion(client, description), seconds)
+    return RunSnapshot(progress, await _ingestion(client, description), seconds)
 
 
-async def read_progress(handle: WorkflowHandle[Any, Any], patience: timedelta) -> Progress | None:
-    """Ask a run for its progress; None where no worker answers in time.
+async def read_progress(handle: WorkflowHandle[Any, Any], patience: timedelta) -> RunProgress | None:
+    """Query a run's progress; return None if no worker answers in time.
 
     Raises:
-        RPCError: the server does not answer, or knows no such run.
+        RPCError: the server does not answer, or the run does not exist.
     """
     try:
-        answer: Progress = await handle.query("progress", result_type=Progress, rpc_timeout=patience)
+        answer: RunProgress = await handle.query("progress", result_type=RunProgress, rpc_timeout=patience)
     except WorkflowQueryFailedError:
         return None  # the run has not taken its first step yet, or the worker is of another version
     except RPCError as error:
@@ -56,8 +56,8 @@ async def read_progress(handle: WorkflowHandle[Any, Any], patience: timedelta) -
     return answer
 
 
-async def workers_polling(client: Client, since: datetime | None = None) -> int:
-    """Count the workers that asked for work on the workflows' queue since a time, by default lately.
+async def count_polling_workers(client: Client, since: datetime | None = None) -> int:
+    """Count the workers that polled the workflow queue since a time, by default recently.
 
     Raises:
         RPCError: the server does not answer.
@@ -69,45 +69,45 @@ async def workers_polling(client: Client, since: datetime | None = None) -> int:
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
         )
     )
-    oldest = since or datetime.now(UTC) - POLL_AGE
+    oldest = since or datetime.now(UTC) - MAX_POLL_AGE
     return sum(poller.last_access_time.ToDatetime(UTC) >= oldest for poller in reply.pollers)
 
 
-def what_died(place: Place) -> str:
-    """Say in one line which process of this home's stack has died; empty where none has."""
-    notes = local.status(place.settings).notes if place.is_local else ()
+def describe_dead_process(place: ServerTarget) -> str:
+    """Return a line that names the dead process of this home's stack, or an empty string."""
+    notes = local.get_status(place.settings).notes if place.is_local else ()
     return notes[0] if notes else ""
 
 
-async def who_is_missing(client: Client) -> str:
-    """Say in one line that no worker polls; empty where one does.
+async def describe_missing_worker(client: Client) -> str:
+    """Return a line that says that no worker polls, or an empty string if one does.
 
     Raises:
         RPCError: the server does not answer.
     """
-    if await workers_polling(client):
+    if await count_polling_workers(client):
         return ""
     return f"no worker polls the task queue {TENURE_QUEUE!r}: start one with `python client.py up`"
 
 
-async def is_starting(client: Client, place: Place) -> bool:
-    """Whether this home's worker lives and does not ask for work yet.
+async def is_starting(client: Client, place: ServerTarget) -> bool:
+    """Return whether this home's worker is running but does not poll yet.
 
     Raises:
         RPCError: the server does not answer.
     """
-    return place.is_local and not what_died(place) and not await workers_polling(client)
+    return place.is_local and not describe_dead_process(place) and not await count_polling_workers(client)
 
 
 def is_lost(error: RPCError) -> bool:
-    """Whether an error says that the server is away, and may be back."""
+    """Return whether an error says that the server is temporarily away."""
     return error.status in (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 
 
 async def _ingestion(client: Client, description: WorkflowExecutionDescription) -> IngestProgress | None:
-    """Read the ingestion's progress out of the heartbeat of a pending activity."""
+    """Read the ingestion's progress from the heartbeat of a pending activity."""
     for activity in description.raw_description.pending_activities:
-        if activity.activity_type.name in READING:
+        if activity.activity_type.name in INGESTION_ACTIVITIES:
             payloads = activity.heartbeat_details.payloads
             if not payloads:
                 return IngestProgress()

@@ -1,4 +1,4 @@
-"""What a run was started with, read from its history: no worker has to answer, and a run that is over tells it too."""
+"""Read the request of a run from its history; works without a worker and for finished runs."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -10,32 +10,32 @@ from temporalio.client import Client, WorkflowHandle
 from tenure.cli.errors import UsageError
 from tenure.cli.session.connection import AGENT_WORKFLOW, RESEARCH_WORKFLOW
 from tenure.contracts.base import RunId
-from tenure.contracts.research.fork import CycleEnd, Origin
+from tenure.contracts.research.fork import CycleCheckpoint, ForkOrigin
 from tenure.contracts.research.report import ResearchRequest
 from tenure.contracts.run.run import RunRequest
 
 T = TypeVar("T")
 
-CYCLE_ENDED = "cycle_ended"
-"""The signal in which a history keeps what a cycle has left."""
+CHECKPOINT_SIGNAL = "record_cycle"
+"""Signal whose argument holds the checkpoint of a cycle."""
 
 
-async def request_of(client: Client, handle: WorkflowHandle[Any, Any]) -> RunRequest:
+async def read_request(client: Client, handle: WorkflowHandle[Any, Any]) -> RunRequest:
     """Return the request of a run.
 
     Raises:
-        UsageError: the id is another workflow's.
+        UsageError: the id belongs to another kind of workflow.
     """
     async for event in handle.fetch_history_events(page_size=1):
-        return await requested(client, handle.id, event)
+        return await read_first_request(client, handle.id, event)
     raise AssertionError("a history begins with an event")
 
 
-async def origin_of(client: Client, run_id: str, cycle: int) -> tuple[RunRequest, Origin]:
-    """Return the request of a run, and what one of its cycles has left.
+async def read_origin(client: Client, run_id: str, cycle: int) -> tuple[RunRequest, ForkOrigin]:
+    """Return the request of a run and the checkpoint of one of its cycles.
 
     Raises:
-        UsageError: the run has no such cycle, or not yet.
+        UsageError: the run has no such cycle, or has not reached it yet.
     """
     request: RunRequest | None = None
     research: ResearchRequest | None = None
@@ -44,24 +44,24 @@ async def origin_of(client: Client, run_id: str, cycle: int) -> tuple[RunRequest
         begun = event.start_child_workflow_execution_initiated_event_attributes
         heard = event.workflow_execution_signaled_event_attributes
         if request is None:
-            request = await requested(client, run_id, event)
+            request = await read_first_request(client, run_id, event)
         elif begun.workflow_type.name == RESEARCH_WORKFLOW:
-            research = await decoded(client, begun.input.payloads, ResearchRequest)
-        elif heard.signal_name == CYCLE_ENDED:
-            end = await decoded(client, heard.input.payloads, CycleEnd)
+            research = await decode_argument(client, begun.input.payloads, ResearchRequest)
+        elif heard.signal_name == CHECKPOINT_SIGNAL:
+            end = await decode_argument(client, heard.input.payloads, CycleCheckpoint)
             ended.append(end.state.cycle)
             if research is not None and end.state.cycle == cycle:
-                return request, Origin(run=RunId(run_id), research=research, end=end)
-    raise UsageError(f"run {run_id} has no cycle {cycle} to go on from: {_there(ended)}")
+                return request, ForkOrigin(run=RunId(run_id), research=research, checkpoint=end)
+    raise UsageError(f"run {run_id} has no cycle {cycle} to continue from: {_there(ended)}")
 
 
 def _there(cycles: Sequence[int]) -> str:
     if not cycles:
-        return "it has ended none, and a program has none"
-    return f"it has ended cycle {cycles[0]}" + (f" to {cycles[-1]}" if len(cycles) > 1 else " alone")
+        return "it has completed none, and coding runs have none"
+    return f"it has completed cycle {cycles[0]}" + (f" to {cycles[-1]}" if len(cycles) > 1 else " alone")
 
 
-async def requested(client: Client, run_id: str, first: HistoryEvent) -> RunRequest:
+async def read_first_request(client: Client, run_id: str, first: HistoryEvent) -> RunRequest:
     """Return the request in the first event of a run's history.
 
     Raises:
@@ -69,11 +69,11 @@ async def requested(client: Client, run_id: str, first: HistoryEvent) -> RunRequ
     """
     started = first.workflow_execution_started_event_attributes
     if started.workflow_type.name != AGENT_WORKFLOW:
-        raise UsageError(f"{run_id} is no run but a {started.workflow_type.name}: `list` shows the runs there are")
-    return await decoded(client, started.input.payloads, RunRequest)
+        raise UsageError(f"{run_id} is not a run but a {started.workflow_type.name}: `list` shows all runs")
+    return await decode_argument(client, started.input.payloads, RunRequest)
 
 
-async def decoded(client: Client, payloads: Sequence[Payload], kind: type[T]) -> T:
+async def decode_argument(client: Client, payloads: Sequence[Payload], kind: type[T]) -> T:
     """Return the first argument of a call or a signal."""
     (value,) = await client.data_converter.decode(payloads[:1], [kind])
     found: T = value

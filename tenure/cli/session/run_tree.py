@@ -1,4 +1,4 @@
-"""A run and its open children as the server describes them: most of the work, and of the trouble, is theirs."""
+"""Describe a run and its open child workflows."""
 
 from collections.abc import AsyncIterator
 
@@ -7,17 +7,17 @@ from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionRequest, 
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-_MOST_WORKFLOWS = 40
+_MAX_WORKFLOWS = 40
 
 
-async def family(client: Client, run_id: str) -> AsyncIterator[DescribeWorkflowExecutionResponse]:
-    """Yield the descriptions of a run, its open children and theirs.
+async def describe_run_tree(client: Client, run_id: str) -> AsyncIterator[DescribeWorkflowExecutionResponse]:
+    """Yield the descriptions of a run and its open descendants.
 
     Raises:
         RPCError: the server does not answer.
     """
     waiting = [WorkflowExecution(workflow_id=run_id)]
-    for _ in range(_MOST_WORKFLOWS):
+    for _ in range(_MAX_WORKFLOWS):
         if not waiting:
             return
         request = DescribeWorkflowExecutionRequest(namespace=client.namespace, execution=waiting.pop(0))

@@ -1,83 +1,83 @@
-"""Computing from tables: what a program in the sandbox reads of them, and what is kept of what it printed."""
+"""Requests and replies for programs that compute results from tables in the sandbox."""
 
 from pydantic import Field
 
 from tenure.contracts.base import Contract
 from tenure.contracts.evidence.passages import PassageRef
 
-LONGEST_INPUTS = 180_000
-"""Bytes of all tables that lie beside one program: they travel with it in one payload."""
+MAX_INPUT_BYTES = 180_000
+"""Total size of the tables given to one program, which travel in one payload."""
 
 
 class TableFileRequest(Contract):
-    """One SELECT whose result becomes a file of comma-separated values."""
+    """A SELECT statement whose result becomes a CSV file."""
 
     sql: str = Field(min_length=1)
-    """The statement."""
+    """SELECT statement."""
     corpora: tuple[str, ...]
-    """Names of the corpora whose tables it may read."""
+    """Names of the corpora whose tables the statement may read."""
     databases: tuple[str, ...] = ()
-    """Names of databases of the settings."""
-    most: int = Field(default=LONGEST_INPUTS, ge=0)
-    """Bytes that the file may have."""
+    """Names of databases in the settings."""
+    max_bytes: int = Field(default=MAX_INPUT_BYTES, ge=0)
+    """Maximum size of the file in bytes."""
 
 
 class TableFileReply(Contract):
-    """A table as a file, whole or not at all: figures of a part of it would be false."""
+    """Result of a SELECT statement as a CSV file; never truncated, since figures of a part would be wrong."""
 
     text: str = ""
-    """The file: a line with the names of the columns, then one for each row."""
-    read: tuple[str, ...] = ()
-    """The tables it was read from."""
+    """Content of the file: a header line with the column names, then one line per row."""
+    tables: tuple[str, ...] = ()
+    """Tables that the statement read."""
     problem: str = ""
-    """Why there is none; empty where there is one."""
+    """Error message; empty on success."""
 
 
 class ProgramInput(Contract):
-    """A table that lay beside a program."""
+    """A table given to a program as a file."""
 
     name: str
-    """Name of the file."""
+    """File name."""
     sql: str
-    """The statement that brought it."""
-    read: tuple[str, ...] = ()
-    """The tables it was read from."""
+    """Statement that produced it."""
+    tables: tuple[str, ...] = ()
+    """Tables that the statement read."""
 
 
 class FailedProgram(Contract):
-    """A program that brought nothing, and why."""
+    """A program that produced no result, with the reason."""
 
     inputs: tuple[str, ...]
-    """The statements of its inputs."""
+    """SELECT statements of its inputs."""
     code: str
-    """The program."""
+    """Source code of the program."""
     problem: str
-    """Why it failed."""
+    """Reason of the failure."""
 
 
 class ComputationRequest(Contract):
-    """What a program has printed, to be kept as a source that can be cited."""
+    """Output of a program that is to be stored as a citable source."""
 
     question: str
-    """The question that it belongs to; the relevance of what was printed is measured on it."""
+    """Question that the program answers; the relevance of the output is measured against it."""
     title: str
-    """What it shows; the title of the source."""
+    """Title of the source."""
     inputs: tuple[ProgramInput, ...] = Field(min_length=1)
-    """What it read."""
+    """Inputs of the program."""
     code: str
-    """The program."""
-    printed: str
-    """What it printed."""
+    """Source code of the program."""
+    output: str
+    """Standard output of the program."""
     artifacts: tuple[str, ...] = ()
-    """Names of the files it made."""
+    """Names of the files that the program created."""
     corpora: tuple[str, ...]
-    """Names of the corpora whose tables it was given."""
+    """Names of the corpora whose tables the program was given."""
     databases: tuple[str, ...] = ()
     """Names of databases."""
 
 
 class ComputationReply(Contract):
-    """What was kept."""
+    """Passages of the stored output."""
 
     passages: tuple[PassageRef, ...] = ()
-    """The passages of what was printed; none where the tables have gone since."""
+    """Passages of the output; none if the tables no longer exist."""

@@ -1,4 +1,4 @@
-"""Corpora: named sets of local documents, and what became of them when they were read."""
+"""Requests and reports for corpora (named sets of local documents) and their ingestion."""
 
 from typing import Literal
 
@@ -11,110 +11,110 @@ IngestStage = Literal["scanning", "reading", "indexing", "embedding", "done"]
 VectorIndex = Literal[
     "auto", "flat", "ivf_flat", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq"
 ]
-"""A family of vector indexes; `auto` goes by the size of the table."""
+"""Type of a vector index; `auto` chooses by the size of the table."""
 
 
 class IngestRequest(Contract):
-    """Bring a corpus into the state of the given files and folders."""
+    """Files and folders that a corpus is to be synchronised with."""
 
     corpus: str
     """Name of the corpus."""
     paths: tuple[str, ...] = Field(min_length=1)
-    """Absolute paths; folders are read recursively. Sources under them that no longer exist are removed."""
+    """Absolute paths; folders are read recursively. Sources below them that no longer exist are removed."""
 
 
 class SkippedFile(Contract):
-    """A file that was not read, and why."""
+    """A file that was not read, with the reason."""
 
     path: str
     """Absolute path."""
     reason: str
-    """One plain phrase: empty, encrypted, binary, not readable, …"""
+    """Short phrase: empty, encrypted, binary, not readable, …"""
 
 
 class IngestProgress(Contract):
-    """How far an ingestion is; travels in heartbeats."""
+    """Progress of an ingestion, sent in heartbeats."""
 
     stage: IngestStage = "scanning"
-    """What is being done."""
+    """Current stage."""
     files_done: int = 0
-    """Files finished, unchanged ones included."""
+    """Number of processed files, unchanged ones included."""
     files_total: int = 0
-    """Files found."""
+    """Number of files found."""
     chunks: int = 0
-    """Chunks written so far."""
-    last: str = ""
-    """The file read last."""
+    """Number of chunks written so far."""
+    last_file: str = ""
+    """Path of the file read last."""
     embedded: int = 0
-    """Vectors made so far, while chunks are embedded that were stored without one."""
+    """Number of vectors computed so far for chunks that were stored without one."""
     to_embed: int = 0
-    """Vectors to be made, those that are made included."""
+    """Total number of vectors to compute."""
 
 
 class IngestReport(Contract):
-    """The outcome of an ingestion."""
+    """Result of an ingestion."""
 
     corpus: str
     """Name of the corpus."""
     files: int = 0
-    """Files found under the paths."""
+    """Number of files found."""
     added: int = 0
-    """Files read for the first time."""
+    """Number of files read for the first time."""
     changed: int = 0
-    """Files whose content changed; their chunks were replaced."""
+    """Number of files with changed content, whose chunks were replaced."""
     unchanged: int = 0
-    """Files whose content hash was known; nothing was embedded."""
+    """Number of files with a known content hash; nothing was embedded."""
     removed: int = 0
-    """Sources whose file is gone."""
+    """Number of sources whose file no longer exists."""
     chunks: int = 0
-    """Chunks written."""
+    """Number of chunks written."""
     embedded: int = 0
-    """Chunks whose vector was computed, not found in the cache."""
+    """Number of chunks whose vector was computed rather than found in the cache."""
     pending: int = 0
-    """Chunks of the corpus that are left without a vector; they are searched by words, and embedded later."""
+    """Number of chunks of the corpus without a vector; they are found by full-text search and embedded later."""
     seconds: float = 0.0
-    """Wall time of the attempt that finished."""
+    """Duration of the successful attempt."""
     skipped: tuple[SkippedFile, ...] = ()
-    """Files not read, at most 200 of them; `skipped_total` counts all."""
+    """Files that were not read, at most 200; `skipped_total` counts all of them."""
     skipped_total: int = 0
-    """Number of files not read."""
+    """Number of files that were not read."""
 
 
 class EmbedRequest(Contract):
-    """Make the vectors that a corpus lacks."""
+    """Request to compute the missing vectors of a corpus."""
 
     corpus: str
     """Name of the corpus."""
 
 
 class EmbedReport(Contract):
-    """What came of making them."""
+    """Result of computing missing vectors."""
 
     corpus: str
     """Name of the corpus."""
     chunks: int = 0
-    """Chunks that got their vector."""
+    """Number of chunks that received a vector."""
     embedded: int = 0
-    """Vectors that were computed, not found in the cache."""
+    """Number of vectors computed rather than found in the cache."""
     seconds: float = 0.0
-    """Wall time of the attempt that finished."""
+    """Duration of the successful attempt."""
 
 
 class CorpusStats(Contract):
-    """What a corpus holds."""
+    """Size and state of a corpus."""
 
     corpus: str
     """Name of the corpus."""
     sources: int
-    """Documents."""
+    """Number of documents."""
     chunks: int
-    """Chunks."""
+    """Number of chunks."""
     characters: int
-    """Characters of stored text."""
+    """Number of characters of stored text."""
     pending: int = 0
-    """Chunks whose vector is still to be made."""
+    """Number of chunks without a vector."""
     embedding_model: str
-    """Model its vectors come from."""
+    """Model that produced its vectors."""
     updated_at: str
     """Time of the last ingestion, ISO 8601 in UTC."""
 
@@ -126,92 +126,92 @@ class CorpusStats(Contract):
 
 
 class IndexStats(Contract):
-    """An index of a table."""
+    """Size and coverage of a table's index."""
 
     name: str
-    """Its name."""
+    """Name of the index."""
     family: str
-    """What it is, as the database names it: IvfRq, FTS, BTree, Bitmap, …"""
+    """Type as the database reports it: IvfRq, FTS, BTree, Bitmap, …"""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     rows: int
-    """Rows it covers."""
+    """Number of indexed rows."""
     unindexed: int
-    """Rows that came after it was refreshed last; a search compares them one by one."""
+    """Number of rows added since the last refresh; a search scans them one by one."""
 
 
 class TableStats(Contract):
-    """A table of the knowledge base."""
+    """Size of a table of the knowledge base."""
 
     table: str
-    """Its name."""
+    """Name of the table."""
     rows: int
-    """Rows."""
+    """Number of rows."""
     size: int
-    """Bytes of its newest version, indexes included."""
+    """Size of the newest version in bytes, indexes included."""
     files: int
-    """Files its rows are in; maintenance joins small ones."""
+    """Number of data files; maintenance merges small ones."""
     versions: int
-    """Versions that are kept."""
+    """Number of stored versions."""
     indexes: tuple[IndexStats, ...] = ()
-    """Its indexes by name."""
+    """Indexes, by name."""
 
 
 class QueryStats(Contract):
-    """The searches of one kind on this home, the embedding of their questions included."""
+    """Latency of the searches of one kind, embedding of the query included."""
 
     mode: str
-    """The kind: dense, sparse, hybrid, …"""
+    """Kind of search: dense, sparse, hybrid, …"""
     count: int
-    """How many there were."""
+    """Number of searches."""
     mean_ms: float
-    """Their mean time in milliseconds."""
+    """Mean latency in milliseconds."""
     p95_ms: float
-    """The 95th percentile of the latest thousand."""
+    """95th percentile of the latest thousand searches."""
 
 
 class CacheStats(Contract):
-    """How often the vector of a chunk was known, on this home."""
+    """Hit rate of the embedding cache."""
 
     hits: int = 0
-    """Vectors found in the embedding cache."""
+    """Number of vectors found in the cache."""
     misses: int = 0
-    """Vectors that were computed."""
+    """Number of vectors computed."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def rate(self) -> float | None:
-        """Share of the hits; None before the first vector."""
+        """Share of hits, or None before the first lookup."""
         asked = self.hits + self.misses
         return self.hits / asked if asked else None
 
 
 class StoreStats(Contract):
-    """What the knowledge base as a whole holds, and how it is used."""
+    """Size and use of the whole knowledge base."""
 
     tables: tuple[TableStats, ...] = ()
-    """Its tables by name."""
+    """Tables, by name."""
     queries: tuple[QueryStats, ...] = ()
-    """Its searches by kind."""
+    """Searches, by kind."""
     cache: CacheStats = CacheStats()
-    """The embedding cache."""
+    """Embedding cache."""
 
 
 class CorpusRequest(Contract):
-    """A question about corpora, or the removal of one."""
+    """Request to list, measure or drop corpora."""
 
     action: Literal["list", "stats", "drop"]
-    """What to do."""
+    """Action to perform."""
     corpus: str | None = None
-    """Which corpus; None with `list` and `stats` for all."""
+    """Name of the corpus; None with `list` and `stats` for all."""
 
 
 class CorpusReply(Contract):
     """The corpora after the action."""
 
     corpora: tuple[CorpusStats, ...] = ()
-    """What they hold."""
+    """Size and state of each corpus."""
     dropped: bool = False
     """Whether `drop` found the corpus."""
     store: StoreStats | None = None
-    """The knowledge base as a whole; with `stats` only."""
+    """Statistics of the whole knowledge base; only with `stats`."""

@@ -1,14 +1,14 @@
-"""Filters of a search: conditions on what is known of a passage and its document, besides its words."""
+"""Metadata filters of searches: conditions on passages and their documents."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
 
 from tenure.contracts.base import Contract
 
-Kind = Literal["text", "date", "number"]
-"""What a field's values are; a date is ISO 8601 text, empty where unknown."""
+FilterFieldType = Literal["text", "date", "number"]
+"""Type of a field's values; a date is ISO 8601 text, empty if unknown."""
 
-FIELDS: Final[Mapping[str, Kind]] = {
+FILTER_FIELDS: Final[Mapping[str, FilterFieldType]] = {
     "source": "text",
     "uri": "text",
     "title": "text",
@@ -18,35 +18,35 @@ FIELDS: Final[Mapping[str, Kind]] = {
     "suffix": "text",
     "ordinal": "number",
 }
-"""What a search may be filtered by."""
+"""Fields that searches can filter by."""
 
-Scalar = bool | int | float | str
-"""A value to compare with. Dates are ISO 8601 text; `2001` and `2001-03` stand for all of their days."""
+FilterValue = bool | int | float | str
+"""Value to compare with. Dates are ISO 8601 text; `2001` and `2001-03` stand for all of their days."""
 
 
 class Filter(Contract):
-    """A condition on one field; every part that is given has to hold.
+    """Condition on one field; all given parts must hold.
 
-    Whether the field exists, and its values are of the field's kind, is checked by the knowledge base.
+    The knowledge base checks that the field exists and that the values have its type.
     """
 
     field: str
-    """Name of the field, one of `FIELDS`."""
-    equals: Scalar | None = None
-    """The value it has."""
-    any_of: tuple[Scalar, ...] | None = None
-    """The values of which it has one."""
-    min: Scalar | None = None
-    """The least value it has, itself included."""
-    max: Scalar | None = None
-    """The greatest value it has, itself included."""
+    """Name of the field, one of `FILTER_FIELDS`."""
+    equals: FilterValue | None = None
+    """Required value."""
+    any_of: tuple[FilterValue, ...] | None = None
+    """Allowed values."""
+    min: FilterValue | None = None
+    """Smallest allowed value."""
+    max: FilterValue | None = None
+    """Largest allowed value."""
 
     def __str__(self) -> str:
-        """Write the condition as a person would."""
+        """Return the condition in readable form."""
         parts = [f"{self.field} {sign} {value}" for sign, value in self._compared() if value is not None]
         if self.any_of is not None:
             parts.append(f"{self.field} is one of {', '.join(map(str, self.any_of))}")
         return " and ".join(parts)
 
-    def _compared(self) -> tuple[tuple[str, Scalar | None], ...]:
+    def _compared(self) -> tuple[tuple[str, FilterValue | None], ...]:
         return ("=", self.equals), (">=", self.min), ("<=", self.max)

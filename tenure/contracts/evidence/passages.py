@@ -1,4 +1,4 @@
-"""Evidence and what is claimed from it: passages by reference, claims with verbatim citations."""
+"""Evidence and the claims drawn from it: passages by reference, claims with verbatim citations."""
 
 from typing import Literal
 
@@ -6,158 +6,161 @@ from pydantic import Field
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
 from tenure.contracts.evidence.filters import Filter
-from tenure.contracts.evidence.rerank import Rerank
+from tenure.contracts.evidence.rerank import RerankOptions
 
-Strategy = Literal["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"]
-"""How a search finds passages: by likeness of vectors; by words; by both, fused by their ranks (`rrf`) or by
-their scores (`hybrid`); by links from what both find best; or by links where the corpus is one that names
-connect, and by scores elsewhere."""
+SearchMode = Literal["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"]
+"""Search method: `dense` by vector similarity; `sparse` by full text; `rrf` by both, fused by reciprocal rank;
+`hybrid` by both, fused by scores; `graph` along entity links from the best hybrid results; `adaptive` chooses `graph`
+for corpora whose passages are connected by names, and `hybrid` otherwise."""
 
 ClaimStatus = Literal["supported", "refuted", "neutral", "missing_citation", "invalid_source", "unverified"]
 
 
 class Citation(Contract):
-    """A verbatim piece of a stored source: `text[start:end] == quote` by construction (DESIGN §6)."""
+    """Verbatim part of a stored source: `text[start:end] == quote` always holds."""
 
     source: SourceId
-    """The cited source."""
+    """Cited source."""
     chunk: ChunkId = ChunkId("")
-    """The passage it was cut from."""
+    """Chunk that contains the quote."""
     start: int = Field(ge=0)
-    """First character of the quote in the source's stored text."""
+    """Offset of the quote's first character in the stored text of the source."""
     end: int = Field(gt=0)
-    """One past the quote's last character."""
+    """Offset after the quote's last character."""
     quote: str
-    """The words of the source."""
+    """Quoted text."""
 
 
 class Claim(Contract):
-    """One sentence of a report together with what it rests on."""
+    """A sentence of a report with its citations."""
 
     text: str
     """The sentence, without citation marks."""
     status: ClaimStatus = "unverified"
-    """What verification found; `supported` without a verifier means that the text is itself the quote."""
+    """Result of verification; `supported` without a verifier means that the text itself is the quote."""
     confidence: float | None = Field(default=None, ge=0, le=1)
-    """How sure the status is; None where nothing measured it."""
+    """Confidence in the status; None if it was not measured."""
     citations: tuple[Citation, ...] = ()
-    """The quotes it rests on."""
+    """Quotes that support the claim."""
 
 
 class Block(Contract):
-    """A paragraph or a bulleted list; its claims are read in order."""
+    """A paragraph or a bulleted list of claims in reading order."""
 
     kind: Literal["paragraph", "bullets"] = "paragraph"
-    """How the claims are set: run together, or one to a bullet."""
+    """Whether the claims form a paragraph or one bullet each."""
     claims: tuple[Claim, ...]
     """The sentences."""
 
 
 class Draft(Contract):
-    """The text of one section, as blocks of claims."""
+    """Text of a section as blocks of claims."""
 
     blocks: tuple[Block, ...] = ()
     """Paragraphs and lists in reading order."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """All claims of the draft in reading order."""
+        """All claims in reading order."""
         return tuple(claim for block in self.blocks for claim in block.claims)
 
     @property
     def text(self) -> str:
-        """The draft as plain text, a paragraph per block, without citation marks."""
+        """The draft as plain text, one paragraph per block, without citation marks."""
         return "\n\n".join(" ".join(claim.text for claim in block.claims) for block in self.blocks)
 
 
-class Disagreement(Contract):
+class Contradiction(Contract):
     """Two statements of different sources that cannot both be true."""
 
     a: Citation
-    """One side."""
+    """First statement."""
     b: Citation
-    """The other."""
+    """Second statement."""
     severity: Literal["low", "medium", "high"]
-    """How much it matters."""
+    """Importance of the contradiction."""
     about: str = ""
-    """What they disagree in."""
+    """Subject of the contradiction."""
 
 
-class Disagreements(Contract):
-    """Everything that sources were found to disagree in."""
+class Contradictions(Contract):
+    """All contradictions found between sources."""
 
-    found: tuple[Disagreement, ...] = ()
+    found: tuple[Contradiction, ...] = ()
     """The contradictions."""
 
 
-class Claims(Contract):
-    """Claims on their own, as a check or a correction gives them back."""
+class CheckedClaims(Contract):
+    """Claims after a check or a correction."""
 
     claims: tuple[Claim | None, ...]
-    """One for each that was given, in order; None where one is left out."""
+    """One entry per given claim, in order; None for a removed claim."""
 
 
 class SynthesisDraft(Contract):
-    """Situation, Complication and Resolution, as far as they are written (document 004)."""
+    """Draft of the executive synthesis: situation, complication and resolution."""
 
     situation: Draft = Draft()
-    """What is the case."""
+    """Established facts."""
     complication: Draft = Draft()
-    """What makes it hard, or contested."""
+    """Difficulty or controversy."""
     resolution: Draft = Draft()
-    """What follows; empty until the research is finished."""
+    """Conclusion; empty until the research has finished."""
 
 
 class PassageRef(Contract):
-    """A retrieved chunk by reference, with the scores that brought it here."""
+    """Reference to a retrieved chunk, with its retrieval scores."""
 
     chunk: ChunkId
-    """The chunk."""
+    """Id of the chunk."""
     source: SourceId
-    """The source it stands in."""
+    """Source that contains the chunk."""
     score: float
-    """Score of the first stage; comparable within one search only."""
+    """First-stage score; comparable only within one search."""
     relevance: float
-    """Normalised relevance r = (sim − μ)/(1 − μ) to the query vector (DESIGN §4), at most 1."""
+    """Normalised relevance to the query vector, r = (sim − μ)/(1 − μ) where μ is the mean similarity of unrelated
+    texts; at
+    most 1.
+    """
     dense_rank: int | None = None
-    """Rank in the vector search, from 1; None where it was not among its results."""
+    """Rank in the vector search, from 1; None if not found by it."""
     sparse_rank: int | None = None
-    """Rank in the full-text search, from 1; None where it was not among its results."""
+    """Rank in the full-text search, from 1; None if not found by it."""
     graph_rank: int | None = None
-    """Rank in the walk over the links between passages, from 1; None where it did not come by."""
+    """Rank in the walk over the links between passages, from 1; None if not reached."""
     first_rank: int | None = None
-    """Rank in the first stage, from 1; None where there was no other."""
+    """Rank in the first stage, from 1; None if there was no second stage."""
     rerank_score: float | None = None
-    """Score of the second stage, before diversity; None where it did not look at the passage."""
+    """Score of the second stage before diversification; None if the passage was not reranked."""
 
 
 class SearchRequest(Contract):
-    """A search in the knowledge base."""
+    """A search of the knowledge base."""
 
     query: str
-    """What to look for; drives both legs."""
+    """Query text for all retrievers."""
     corpora: tuple[str, ...]
     """Names of the corpora to search."""
     k: int = Field(default=12, ge=1, le=200)
-    """How many passages to return."""
-    hypothetical: str = ""
-    """A hypothetical answer (HyDE); its embedding is averaged with the query's."""
+    """Number of passages to return."""
+    hypothetical_answer: str = ""
+    """Hypothetical answer (HyDE); its embedding is averaged with that of the query."""
     max_per_source: int | None = Field(default=None, ge=1)
-    """At most so many passages of one source; None for no bound."""
+    """Maximum number of passages per source; None for no limit."""
     sources: tuple[SourceId, ...] = ()
-    """Only in these sources; none for all of the corpora."""
-    strategy: Strategy = "adaptive"
+    """Sources to search; empty for all sources of the corpora."""
+    mode: SearchMode = "adaptive"
     """How to search."""
     alpha: float = Field(default=0.5, ge=0, le=1)
-    """Weight of likeness against words, wherever their scores are blended."""
+    """Weight of vector similarity against full-text scores when they are blended."""
     filters: tuple[Filter, ...] = ()
-    """What every passage has to meet besides."""
-    rerank: Rerank = Rerank()
-    """What is done with the best of what was found; nothing where nothing is asked for."""
+    """Conditions that every passage must meet."""
+    rerank: RerankOptions = RerankOptions()
+    """Options of the second stage; disabled by default."""
 
 
 class SearchReply(Contract):
-    """What a search found, best first."""
+    """Passages found by a search, best first."""
 
     passages: tuple[PassageRef, ...]
     """The passages."""

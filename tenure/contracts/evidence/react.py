@@ -1,53 +1,53 @@
-"""The loop of thought, action and observation: its steps, and what of them is remembered (document 003, ReAct)."""
+"""Steps of a ReAct loop (thought, action, observation; Yao et al. 2023) and their transcript."""
 
 from pydantic import Field
 
 from tenure.contracts.base import Contract
 
-LONGEST_RECORD = 600
-"""Characters of a thought, of arguments and of an observation that are recorded of a step."""
+MAX_RECORDED_CHARS = 600
+"""Maximum recorded length of a thought, of arguments and of an observation."""
 
 
 class ReactStep(Contract):
-    """One round of the loop."""
+    """One iteration of the loop."""
 
     n: int = Field(ge=1)
-    """Its number, from 1."""
+    """Number of the step, from 1."""
     thought: str = ""
-    """What the model thought."""
+    """Thought of the model."""
     tool: str = ""
-    """The tool it named, or `finish`; empty where it named none."""
+    """Name of the tool, or `finish`; empty if the model named none."""
     arguments: str = ""
-    """What the tool was called with, as JSON; as it was written where it could not be used."""
+    """Arguments of the tool as JSON, or as the model wrote them if they were invalid."""
     observation: str = ""
-    """What came of it, or why it was not done."""
+    """Result of the tool, or why it was not called."""
     confidence: float = Field(default=0.0, ge=0, le=1)
-    """How sure the model was then that it could answer."""
+    """The model's confidence that it could answer at this step."""
     reliability: float = Field(default=0.0, ge=0, le=1)
-    """How far the observation can be relied on."""
+    """Reliability of the observation."""
     passages: int = 0
-    """Passages it brought that were not known."""
+    """Number of new passages."""
     corrected: bool = False
-    """Whether the action was not carried out but sent back with what is wrong with it."""
+    """Whether the action was rejected and returned with an error message."""
 
 
-class SteppedTask(Contract):
-    """A task that went step by step, for those who look at its run."""
+class ReactTaskRecord(Contract):
+    """Record of a task that used the ReAct loop, shown in the run's state."""
 
     query: str
-    """What it looked for."""
+    """Query of the task."""
     steps: tuple[ReactStep, ...] = ()
-    """Its steps."""
+    """Steps of the loop."""
     answer: str = ""
-    """What it has answered, with numbers of passages."""
+    """Answer, with passage numbers."""
 
 
 class Transcript(Contract):
-    """The short-term memory of a loop: its last steps in full, and the gist of those before them."""
+    """Short-term memory of a ReAct loop: the last steps in full and summaries of earlier ones."""
 
-    gist: tuple[str, ...] = ()
-    """A line for each earlier step, the oldest first."""
-    forgotten: int = 0
-    """Steps before those, of which nothing is left but that they were made."""
+    summaries: tuple[str, ...] = ()
+    """One line per earlier step, oldest first."""
+    omitted: int = 0
+    """Number of still earlier steps, which are not summarised."""
     steps: tuple[ReactStep, ...] = ()
-    """The last steps."""
+    """Last steps in full."""

@@ -1,4 +1,4 @@
-"""Reasoning: the line of thought that leads from what was found to an answer (document 003, Reasoning Engine)."""
+"""Lines of reasoning from the evidence to an answer."""
 
 from typing import Literal
 
@@ -8,12 +8,16 @@ from tenure.contracts.base import Contract
 from tenure.contracts.evidence.passages import Claim
 
 ReasoningStrategy = Literal["chain", "tree", "analogical", "causal", "counterfactual", "self_consistency", "multi_hop"]
-"""How it is reasoned: step by step; over several lines of thought, of which the better ones are followed; from what two
-things share to where they part; from cause to effect; from what would follow if something were otherwise; by the vote
-of independent answers; or from one fact to the next that it names."""
+"""Reasoning method: `chain` step by step (chain of thought); `tree` over several lines of thought, of which the better
+ones
+are continued (tree of thoughts); `analogical` from shared features of two things to their differences; `causal` from
+cause to effect; `counterfactual` from what would follow if something were different; `self_consistency` by majority
+vote
+of independent answers; `multi_hop` from one fact to the next that it names.
+"""
 
 ReasoningChoice = Literal[ReasoningStrategy, "none"]
-"""What a person may choose."""
+"""Reasoning method that a person may select."""
 
 StepKind = Literal[
     "premise",
@@ -31,73 +35,74 @@ StepKind = Literal[
     "answer",
     "hop",
 ]
-"""What a step is: something known and what follows from it; a dated event; a cause with its effect; what is the case
-now, and what would be if it were not; a pattern of one thing, its counterpart in the other, and where they part; a
-thought, or one that speaks for or against; an answer that was voted for; a fact that leads on to the next."""
+"""Type of a reasoning step: a premise or an inference; a dated event; a cause with its effect; a supposition and its
+consequence; a pattern, its mapping to the other domain, and the limit of the analogy; a neutral point, or an argument
+for or against; an answer that was voted for; a hop from one fact to the next.
+"""
 
-Leaning = Literal["point", "for", "against"]
-"""What a thought does for what a question is about: nothing by itself, speak for it, or speak against it."""
+ArgumentStance = Literal["point", "for", "against"]
+"""Position of a thought on the question: neutral, for or against."""
 
-MOST_STEPS = 12
-"""Steps of a line of thought at the most."""
+MAX_REASONING_STEPS = 12
+"""Maximum number of steps in a line of reasoning."""
 
 
 class ReasoningStep(Contract):
-    """One step of a line of thought."""
+    """One step of a line of reasoning."""
 
     kind: StepKind
-    """What it is."""
+    """Type of the step."""
     claim: Claim
-    """What it says, with what that rests on."""
+    """Statement with its citations."""
     follows: tuple[int, ...] = ()
-    """Numbers, from 1, of the steps before it that it rests on."""
+    """Numbers, from 1, of the earlier steps that it is based on."""
     link: str = ""
-    """The name or words by which it is connected to the step before it; empty where nothing has to be said."""
+    """Name or words that connect it to the previous step; empty if none are needed."""
 
 
-class Considered(Contract):
-    """A thought that was weighed and not followed."""
+class RejectedThought(Contract):
+    """A thought that was evaluated and not followed."""
 
     text: str
-    """What it says."""
+    """Statement of the thought."""
     score: float = Field(ge=0, le=1)
-    """What it was worth: a score, or its share of the votes."""
-    why: str
-    """Why it was not followed, in words."""
+    """Its score, or its share of the votes."""
+    reason: str
+    """Reason for its rejection."""
 
 
 class Reasoning(Contract):
-    """A line of thought from evidence to a conclusion."""
+    """A line of reasoning from the evidence to a conclusion."""
 
     strategy: ReasoningStrategy
-    """How it was reasoned."""
-    steps: tuple[ReasoningStep, ...] = Field(default=(), max_length=MOST_STEPS)
-    """The steps, in order."""
+    """Method."""
+    steps: tuple[ReasoningStep, ...] = Field(default=(), max_length=MAX_REASONING_STEPS)
+    """Steps in order."""
     conclusion: ReasoningStep | None = None
-    """What follows from them; None where nothing is concluded."""
+    """Conclusion from the steps; None if nothing is concluded."""
     answer: str = ""
-    """The conclusion in a few words, by which several lines of thought are compared."""
+    """Conclusion in a few words, by which several lines of reasoning are compared."""
     confidence: float = Field(default=0.0, ge=0, le=1)
-    """How sure the conclusion is, or the whole where there is none."""
-    considered: tuple[Considered, ...] = ()
-    """What was weighed besides, the best first."""
+    """Confidence in the conclusion, or in the whole if there is none."""
+    rejected: tuple[RejectedThought, ...] = ()
+    """Thoughts that were not followed, best first."""
 
 
-class Thoughts(Contract):
-    """Ways on from a line of thought."""
+class ThoughtProposals(Contract):
+    """Proposed continuations of a line of reasoning."""
 
     thoughts: tuple[ReasoningStep, ...]
-    """What could be thought next."""
+    """Proposed next steps."""
 
 
-class Hop(Contract):
-    """What the evidence for one question brings, and where it leads."""
+class ReasoningHop(Contract):
+    """Fact found for one question, and the question it leads to."""
 
     fact: Claim | None = None
-    """What it says; None where it says nothing."""
+    """Fact from the evidence; None if the evidence answers nothing."""
     link: str = ""
-    """The name in it that the next question is about; empty where there is none."""
+    """Name in the fact that the next question is about; empty if there is none."""
     next_question: str = ""
-    """What has to be found out next; empty where nothing has to."""
+    """Question to answer next; empty if there is none."""
     complete: bool = False
     """Whether the facts so far answer the whole question."""

@@ -1,6 +1,6 @@
-"""The second stage of a search: how the best of what was found is put into its final order.
+"""Options of the second stage of a search, which reorders the best results of the first stage.
 
-Every step is off until it is asked for, so that a search without this part ends with its first stage.
+All steps are disabled by default.
 """
 
 from datetime import date
@@ -10,45 +10,45 @@ from pydantic import Field, StringConstraints, model_validator
 
 from tenure.contracts.base import Contract
 
-Kind = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-"""Sources of one kind: a host, a path or address they begin with, the end of a file's name, `prose` or `code`."""
+SourcePattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+"""Pattern that selects sources: a host, a path or URL prefix, a file name suffix, `prose` or `code`."""
 
 
-class Recency(Contract):
-    """How much a new document is preferred to an old one."""
+class RecencyOptions(Contract):
+    """Preference for recent documents."""
 
     half_life_days: float = Field(default=365.0, gt=0, le=365_000)
-    """Days after which a document has lost half of its newness."""
+    """Age in days at which half of the recency bonus is lost."""
     weight: float = Field(default=0.5, ge=0, lt=1)
-    """What newness is worth: the newest documents gain this share of their score, the oldest lose it."""
+    """Weight of recency: the newest documents gain this share of their score, the oldest lose it."""
     as_of: date | None = None
-    """The day from which the age is counted; None for the day of the run."""
+    """Date from which the age is measured; None for the day of the run."""
 
 
-class Rerank(Contract):
-    """The steps of the second stage, in the order in which they are taken."""
+class RerankOptions(Contract):
+    """Steps of the second stage, in the order in which they are applied."""
 
     candidates: int = Field(default=30, ge=1, le=200)
-    """How many of the first stage's best are looked at again; the others keep their order behind them."""
+    """Number of first-stage results that are reranked; the others follow in their order."""
     late_interaction: float = Field(default=0.0, ge=0, le=1)
-    """Weight of late interaction, token by token, against the first stage."""
+    """Weight of token-level late interaction (MaxSim) against the first stage."""
     endpoint: float = Field(default=0.0, ge=0, le=1)
     """Weight of the rerank endpoint's scores against the first stage."""
-    recency: Recency | None = None
-    """Preference for new documents; None for none."""
-    authority: dict[Kind, Annotated[float, Field(gt=0, le=10)]] = {}
-    """How much sources of a kind count; 1 for those that are not named."""
+    recency: RecencyOptions | None = None
+    """Preference for recent documents; None for none."""
+    authority: dict[SourcePattern, Annotated[float, Field(gt=0, le=10)]] = {}
+    """Score factor of matching sources; 1 for sources that match no pattern."""
     diversity: float = Field(default=0.0, ge=0, lt=1)
-    """Weight of unlikeness to what stands before, in maximal marginal relevance."""
+    """Weight of dissimilarity to higher-ranked passages in maximal marginal relevance (MMR)."""
 
     @model_validator(mode="after")
     def _weights(self) -> Self:
-        """Leave the first stage no negative weight."""
+        """Reject weights that leave the first stage a negative weight."""
         if self.late_interaction + self.endpoint > 1 + 1e-9:
             raise ValueError("late_interaction and endpoint may not weigh more than 1 together")
         return self
 
     @property
-    def asked(self) -> bool:
-        """Whether there is anything to do."""
+    def is_enabled(self) -> bool:
+        """Whether any step is enabled."""
         return bool(self.late_interaction or self.endpoint or self.recency or self.diversity or self.authority)

@@ -1,106 +1,107 @@
-"""Looping retrieval: how a task searches, and what every strategy brings back (document 003)."""
+"""Retrieval strategies of research tasks, and the results that all strategies return."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import ChunkId, Contract, RunId
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.react import ReactStep
 
-Strategy = Literal["direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory", "react"]
-"""How a task searches: once; in other words until the best passages stay the same; each search with what the one
-before has named; broadly and then closer group by group; for, against and beside a position; led by what earlier
-research on the same corpora has accepted; or step by step with tools, as what was observed suggests."""
+RetrievalStrategy = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+"""Retrieval strategy of a task: `direct` once; `iterative` with reworded queries until the best passages no longer
+change; `multi_hop` with names that earlier results mention; `hierarchical` broadly and then within groups of passages;
+`contrastive` for, against and neutral to a position; `memory` guided by passages that earlier research on the same
+corpora accepted; `react` step by step with tools."""
 
-Purpose = Literal["next_hop", "reword", "narrow", "supporting", "contradicting"]
-"""What a further query is for."""
+QueryPurpose = Literal["next_hop", "reword", "narrow", "supporting", "contradicting"]
+"""Purpose of a follow-up query."""
 
-Side = Literal["supporting", "contradicting", "neutral"]
-"""What a passage says to a position."""
+PassageStance = Literal["supporting", "contradicting", "neutral"]
+"""Stance of a passage towards a position."""
 
-Ending = Literal["complete", "converged", "nothing_new", "bound", "stopped", "astray"]
-"""Why a strategy made no further search: it has what it was sent for; its best passages stay the same; nothing came
-that it did not have; its searches or steps are used up; a person or a budget said stop; or its model named nothing
-that could be done, again and again."""
+RetrievalStopReason = Literal["complete", "converged", "nothing_new", "limit_reached", "stopped", "no_valid_action"]
+"""Reason for the end of a search: the task is complete; the best passages no longer change; nothing new was found; the
+limit of searches or steps is reached; a person or a budget stopped it; or the model repeatedly named no valid action.
+"""
 
 
-class Retrieved(Contract):
-    """A passage with what led to it."""
+class RetrievedPassage(Contract):
+    """A passage with the query that found it."""
 
     passage: PassageRef
-    """The passage, with its scores and ranks in the search that found it first."""
+    """Passage with its scores and ranks in the search that found it first."""
     query: str
-    """The query that found it first."""
+    """Query that found it first."""
     round: int = Field(default=1, ge=1)
     """Round or hop of that query, from 1."""
     cluster: int | None = None
-    """Group of passages that the query looked into, from 1."""
-    side: Side | None = None
-    """What it says to the position that was searched about."""
+    """Group of passages that the query searched, from 1."""
+    stance: PassageStance | None = None
+    """Stance towards the position that was searched for."""
     remembered: bool = False
-    """Whether an earlier run has accepted it, and no search of this one found it."""
+    """Whether an earlier run accepted it and no search of this run found it."""
     score: float = 0.0
-    """Fused over all searches of the strategy; comparable within one retrieval only."""
+    """Score fused over all searches of the strategy; comparable only within one retrieval."""
 
 
-class Retrieval(Contract):
-    """What a strategy has found; of the same form for all of them."""
+class RetrievalResult(Contract):
+    """Result of a retrieval strategy; all strategies return this type."""
 
-    strategy: Strategy
-    """How it searched."""
-    passages: tuple[Retrieved, ...] = ()
-    """Every passage once, best first."""
+    strategy: RetrievalStrategy
+    """Strategy used."""
+    passages: tuple[RetrievedPassage, ...] = ()
+    """Distinct passages, best first."""
     queries: tuple[str, ...] = ()
-    """Queries in the order in which they were made."""
+    """Queries in order of execution."""
     steps: tuple[ReactStep, ...] = ()
-    """Thoughts, actions and observations, where it went step by step."""
+    """Thoughts, actions and observations of the `react` strategy."""
     answer: str = ""
-    """What it has answered then, with numbers of passages; no text of a report."""
-    ending: Ending = "complete"
-    """Why it made no further one."""
+    """Answer of the `react` strategy, with passage numbers; not part of a report."""
+    stop_reason: RetrievalStopReason = "complete"
+    """Reason for the end of the search."""
 
 
 class GroupRequest(Contract):
-    """Passages to be grouped by what they are about."""
+    """Passages to be clustered by subject."""
 
     passages: tuple[PassageRef, ...]
-    """The passages, best first."""
-    most: int = Field(default=3, ge=1)
-    """Groups at the most."""
+    """Passages, best first."""
+    max_groups: int = Field(default=3, ge=1)
+    """Maximum number of groups."""
 
 
 class GroupReply(Contract):
-    """Groups of passages that resemble each other."""
+    """Groups of similar passages."""
 
     groups: tuple[tuple[PassageRef, ...], ...] = ()
-    """The groups, the densest first; passages that resemble no others are in none."""
+    """Groups, densest first; passages without similar ones are in none."""
 
 
 class RecallRequest(Contract):
-    """A question to what was accepted before."""
+    """Request for passages that earlier research accepted."""
 
     query: str
-    """What is looked for."""
+    """Query text."""
     run: RunId
-    """The run that asks."""
+    """Id of the requesting run."""
     corpora: tuple[str, ...]
-    """Corpora in which a remembered passage has to stand still."""
+    """Corpora that must still contain a remembered passage."""
     filters: tuple[Filter, ...] = ()
-    """What a remembered passage has to meet besides."""
+    """Conditions that a remembered passage must meet."""
     min_relevance: float
-    """Normalised relevance to the query from which a remembered passage counts."""
-    most: int = Field(default=12, ge=1, le=100)
-    """Remembered passages at the most."""
+    """Minimum normalised relevance of a remembered passage to the query."""
+    limit: int = Field(default=12, ge=1, le=100)
+    """Maximum number of passages."""
 
 
-class Recalled(Contract):
-    """What is remembered of earlier research."""
+class RecallReply(Contract):
+    """Passages that earlier research accepted."""
 
     known: tuple[ChunkId, ...] = ()
-    """Passages that the run itself has accepted already."""
+    """Chunks that this run has already accepted."""
     passages: tuple[PassageRef, ...] = ()
-    """What other runs have accepted and is near the query, best first."""
+    """Passages that other runs accepted and that are relevant to the query, best first."""
     queries: tuple[str, ...] = ()
-    """Queries that found these passages, the one that found most first."""
+    """Queries that found these passages, the most productive first."""

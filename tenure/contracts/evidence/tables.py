@@ -1,7 +1,7 @@
-"""Tables: what a run knows of them, what it asks of them, and what came back.
+"""Requests and replies for queries over tables.
 
-The rows of a result are stored as a source, so that they can be cited; only a person who asked with SQL of
-their own gets them in the answer, up to the limit of rows.
+The rows of a result are stored as a citable source; only the `sql` command returns the rows themselves, up to the row
+limit.
 """
 
 from typing import Literal
@@ -13,110 +13,110 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import PassageRef
 
 
-def database_corpus(name: str) -> str:
-    """Return the corpus in which the tables of a database are described."""
+def get_database_corpus(name: str) -> str:
+    """Return the corpus that describes the tables of a database."""
     return f"database-{name}"
 
 
 Cell = str | int | float | bool | None
-"""A cell of a table."""
+"""Value of a table cell."""
 
 
 class ColumnInfo(Contract):
-    """A column as SQL is written for it."""
+    """A column as described to the SQL writer."""
 
     name: str
-    """Its name."""
+    """Column name."""
     kind: Literal["number", "text", "date", "boolean", "other"]
-    """What it holds."""
+    """Type of its values."""
     examples: tuple[str, ...] = ()
-    """Some of its values, the most common first."""
+    """Some of its values, most frequent first."""
     complete: bool = False
-    """Whether the examples are all values there are."""
+    """Whether the examples are all distinct values."""
 
 
 class TableInfo(Contract):
-    """A table as SQL is written for it."""
+    """A table as described to the SQL writer."""
 
     name: str
-    """How SQL names it."""
+    """Table name in SQL."""
     columns: tuple[ColumnInfo, ...]
-    """Its columns, in order."""
+    """Columns in order."""
     rows: int | None = None
-    """How many rows it has; None where they were not counted."""
+    """Number of rows; None if not counted."""
 
 
 class TablesRequest(Contract):
-    """Which tables of some corpora a question may be about."""
+    """Request for the tables relevant to a question."""
 
     question: str
     """The question."""
     corpora: tuple[str, ...]
     """Names of the corpora."""
     databases: tuple[str, ...] = ()
-    """Names of databases of the settings."""
+    """Names of databases in the settings."""
 
 
 class TablesReply(Contract):
-    """The tables."""
+    """Tables relevant to a question."""
 
     tables: tuple[TableInfo, ...] = ()
-    """The tables nearest to the question."""
+    """Tables, most relevant first."""
 
 
 class FailedQuery(Contract):
-    """A query that brought nothing, and why."""
+    """A query that failed, with the reason."""
 
     sql: str
-    """The query."""
+    """SQL statement."""
     problem: str
-    """Why."""
+    """Reason of the failure."""
 
 
 class QueryRequest(Contract):
-    """One SELECT over the tables of corpora and databases."""
+    """A SELECT statement over the tables of corpora and databases."""
 
     sql: str = Field(min_length=1)
-    """The statement."""
+    """SQL statement."""
     corpora: tuple[str, ...]
     """Names of the corpora."""
     databases: tuple[str, ...] = ()
-    """Names of databases of the settings."""
+    """Names of databases in the settings."""
     question: str = ""
-    """The question that it belongs to; the result's relevance is measured on it."""
+    """Question that the query answers; the relevance of the result is measured against it."""
     title: str = ""
-    """What the result shows; the title of its source."""
+    """Title of the result's source."""
     keep: bool = True
-    """Whether the result becomes a source that can be cited."""
-    rows: bool = False
-    """Whether the rows themselves are wanted."""
+    """Whether the result is stored as a citable source."""
+    return_rows: bool = False
+    """Whether to return the rows."""
 
 
 class QueryReply(Contract):
-    """What a query brought."""
+    """Result of a query."""
 
     passages: tuple[PassageRef, ...] = ()
-    """The result's passages, where it was kept."""
+    """Passages of the stored result."""
     columns: tuple[str, ...] = ()
-    """Names of the result's columns."""
+    """Column names of the result."""
     rows: tuple[tuple[Cell, ...], ...] = ()
-    """Its rows, where they were wanted."""
-    count: int = 0
-    """How many rows there were, up to the limit."""
+    """Rows, if requested."""
+    row_count: int = 0
+    """Number of rows, up to the limit."""
     truncated: bool = False
-    """Whether there were more."""
+    """Whether there were more rows than the limit."""
     problem: str = ""
-    """Why there is no result; empty where there is one."""
+    """Error message; empty on success."""
 
 
 class SqlRequest(Contract):
-    """A person's own SQL."""
+    """A SQL query by a person."""
 
     sql: str = Field(min_length=1)
-    """The statement."""
+    """SQL statement."""
     ingest: tuple[IngestRequest, ...] = ()
-    """Corpora to bring up to date first."""
+    """Corpora to update first."""
     corpora: tuple[str, ...] = ()
     """Corpora whose tables it may read."""
     databases: tuple[str, ...] = ()
-    """Databases it may read."""
+    """Databases that it may read."""

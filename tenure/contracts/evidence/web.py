@@ -1,4 +1,4 @@
-"""The web: what is searched for, which pages are fetched, and what of them became evidence."""
+"""Requests and replies of web search, page fetching and page ingestion."""
 
 from typing import Literal
 
@@ -7,262 +7,266 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId, SourceId
 
 WEB_PREFIX = "web/"
-"""What names of corpora of the web's pages begin with; those that people make have no slash."""
+"""Prefix of the names of web page corpora; names given by people contain no slash."""
 
-WRITING = 1_000
-"""The cycle of pages that are read while a report is written: later than any cycle of research."""
+WRITING_CYCLE = 1_000
+"""Cycle number of pages read while a report is written; greater than any research cycle."""
 
 TimeRange = Literal["day", "week", "month", "year"]
-"""How old a page may be."""
+"""Maximum age of a page."""
 
 ProviderStatus = Literal["answered", "left_out", "failed"]
-"""What became of asking a provider: it answered, also with nothing; it is not set up; or it did not answer."""
+"""Result of a request to a search provider: answered, possibly without hits; not configured; or failed."""
 
 FetchStatus = Literal["fetched", "unchanged", "cached", "refused", "failed"]
-"""What became of a page: its body was transferred; the server said that the one at hand is current; the one at hand is
-recent enough that nobody was asked; a rule forbade the request; or it could not be had."""
+"""Result of a fetch: the body was transferred; the server confirmed the cached copy; the cached copy was recent
+enough; a
+rule forbade the request; or the page could not be retrieved.
+"""
 
-Flaw = Literal["error_page", "paywall", "empty", "near_duplicate", "instructions"]
-"""What makes a page worth less than it seems: it reports an error though its status says otherwise; it shows a
-beginning and sells the rest; it has hardly any words; it says what another page says; or it tries to give orders to
-who reads it."""
+PageFlaw = Literal["error_page", "paywall", "empty", "near_duplicate", "instructions"]
+"""Quality problem of a page: an error page with a success status; a paywall; hardly any text; a near duplicate of
+another
+page; or instructions to its readers (prompt injection).
+"""
 
 
 PageStatus = Literal["read", "left_out", "refused", "failed"]
-"""What became of a page for a report: it is a source; it was fetched and is none; a rule forbade to fetch it; or it
-could not be had."""
+"""Result for a page offered to a run: ingested as a source; fetched but not used; forbidden by a rule; or not
+retrievable.
+"""
 
 
 class WebScope(Contract):
-    """What of the web a run may read, and where what it reads is kept."""
+    """Readable part of the web and the storage of its pages."""
 
     run: RunId = RunId("")
-    """The run; it names itself when it begins."""
+    """Id of the run, set when it starts."""
     cycle: int = 0
-    """The cycle of research in which is read; 0 before the first, `WRITING` after the last."""
-    pages: int = Field(default=5, ge=1, le=30)
-    """Pages read for one search at the most."""
+    """Research cycle of the reading; 0 before the first, `WRITING_CYCLE` after the last."""
+    max_pages: int = Field(default=5, ge=1, le=30)
+    """Maximum number of pages read per search."""
     providers: tuple[str, ...] = ()
-    """Providers to ask, by their names in the settings; empty for all that are set up."""
+    """Names of the search providers to use; empty for all configured ones."""
     time_range: TimeRange | None = None
-    """How old a page may be."""
+    """Maximum age of a page."""
     domains: tuple[str, ...] = ()
-    """Domains the pages have to be of, subdomains included; empty for any."""
+    """Allowed domains, subdomains included; empty for any."""
     excluded_domains: tuple[str, ...] = ()
-    """Domains they must not be of."""
+    """Excluded domains."""
     language: str = ""
     """Language of the pages as a BCP 47 tag; empty for any."""
     archive: str = ""
-    """Address of an archive of the web, with `{address}` and perhaps `{date}` in it; empty for none."""
+    """URL template of a web archive, with `{address}` and optionally `{date}`; empty for none."""
 
     @property
     def corpus(self) -> str:
-        """The corpus of the pages that the run has read; no person can give one such a name."""
+        """Corpus of the pages that the run has read; its name cannot clash with one chosen by a person."""
         return f"{WEB_PREFIX}{self.run}"
 
 
 class WebSearchRequest(Contract):
-    """A question to search engines."""
+    """A query to search providers."""
 
     query: str = Field(min_length=1, max_length=4_000)
-    """What to look for."""
+    """Query text."""
     k: int = Field(default=10, ge=1, le=50)
-    """Addresses wanted."""
+    """Number of results wanted."""
     providers: tuple[str, ...] = ()
-    """Providers to ask, by their names in the settings; empty for all that are set up."""
+    """Names of the search providers to use; empty for all configured ones."""
     time_range: TimeRange | None = None
-    """How old a page may be."""
+    """Maximum age of a page."""
     domains: tuple[str, ...] = ()
-    """Domains the pages have to be of, subdomains included; empty for any."""
+    """Allowed domains, subdomains included; empty for any."""
     excluded_domains: tuple[str, ...] = ()
-    """Domains they must not be of."""
+    """Excluded domains."""
     language: str = ""
     """Language of the pages as a BCP 47 tag; empty for any."""
-    safe: bool = True
-    """Whether pages for adults are left out, where a provider can do so."""
+    safe_search: bool = True
+    """Whether to exclude adult content where the provider supports it."""
 
 
 class WebHit(Contract):
-    """A page that search engines offer."""
+    """A page returned by search providers."""
 
-    address: str
-    """Canonical address."""
+    url: str
+    """Canonical URL."""
     title: str = ""
-    """Its title, as the best provider gives it."""
+    """Title given by the best-ranking provider."""
     snippet: str = ""
-    """What the best provider shows of it; no evidence."""
+    """Snippet of the best-ranking provider; not evidence."""
     published: str = ""
-    """When it was published, ISO 8601; empty where no provider says so."""
+    """Publication date, ISO 8601; empty if unknown."""
     ranks: dict[str, int] = {}
-    """Rank from 1 by the name of each provider that offers it."""
+    """Rank from 1, by provider name."""
     score: float = 0.0
-    """Fused over the providers; comparable within one search only."""
+    """Score fused over the providers; comparable only within one search."""
 
 
-class ProviderAnswer(Contract):
-    """What became of asking one provider."""
+class ProviderOutcome(Contract):
+    """Result of a request to one search provider."""
 
     provider: str
-    """Its name."""
+    """Name of the provider."""
     status: ProviderStatus
-    """What became of it."""
+    """Result of the request."""
     hits: int = 0
-    """Addresses it gave."""
+    """Number of hits returned."""
     note: str = ""
-    """Why it was left out or failed, in words for a reader."""
-    passing: bool = False
-    """Whether the failure may be over a moment later."""
+    """Reason for leaving it out or for its failure, for readers of the report."""
+    transient: bool = False
+    """Whether the failure may be temporary."""
     seconds: float = 0.0
-    """How long it took."""
+    """Duration of the request."""
 
 
 class WebSearchReply(Contract):
-    """What search engines found."""
+    """Results of the search providers."""
 
     hits: tuple[WebHit, ...] = ()
-    """Pages, best first, each address once."""
-    answers: tuple[ProviderAnswer, ...] = ()
-    """What became of each provider."""
+    """Pages with distinct URLs, best first."""
+    outcomes: tuple[ProviderOutcome, ...] = ()
+    """Result of each provider."""
 
     @property
-    def failed(self) -> bool:
-        """Whether nobody answered: then that nothing was found says nothing."""
-        return not any(answer.status == "answered" for answer in self.answers)
+    def has_failed(self) -> bool:
+        """Whether no provider answered, so that an empty result means nothing."""
+        return not any(answer.status == "answered" for answer in self.outcomes)
 
 
 class FetchRequest(Contract):
-    """Pages to be fetched into the page cache."""
+    """Pages to fetch into the page cache."""
 
     run: RunId
-    """The run that wants them."""
-    addresses: tuple[str, ...] = Field(max_length=100)
-    """Their addresses, most wanted first."""
-    confirm: bool = False
-    """Whether servers are asked for pages at hand, too, unless they were so within the hour."""
+    """Id of the requesting run."""
+    urls: tuple[str, ...] = Field(max_length=100)
+    """URLs, most important first."""
+    revalidate: bool = False
+    """Whether to revalidate cached pages, unless that was done within the last hour."""
 
 
 class FetchedPage(Contract):
-    """What became of one page."""
+    """Result of fetching one page."""
 
-    address: str
-    """The address that was asked for."""
+    url: str
+    """Requested URL."""
     status: FetchStatus
-    """What became of it."""
-    page: str = ""
-    """Canonical address of what was delivered, after redirects: its key in the page cache; empty if there is none."""
+    """Result of the fetch."""
+    canonical_url: str = ""
+    """Canonical URL after redirects, which is the key in the page cache; empty if there is no page."""
     media_type: str = ""
-    """What it is, such as `text/html`."""
+    """Media type, such as `text/html`."""
     size: int = 0
-    """Bytes of the body, unpacked."""
+    """Size of the decompressed body in bytes."""
     transferred: int = 0
-    """Bytes that came over the wire for it."""
-    code: int = 0
-    """Status of the last answer; 0 where nobody was asked or nobody answered."""
+    """Number of bytes transferred."""
+    status_code: int = 0
+    """HTTP status of the last response; 0 if there was no request or no response."""
     note: str = ""
-    """Why it was refused or failed, in words for a reader."""
+    """Reason for the refusal or failure, for readers of the report."""
 
 
 class FetchReply(Contract):
-    """What became of pages."""
+    """Results of fetching pages."""
 
     pages: tuple[FetchedPage, ...] = ()
-    """One for each address, in their order."""
+    """One entry per URL, in the order of the request."""
 
 
 class WebSource(Contract):
-    """A page that was read into a corpus."""
+    """A page ingested into a corpus."""
 
     source: SourceId
-    """Its id in the knowledge base."""
-    address: str
-    """Its canonical address."""
+    """Source id in the knowledge base."""
+    url: str
+    """Canonical URL."""
     title: str
-    """Its title."""
+    """Title."""
     published: str = ""
-    """When it was published, ISO 8601; empty where unknown."""
+    """Publication date, ISO 8601; empty if unknown."""
     chunks: int = 0
-    """Chunks it was cut into."""
+    """Number of chunks."""
     quality: float = Field(default=1.0, ge=0, le=1)
-    """How much it is worth by its domain, its age and its flaws."""
-    flaws: tuple[Flaw, ...] = ()
-    """What is wrong with it."""
+    """Quality score from its domain, age and flaws."""
+    flaws: tuple[PageFlaw, ...] = ()
+    """Quality problems."""
     note: str = ""
-    """What is wrong with it, in words for a reader."""
+    """Quality problems in words, for readers of the report."""
 
 
 class ReadPagesRequest(Contract):
-    """Pages of the page cache to be read into a corpus."""
+    """Cached pages to ingest into a corpus."""
 
     corpus: str
-    """Name of the corpus; it is made where there is none."""
+    """Name of the corpus, created if necessary."""
     query: str
-    """What they were found for."""
+    """Query that found the pages."""
     cycle: int = 0
-    """The cycle of research that found them."""
+    """Research cycle that found the pages."""
     hits: tuple[WebHit, ...] = ()
-    """What search engines said of them."""
+    """Search results for the pages."""
     fetched: tuple[FetchedPage, ...] = ()
-    """What became of fetching them."""
-    answers: tuple[ProviderAnswer, ...] = ()
-    """What became of asking for them."""
-    shown: bool = False
-    """Whether a browser has shown them since they were read: those that were no sources are then read again."""
+    """Fetch results of the pages."""
+    outcomes: tuple[ProviderOutcome, ...] = ()
+    """Results of the search providers."""
+    rendered: bool = False
+    """Whether a browser has rendered them since they were read; pages that were not usable are then read again."""
 
 
 class ReadPagesReply(Contract):
-    """What came of reading pages."""
+    """Result of ingesting pages."""
 
     sources: tuple[WebSource, ...] = ()
-    """Pages that are sources of the corpus now."""
+    """Pages that are now sources of the corpus."""
     left_out: tuple[WebSource, ...] = ()
-    """Pages that were fetched and are none."""
-    wordless: tuple[str, ...] = ()
-    """Addresses of pages that say nothing unless a browser runs their scripts."""
+    """Fetched pages that were not used."""
+    unrendered: tuple[str, ...] = ()
+    """URLs of pages that contain no text until a browser runs their scripts."""
 
 
-class WebEngine(Contract):
-    """How a search engine served a run."""
+class ProviderUsage(Contract):
+    """Use of a search provider in a run."""
 
-    engine: str
-    """Its name."""
-    asked: int = 0
-    """Searches it was asked for."""
+    provider: str
+    """Name of the provider."""
+    searches: int = 0
+    """Number of searches sent to it."""
     answered: int = 0
-    """Those it answered, also with nothing."""
-    set_up: bool = True
-    """Whether it could be asked at all."""
+    """Number of searches it answered, possibly without hits."""
+    configured: bool = True
+    """Whether the provider is configured."""
     note: str = ""
-    """The last reason why it did not answer."""
+    """Last reason for a missing answer."""
 
 
 class WebPage(Contract):
-    """A page that engines offered a run, and what became of it."""
+    """A page offered to a run, with the result."""
 
-    address: str
-    """Its canonical address."""
+    url: str
+    """Canonical URL."""
     title: str = ""
-    """Its title."""
+    """Title."""
     status: PageStatus
-    """What became of it."""
+    """Result for the page."""
     quality: float = Field(default=1.0, ge=0, le=1)
-    """How much it is worth by its domain, its age and its flaws."""
-    flaws: tuple[Flaw, ...] = ()
-    """What is wrong with it."""
+    """Quality score from its domain, age and flaws."""
+    flaws: tuple[PageFlaw, ...] = ()
+    """Quality problems."""
     note: str = ""
-    """Why it is no source, or what is wrong with it."""
+    """Reason for its exclusion, or its quality problems."""
 
 
-class WebAccount(Contract):
-    """What a run has read of the web."""
+class WebReport(Contract):
+    """Summary of a run's use of the web."""
 
-    engines: tuple[WebEngine, ...] = ()
-    """The engines, by name."""
+    providers: tuple[ProviderUsage, ...] = ()
+    """Search providers, by name."""
     pages: tuple[WebPage, ...] = ()
-    """Pages by address, those that are sources first; at most a hundred and fifty."""
-    more: int = 0
-    """Pages that are not listed."""
+    """Pages by URL, sources first; at most 150."""
+    omitted: int = 0
+    """Number of pages not listed."""
 
     @property
-    def unanswered(self) -> bool:
-        """Whether no engine answered anything: that nothing was found then says nothing."""
-        return not any(engine.answered for engine in self.engines)
+    def is_unanswered(self) -> bool:
+        """Whether no provider answered, so that a lack of pages means nothing."""
+        return not any(engine.answered for engine in self.providers)

@@ -1,4 +1,4 @@
-"""The graph of a corpus as people and tools ask it: what an entity is related to, and where that is said."""
+"""Requests and replies for the entity graph of a corpus."""
 
 from typing import Final, Literal
 
@@ -6,148 +6,149 @@ from pydantic import Field
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.run.budget import Resource
-from tenure.contracts.run.run import Limits, Stance, Usage
+from tenure.contracts.run.budget import BudgetResource
+from tenure.contracts.run.run import ControlState, RunLimits, Usage
 
 EntityKind = Literal["person", "organisation", "place", "work", "event", "concept", "code", "name"]
-"""What an entity is; `name` for something that has a name, where it is not known what it is."""
+"""Type of an entity; `name` for a named thing of unknown type."""
 
-BESIDE: Final = "beside"
-"""The predicate of two entities that stand in one sentence, where nobody has read what the sentence says."""
+CO_OCCURRENCE: Final = "co-occurs with"
+"""Predicate of two entities in the same sentence whose relation no model has read."""
 
 
 class RelatedRequest(Contract):
-    """What is an entity related to?"""
+    """Request for the relations of an entity."""
 
     entity: str
-    """A name, a term or an identifier."""
+    """Name, term or identifier."""
     corpora: tuple[str, ...] = Field(min_length=1)
-    """Where to look."""
-    most: int = Field(default=20, ge=1, le=200)
-    """Relations wanted."""
+    """Corpora to search."""
+    limit: int = Field(default=20, ge=1, le=200)
+    """Maximum number of relations."""
 
 
-class Proof(Contract):
-    """A sentence that says something of two entities."""
+class RelationEvidence(Contract):
+    """A sentence that states a relation of two entities."""
 
     chunk: ChunkId
-    """The passage."""
+    """Id of the chunk."""
     source: SourceId
-    """Its source."""
+    """Source of the chunk."""
     title: str
-    """The source's title."""
+    """Title of the source."""
     uri: str
-    """Where the source is."""
+    """URI of the source."""
     start: int
-    """First character of the sentence in the source's stored text."""
+    """Offset of the sentence's first character in the stored text of the source."""
     end: int
-    """One past the last."""
+    """Offset after its last character."""
     sentence: str
-    """The sentence, to the letter."""
+    """The sentence, verbatim."""
 
 
-class Related(Contract):
-    """A relation, over all passages that hold it."""
+class EntityRelation(Contract):
+    """A relation, aggregated over all passages that state it."""
 
     subject: str
-    """An entity, as it is written most often."""
+    """Entity, in its most frequent spelling."""
     predicate: str
-    """What the subject does to the object or is for it."""
+    """Relation of the subject to the object."""
     object: str
-    """Another entity."""
+    """Entity, in its most frequent spelling."""
     count: int
-    """Sentences that say it."""
+    """Number of sentences that state it."""
     passages: int
-    """Passages that these are in."""
-    proofs: tuple[Proof, ...] = ()
+    """Number of passages that contain these sentences."""
+    evidence: tuple[RelationEvidence, ...] = ()
     """Some of the sentences."""
 
 
 class RelatedReply(Contract):
-    """What an entity is related to."""
+    """Relations of an entity."""
 
     entity: str
-    """The entity, as it is written most often; as it was asked for where no passage holds it."""
+    """Entity in its most frequent spelling, or as requested if no passage contains it."""
     kind: EntityKind | None = None
-    """What it is; None where no passage holds it."""
+    """Type of the entity; None if no passage contains it."""
     passages: int = 0
-    """Passages that hold a relation of it."""
-    relations: tuple[Related, ...] = ()
-    """The relations, those that most sentences say first."""
-    alike: tuple[str, ...] = ()
-    """Entities that share a word with one that is not known, the most frequent first."""
-    read: int = 0
-    """Passages whose relations a model has read."""
-    of: int = 0
-    """Passages of the corpora."""
+    """Number of passages that contain a relation of it."""
+    relations: tuple[EntityRelation, ...] = ()
+    """Relations, most frequent first."""
+    similar_entities: tuple[str, ...] = ()
+    """Entities that share a word with an unknown one, most frequent first."""
+    read_passages: int = 0
+    """Number of passages whose relations a model has read."""
+    total_passages: int = 0
+    """Number of passages of the corpora."""
 
 
 class RelationsKept(Contract):
-    """What came of reading the relations of some passages."""
+    """Result of extracting the relations of some passages."""
 
     passages: int = 0
-    """Passages that a model has read."""
+    """Number of passages that a model has read."""
     relations: int = 0
-    """Relations that were kept."""
+    """Number of relations stored."""
     refused: int = 0
-    """Relations that the passages do not hold."""
+    """Number of relations rejected since the passages do not contain them."""
 
 
 class UnreadRequest(Contract):
-    """Which passages of a corpus has no model read?"""
+    """Request for passages of a corpus that no model has read for relations."""
 
     corpus: str
-    """The corpus."""
+    """Name of the corpus."""
     after: str = ""
-    """Id of the chunk after which to look."""
-    most: int = Field(default=64, ge=1, le=1024)
-    """Passages wanted."""
+    """Id of the chunk after which to start."""
+    limit: int = Field(default=64, ge=1, le=1024)
+    """Maximum number of passages."""
 
 
 class UnreadReply(Contract):
     """Passages that no model has read."""
 
     passages: tuple[PassageRef, ...] = ()
-    """Some of them, in the order of their ids."""
-    left: int = 0
-    """How many there are after the one asked for, these included."""
-    of: int = 0
-    """Passages of the corpus."""
+    """Some of the passages, ordered by id."""
+    remaining: int = 0
+    """Number of unread passages after the given chunk, these included."""
+    total: int = 0
+    """Number of passages of the corpus."""
 
 
 class RelateReport(Contract):
-    """How far a model has read a corpus for its relations."""
+    """Progress and result of extracting the relations of a corpus with a model."""
 
     corpus: str
     """Name of the corpus."""
-    of: int = 0
-    """Passages of the corpus."""
+    total: int = 0
+    """Number of passages of the corpus."""
     unread: int = 0
-    """Passages that no model has read."""
+    """Number of passages that no model has read."""
     passages: int = 0
-    """Passages that were read by this reading."""
+    """Number of passages read by this workflow."""
     relations: int = 0
-    """Relations that were kept."""
+    """Number of relations stored."""
     refused: int = 0
-    """Relations that the passages do not hold, and that were not kept."""
+    """Number of relations rejected since the passages do not contain them."""
     usage: Usage = Usage()
-    """What it cost."""
-    ending: Literal["", "complete", "no model", "stopped"] | Resource = ""
-    """Why it ended: everything is read; there is no chat model; a person said stop; or a budget is used up."""
+    """Model usage."""
+    stop_reason: Literal["", "complete", "no model", "stopped"] | BudgetResource = ""
+    """Reason for its end: all passages are read, there is no chat model, a person stopped it, or a budget is
+    exhausted."""
 
 
 class RelateRequest(Contract):
-    """Have a model read a corpus for its relations."""
+    """Request to extract the relations of a corpus with a model."""
 
     corpus: str
     """Name of the corpus."""
-    limits: Limits = Limits()
-    """What it may use: calls, tokens, money."""
+    limits: RunLimits = RunLimits()
+    """Limits of calls, tokens and cost."""
     passages_per_call: int = Field(default=8, ge=1, le=16)
-    """Passages that are read together."""
-    stance: Stance = Stance()
-    """What people have asked for, where a history is gone on with."""
+    """Number of passages per model call."""
+    control: ControlState = ControlState()
+    """Control state carried over by continue-as-new."""
     after: str = ""
-    """The chunk after which it goes on."""
+    """Chunk after which to continue."""
     report: RelateReport | None = None
-    """How far it had come."""
+    """Progress so far."""

@@ -1,43 +1,43 @@
-"""Maintenance of the knowledge base: what is done to its tables, how far it is, and what came of it."""
+"""Progress and reports of the maintenance of the knowledge base."""
 
 from typing import Literal
 
 from tenure.contracts.base import Contract
 
 MaintenanceStep = Literal["compact", "index", "clean"]
-"""Join small files; build and refresh indexes; remove old versions."""
+"""Compact small files; build and refresh indexes; remove old versions."""
 
 
 class MaintenanceProgress(Contract):
-    """How far a step is; travels in heartbeats."""
+    """Progress of a step, sent in heartbeats."""
 
     step: MaintenanceStep
-    """What is being done."""
+    """Current step."""
     table: str = ""
-    """The table it is being done to."""
+    """Current table."""
     done: int = 0
-    """Tables finished."""
+    """Number of finished tables."""
     total: int = 0
-    """Tables there are."""
+    """Number of tables."""
 
 
-class StepReport(Contract):
-    """The outcome of a step."""
+class MaintenanceStepReport(Contract):
+    """Result of a step."""
 
     step: MaintenanceStep
-    """What was done."""
+    """The step."""
     tables: int = 0
-    """Tables it was done to."""
+    """Number of processed tables."""
     changed: int = 0
-    """Files that were joined into others, indexes that were built, or versions that were removed."""
+    """Number of files merged, indexes built or versions removed."""
     seconds: float = 0.0
-    """Wall time."""
-    left: tuple[str, ...] = ()
-    """Tables it could not be done to, each with the reason; the others were not kept waiting for them."""
+    """Duration."""
+    failed_tables: tuple[str, ...] = ()
+    """Tables that could not be processed, with the reason; the step continues with the other tables."""
 
 
 class MaintenanceReport(Contract):
-    """The outcome of a maintenance."""
+    """Result of a maintenance."""
 
-    steps: tuple[StepReport, ...] = ()
-    """Its steps in order."""
+    steps: tuple[MaintenanceStepReport, ...] = ()
+    """Reports of the steps, in order."""

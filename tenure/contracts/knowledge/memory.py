@@ -1,7 +1,7 @@
-"""Memory: what is kept from run to run, where it comes from, and how it is asked for (document 003, memory systems).
+"""Long-term memory across runs: memories, their origin, and the requests that store, search and delete them.
 
-Whoever remembers says what and where from; what kind of memory that is, how much it matters and whether enough
-sources stand behind it is found out where memories are kept.
+A caller gives the text and the origin of a memory. Its kind, its importance and whether enough independent sources
+confirm it are determined when it is stored.
 """
 
 from datetime import datetime
@@ -13,360 +13,359 @@ from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.run.run import QueryType
 
 MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural"]
-"""What holds for a while; what holds; how a run went; what entities have to do with each other; how to go about
-something."""
+"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed."""
 
-Outcome = Literal["answered", "partial", "no_evidence", "failed"]
-"""How a run ended, for the question it was asked."""
+EpisodeOutcome = Literal["answered", "partial", "no_evidence", "failed"]
+"""Result of a run with respect to its question."""
 
-LASTING: tuple[MemoryKind, ...] = ("long_term", "episodic", "semantic", "procedural")
-"""Every kind but the one that is only for a while."""
+PERMANENT_KINDS: tuple[MemoryKind, ...] = ("long_term", "episodic", "semantic", "procedural")
+"""All kinds except short-term memories."""
 
-Unit = Annotated[float, Field(ge=0, le=1)]
-"""A share, from 0 to 1."""
+UnitInterval = Annotated[float, Field(ge=0, le=1)]
+"""A number from 0 to 1."""
 
-LONGEST = 4_000
-"""Characters of a memory."""
+MAX_MEMORY_CHARS = 4_000
+"""Maximum length of a memory in characters."""
 
 
-class Origin(Contract):
-    """Where a memory comes from."""
+class MemoryOrigin(Contract):
+    """Origin of a memory."""
 
     run: RunId = RunId("")
-    """The run that remembered it; empty for a person or for a consolidation."""
+    """Run that stored it; empty for a person or a consolidation."""
     sources: tuple[SourceId, ...] = Field(default=(), max_length=200)
-    """Stored sources that say it; empty for what no source says, as how a run went."""
+    """Stored sources that state it; empty if no source does, as for the course of a run."""
     support: int = Field(default=0, ge=0)
-    """Sources that say it independently of each other: of different hosts, and no copies. Counted where it is kept."""
+    """Number of independent sources that state it: from different hosts and not copies. Computed when it is stored."""
 
 
-class Episode(Contract):
-    """How a run went."""
+class EpisodeDetails(Contract):
+    """Course and result of a run."""
 
-    is_a: Literal["episode"] = "episode"
-    """What this is."""
-    question: str = Field(max_length=LONGEST)
-    """What was asked."""
+    type: Literal["episode"] = "episode"
+    """Discriminator of the details."""
+    question: str = Field(max_length=MAX_MEMORY_CHARS)
+    """Question of the run."""
     query_type: QueryType = "factual"
-    """What kind of question it was."""
+    """Type of the question."""
     strategy: str = Field(default="", max_length=40)
-    """How was searched."""
-    outcome: Outcome = "answered"
-    """How it ended."""
-    score: Unit = 0.0
-    """How good that was."""
+    """Retrieval strategy."""
+    outcome: EpisodeOutcome = "answered"
+    """Result of the run."""
+    score: UnitInterval = 0.0
+    """Quality of the result."""
     cost_usd: float = Field(default=0.0, ge=0)
-    """What it cost."""
+    """Cost in US dollars."""
     searches: int = Field(default=0, ge=0)
-    """How many searches it took."""
+    """Number of searches."""
     queries: tuple[str, ...] = Field(default=(), max_length=20)
-    """Queries that found what was accepted, the best first."""
+    """Queries whose results were accepted, most productive first."""
 
 
-class Procedure(Contract):
-    """How to go about something."""
+class ProcedureDetails(Contract):
+    """Advice on how to proceed in a situation."""
 
-    is_a: Literal["procedure"] = "procedure"
-    """What this is."""
-    situation: str = Field(max_length=LONGEST)
-    """When it applies."""
-    advice: str = Field(max_length=LONGEST)
-    """What to do then."""
+    type: Literal["procedure"] = "procedure"
+    """Discriminator of the details."""
+    situation: str = Field(max_length=MAX_MEMORY_CHARS)
+    """Situation to which the advice applies."""
+    advice: str = Field(max_length=MAX_MEMORY_CHARS)
+    """Recommended action."""
     query_type: QueryType | None = None
-    """Kind of question that it is for; None for any."""
+    """Type of question to which it applies; None for any."""
     strategy: str = Field(default="", max_length=40)
-    """How to search, where it says that."""
+    """Recommended retrieval strategy, if any."""
     successes: int = Field(default=0, ge=0)
-    """How often it went well."""
+    """Number of runs in which it succeeded."""
     failures: int = Field(default=0, ge=0)
-    """How often it did not."""
+    """Number of runs in which it failed."""
 
 
-class Fact(Contract):
-    """What two entities have to do with each other; the graph of a corpus knows them by the same keys."""
+class FactDetails(Contract):
+    """Relation of two entities; the entity graph of a corpus uses the same keys."""
 
-    is_a: Literal["fact"] = "fact"
-    """What this is."""
+    type: Literal["fact"] = "fact"
+    """Discriminator of the details."""
     subject: str = Field(max_length=400)
-    """An entity, as it is written."""
+    """Entity, as written."""
     predicate: str = Field(max_length=400)
-    """What the subject does to the object or is for it."""
+    """Relation of the subject to the object."""
     object: str = Field(max_length=400)
-    """Another entity."""
+    """Entity, as written."""
 
 
-Details = Annotated[Episode | Procedure | Fact, Field(discriminator="is_a")]
-"""What is known of a memory besides its words."""
+MemoryDetails = Annotated[EpisodeDetails | ProcedureDetails | FactDetails, Field(discriminator="type")]
+"""Structured content of a memory."""
 
 
-class Impression(Contract):
-    """Something to be remembered."""
+class NewMemory(Contract):
+    """A memory to be stored."""
 
-    text: str = Field(min_length=1, max_length=LONGEST)
-    """What it is, in words that stand on their own."""
+    text: str = Field(min_length=1, max_length=MAX_MEMORY_CHARS)
+    """Content, understandable without context."""
     kind: MemoryKind | None = None
-    """What kind of memory; None for what its details or its words say."""
-    origin: Origin = Origin()
-    """Where it comes from."""
-    confidence: Unit = 0.7
-    """How sure it is."""
-    importance: Unit | None = None
-    """How much it matters; None for what can be told from it."""
+    """Kind of memory; None to derive it from the details or the text."""
+    origin: MemoryOrigin = MemoryOrigin()
+    """Origin of the memory."""
+    confidence: UnitInterval = 0.7
+    """Confidence in its truth."""
+    importance: UnitInterval | None = None
+    """Importance; None to derive it from the content."""
     valence: float = Field(default=0.0, ge=-1, le=1)
-    """How it went: -1 badly, 1 well."""
-    details: Details | None = None
-    """What is known besides the words."""
+    """Success of what it describes: -1 failure, 1 success."""
+    details: MemoryDetails | None = None
+    """Structured content."""
 
 
 class Memory(Contract):
-    """Something that is remembered."""
+    """A stored memory."""
 
     id: str
-    """Hash of owner, run and words: remembering the same again leaves one memory."""
+    """Hash of owner, run and text; storing the same memory twice leaves one."""
     kind: MemoryKind
-    """What kind it is."""
+    """Kind of memory."""
     owner: str = ""
-    """Whose it is; nobody else is reminded of it."""
+    """Owner; memories are recalled only for their owner."""
     text: str
-    """What it is."""
-    made: datetime
-    """Since when it is remembered."""
-    origin: Origin = Origin()
-    """Where it comes from."""
-    confidence: Unit = 0.7
-    """How sure it is."""
-    importance: Unit = 0.5
-    """How much it matters."""
-    uses: int = Field(default=0, ge=0)
-    """How often a run was reminded of it."""
-    last_used: datetime | None = None
-    """When that was the last time."""
+    """Content."""
+    created_at: datetime
+    """Time at which it was first stored."""
+    origin: MemoryOrigin = MemoryOrigin()
+    """Origin of the memory."""
+    confidence: UnitInterval = 0.7
+    """Confidence in its truth."""
+    importance: UnitInterval = 0.5
+    """Importance."""
+    use_count: int = Field(default=0, ge=0)
+    """Number of runs that recalled it."""
+    last_used_at: datetime | None = None
+    """Time of the last recall."""
     valence: float = Field(default=0.0, ge=-1, le=1)
-    """How it went: -1 badly, 1 well."""
-    awaiting: bool = False
-    """Whether it comes from pages of the web and waits for another one that says it; nobody is reminded of it then."""
-    merged: int = Field(default=1, ge=1)
-    """How many memories it was made of."""
-    disputed: str = ""
-    """A memory that says otherwise and has more behind it; this one then counts less."""
-    details: Details | None = None
-    """What is known besides the words."""
+    """Success of what it describes: -1 failure, 1 success."""
+    unconfirmed: bool = False
+    """Whether it comes from web pages and waits for a second independent source; it is not recalled until then."""
+    merged_count: int = Field(default=1, ge=1)
+    """Number of memories merged into it."""
+    contradicted_by: str = ""
+    """Id of a better supported memory that contradicts it; its score is then halved."""
+    details: MemoryDetails | None = None
+    """Structured content."""
 
 
 class RememberRequest(Contract):
-    """Keep some impressions."""
+    """Memories to store."""
 
-    impressions: tuple[Impression, ...] = Field(max_length=200)
-    """What is to be kept."""
+    memories: tuple[NewMemory, ...] = Field(max_length=200)
+    """The memories."""
     owner: str = ""
-    """Whose they are."""
+    """Owner of the memories."""
     now: datetime
-    """The present time, of the workflow."""
+    """Present time, from the workflow."""
 
 
 class RememberReply(Contract):
-    """What became of impressions."""
+    """Result of storing memories."""
 
     memories: tuple[str, ...] = ()
-    """Ids of the memories, in order; of two impressions that say the same, the same."""
+    """Ids of the memories in the order of the request; equal for memories with the same content."""
     kinds: tuple[MemoryKind, ...] = ()
-    """What kind each became."""
+    """Kinds assigned to the memories."""
     promoted: int = 0
-    """How many were taken for lasting though they were said for a while only."""
-    awaiting: int = 0
-    """How many wait for a second source."""
+    """Number of short-term memories stored as permanent."""
+    unconfirmed: int = 0
+    """Number of memories that wait for a second source."""
 
 
-class Recollecting(Contract):
-    """What is remembered about this?"""
+class MemorySearchRequest(Contract):
+    """A search of memories."""
 
     query: str = Field(min_length=1)
-    """What it is about."""
+    """Query text."""
     owner: str = ""
-    """Who wants to know."""
-    kinds: tuple[MemoryKind, ...] = LASTING
-    """Kinds of memories to look through."""
-    most: int = Field(default=10, ge=1, le=100)
-    """Memories wanted."""
-    min_relevance: Unit = 0.25
-    """Normalised relevance that a memory needs."""
+    """Owner of the memories."""
+    kinds: tuple[MemoryKind, ...] = PERMANENT_KINDS
+    """Kinds of memories to search."""
+    limit: int = Field(default=10, ge=1, le=100)
+    """Maximum number of memories."""
+    min_relevance: UnitInterval = 0.25
+    """Minimum normalised relevance of a memory."""
     corpora: tuple[str, ...] = ()
-    """Corpora whose graph leads from what the query names to what stands beside it, and to facts about that."""
+    """Corpora whose entity graph extends the query to related entities and facts about them."""
     now: datetime
-    """The present time, of the workflow."""
-    occasion: str = ""
-    """What asks, as a run's id: a use is counted once for each. Empty where nothing is counted."""
-    statistics: bool = False
-    """Whether to tell how strategies did in all episodes of the owner."""
+    """Present time, from the workflow."""
+    used_by: str = ""
+    """Id of the user of the memories, such as a run; each counts one use. Empty to count none."""
+    include_strategies: bool = False
+    """Whether to return statistics of retrieval strategies over all episodes of the owner."""
 
 
-class Recollected(Contract):
-    """A memory that came to mind, and why."""
+class ScoredMemory(Contract):
+    """A recalled memory with its score."""
 
     memory: Memory
     """The memory."""
     score: float
-    """By which it is ranked: the product of what follows."""
+    """Product of the factors below, by which memories are ranked."""
     relevance: float
     """Normalised relevance to the query."""
     freshness: float
-    """What time has left of it."""
+    """Factor for its age."""
     weight: float
-    """What its importance and sureness make of it."""
-    practice: float
-    """What its use makes of it."""
+    """Factor for its importance and confidence."""
+    use_weight: float
+    """Factor for its number of uses."""
 
 
 class StrategyRecord(Contract):
-    """How one way of searching did with one kind of question."""
+    """Results of one retrieval strategy for one type of question."""
 
     query_type: QueryType
-    """The kind of question."""
+    """Type of question."""
     strategy: str
-    """How was searched."""
+    """Retrieval strategy."""
     episodes: int
-    """Runs that did so."""
+    """Number of runs."""
     score: float
     """Sum of their scores."""
     searches: int = 0
     """Sum of their searches."""
 
 
-class Recollection(Contract):
-    """What is remembered."""
+class MemorySearchReply(Contract):
+    """Memories found by a search."""
 
-    memories: tuple[Recollected, ...] = ()
-    """Memories, the best first."""
+    memories: tuple[ScoredMemory, ...] = ()
+    """Memories, best first."""
     strategies: tuple[StrategyRecord, ...] = ()
-    """How strategies did, where that was asked for."""
+    """Statistics of retrieval strategies, if requested."""
 
 
 class ForgetRequest(Contract):
-    """Forget some memories; what is given has to hold together, and something has to be given."""
+    """Memories to delete; all given conditions must hold, and at least one is required."""
 
     owner: str = ""
-    """Whose memories."""
+    """Owner of the memories."""
     ids: tuple[str, ...] = Field(default=(), max_length=1000)
-    """These memories."""
+    """Ids of memories."""
     run: str = ""
-    """Those that this run remembered."""
+    """Memories that this run stored."""
     source: str = ""
-    """Those that this source alone says; from others it is taken away as support."""
+    """Memories supported by this source alone; other memories lose it as support."""
     kinds: tuple[MemoryKind, ...] = ()
-    """Those of these kinds."""
-    everything: bool = False
-    """All of the owner."""
+    """Memories of these kinds."""
+    all_memories: bool = False
+    """All memories of the owner."""
 
 
 class ForgetReply(Contract):
-    """What was forgotten."""
+    """Result of deleting memories."""
 
     forgotten: int = 0
-    """How many memories."""
+    """Number of deleted memories."""
 
 
 class MemoriesRequest(Contract):
-    """A page of an owner's memories."""
+    """Request for a page of an owner's memories."""
 
     owner: str = ""
-    """Whose."""
+    """Owner of the memories."""
     kinds: tuple[MemoryKind, ...] = ()
-    """Kinds wanted; empty for all."""
+    """Kinds to list; empty for all."""
     after: str = ""
-    """Id after which the page begins."""
-    most: int = Field(default=200, ge=1, le=500)
-    """Memories on it at the most; of long ones there are fewer."""
+    """Id after which the page starts."""
+    limit: int = Field(default=200, ge=1, le=500)
+    """Maximum number of memories; fewer are returned if they are long."""
 
 
 class MemoriesReply(Contract):
-    """A page of memories, in the order of their ids."""
+    """A page of memories, ordered by id."""
 
     memories: tuple[Memory, ...] = ()
     """The memories."""
-    of: int = 0
-    """How many the owner has of these kinds."""
+    total: int = 0
+    """Number of the owner's memories of these kinds."""
 
 
 class MemoryRequest(Contract):
-    """What a person wants with memories; what is given is done."""
+    """Actions of the `memory` command; every given action is performed."""
 
     page: MemoriesRequest | None = None
-    """Show a page of them."""
-    search: Recollecting | None = None
-    """Search them."""
+    """List a page of memories."""
+    search: MemorySearchRequest | None = None
+    """Search memories."""
     forget: ForgetRequest | None = None
-    """Forget some."""
+    """Delete memories."""
 
 
 class MemoryReply(Contract):
-    """What came of it."""
+    """Results of the actions."""
 
     page: MemoriesReply = MemoriesReply()
-    """The page."""
-    found: Recollection = Recollection()
-    """What was found."""
-    forgot: ForgetReply = ForgetReply()
-    """What was forgotten."""
+    """Page of memories."""
+    found: MemorySearchReply = MemorySearchReply()
+    """Search result."""
+    forgotten: ForgetReply = ForgetReply()
+    """Result of the deletion."""
 
 
 ConsolidationStep = Literal["embed", "promote", "compare", "abstract", "forget"]
-"""Make anew the vectors that come from another embedding model; keep for good what was for a while and proved useful;
-join what says the same, and decide between what contradicts; draw from episodes how to go about things; forget by
-policy."""
+"""Recompute vectors of an outdated embedding model; make useful short-term memories permanent; merge equal memories and
+resolve contradictions; derive procedures from episodes; delete memories by policy.
+"""
 
 
 class MemoryPolicy(Contract):
-    """How memories age, join and go."""
+    """Rules for ageing, merging and deleting memories."""
 
     half_life_days: float = Field(default=90.0, gt=0, le=36_500)
-    """Days after which a memory that nobody used has half its freshness; episodes have a third of them."""
+    """Days after which an unused memory has half of its freshness; a third of that for episodes."""
     short_term_hours: float = Field(default=24.0, gt=0, le=8_760)
-    """Hours for which a short-term memory stays."""
-    waiting_days: float = Field(default=30.0, gt=0, le=3_650)
-    """Days for which what one page says waits for a second one."""
-    same: float = Field(default=0.94, ge=0.8, le=1)
-    """Cosine from which two memories may say the same."""
+    """Lifetime of a short-term memory in hours."""
+    confirmation_days: float = Field(default=30.0, gt=0, le=3_650)
+    """Days within which a statement of one web page must be confirmed by a second one."""
+    merge_similarity: float = Field(default=0.94, ge=0.8, le=1)
+    """Minimum cosine similarity of memories to be merged."""
     forget_below: float = Field(default=0.02, ge=0, le=1)
-    """Strength below which a memory goes: its importance times its freshness."""
-    most: int = Field(default=100_000, ge=100, le=10_000_000)
-    """Memories of one owner; of more, the weakest go."""
+    """Strength (importance times freshness) below which a memory is deleted."""
+    max_memories: int = Field(default=100_000, ge=100, le=10_000_000)
+    """Maximum number of memories per owner; the weakest are deleted first."""
 
 
 class ConsolidationRequest(Contract):
-    """Do one step of a consolidation."""
+    """Request to perform one step of a consolidation."""
 
     step: ConsolidationStep
-    """Which."""
+    """The step."""
     now: datetime
-    """The present time, of the workflow."""
+    """Present time, from the workflow."""
 
 
 class ConsolidationProgress(Contract):
-    """How far a step is; travels in heartbeats."""
+    """Progress of a step, sent in heartbeats."""
 
     step: ConsolidationStep
-    """What is being done."""
+    """Current step."""
     done: int = 0
-    """Memories looked at."""
+    """Number of processed memories."""
     total: int = 0
-    """Memories to look at."""
+    """Number of memories to process."""
 
 
 class ConsolidationStepReport(Contract):
-    """What came of a step."""
+    """Result of a step."""
 
     step: ConsolidationStep
-    """What was done."""
+    """The step."""
     looked_at: int = 0
-    """Memories it looked at."""
+    """Number of memories examined."""
     changed: int = 0
-    """Memories that were written anew, made or forgotten."""
+    """Number of memories rewritten, created or deleted."""
     seconds: float = 0.0
-    """Wall time."""
+    """Duration."""
 
 
 class ConsolidationReport(Contract):
-    """What came of a consolidation."""
+    """Result of a consolidation."""
 
     steps: tuple[ConsolidationStepReport, ...] = ()
-    """Its steps in order."""
+    """Reports of the steps, in order."""

@@ -1,68 +1,68 @@
-"""Forks: what a cycle of research leaves, and what a new run takes over from it."""
+"""Forks: checkpoints of research cycles, and the new runs that start from them."""
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.report import ResearchRequest
 from tenure.contracts.research.spiral import SpiralState
-from tenure.contracts.run.control import Outline
+from tenure.contracts.run.control import OutlineRevision
 from tenure.contracts.run.run import Feedback, RunRequest
 
 
-class CycleEnd(Contract):
-    """What a cycle of research leaves; the history of the run keeps it, so that a fork can begin there."""
+class CycleCheckpoint(Contract):
+    """State at the end of a research cycle, kept in the run's history as the starting point of forks."""
 
     state: SpiralState
-    """The research state."""
+    """Research state."""
     feedback: tuple[Feedback, ...] = ()
-    """What people had said by then."""
-    outline: Outline | None = None
-    """The outline that a person had set by then, which may hold from the next cycle on only."""
+    """Feedback received so far."""
+    outline: OutlineRevision | None = None
+    """Last outline set by a person, which may take effect only in the next cycle."""
 
 
-class Origin(Contract):
-    """Where a fork begins."""
+class ForkOrigin(Contract):
+    """Starting point of a fork."""
 
     run: RunId
-    """The run that it goes on from."""
+    """Run that is forked."""
     research: ResearchRequest
-    """What the research of that run was begun with."""
-    end: CycleEnd
-    """What the last cycle that it takes over has left; feedback that is new to the fork stands behind what was said."""
+    """Request with which the research of that run started."""
+    checkpoint: CycleCheckpoint
+    """Checkpoint of the last cycle to take over; new feedback for the fork is appended to its feedback."""
 
 
-class ForkedRun(RunRequest):
-    """Start of a run that goes on from another one."""
+class ForkRunRequest(RunRequest):
+    """Start of a run that continues from a checkpoint of another run."""
 
-    origin: Origin
-    """Where it begins."""
+    origin: ForkOrigin
+    """Starting point."""
 
 
-class ForkedResearch(ResearchRequest):
-    """Start of a research that goes on from what earlier cycles have left."""
+class ForkResearchRequest(ResearchRequest):
+    """Start of a research workflow that continues from a checkpoint."""
 
     state: SpiralState
-    """What they have left."""
+    """Research state of the checkpoint."""
 
 
 class ForkRequest(Contract):
-    """Knowledge of a run that a fork is to have."""
+    """Request to make the knowledge of a run available to its fork."""
 
     origin: RunId
-    """The run that it goes on from."""
+    """Run that is forked."""
     run: RunId
     """The fork."""
     state: SpiralState
-    """The research state of the last cycle that it takes over."""
+    """Research state of the checkpoint."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages found for the question as a whole."""
     web: bool = False
-    """Whether the run reads the web, so that its pages are taken over."""
+    """Whether the run reads the web, so that its pages are copied."""
 
 
-class Forked(Contract):
-    """The same as the fork knows it: passages of pages of the web have ids of its own."""
+class ForkReply(Contract):
+    """Knowledge of the fork; passages of copied web pages have new ids."""
 
     state: SpiralState
-    """The research state."""
+    """Research state."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages found for the question as a whole."""

@@ -1,4 +1,4 @@
-"""Learning: what a run takes over from earlier ones, and what it leaves to later ones."""
+"""Experience of earlier runs that a run starts from, and the outcomes that it leaves to later ones."""
 
 from datetime import datetime
 
@@ -7,103 +7,104 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.retrieval import Strategy
+from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.knowledge.memory import StrategyRecord
 from tenure.contracts.run.run import QueryType
 
 
-class Related(Contract):
+class RelatedRun(Contract):
     """An earlier run on a related question."""
 
     run: RunId
-    """The run."""
+    """Id of the run."""
     question: str
-    """What it was asked; empty where only a fact is known of it."""
-    at: datetime
-    """When it ended."""
+    """Its question; empty if only a fact of it is known."""
+    ended_at: datetime
+    """Time of its end."""
     relevance: float
-    """How near its question, or that fact, is to the present question."""
+    """Relevance of its question, or of that fact, to the present question."""
 
 
 class KnownFact(Contract):
-    """What an earlier run has found supported. It is no evidence, and has to be found and cited anew."""
+    """A statement that an earlier run found supported. It is not evidence: it must be found and cited again."""
 
     text: str
     """The statement."""
     run: RunId
-    """The run that has left it; empty where no run has."""
+    """Run that stored it; empty if it comes from no run."""
     relevance: float
-    """How near it is to the present question."""
+    """Relevance to the present question."""
     support: int = 0
-    """Sources that say it independently of each other."""
+    """Number of independent sources that state it."""
 
 
 class InheritRequest(Contract):
-    """What of related runs may a run begin with?"""
+    """Request for the passages of related runs that a new run can start with."""
 
-    runs: tuple[Related, ...] = Field(max_length=20)
-    """The runs, the nearest first."""
+    runs: tuple[RelatedRun, ...] = Field(max_length=20)
+    """Related runs, most relevant first."""
     question: str
-    """The question of the run that begins."""
+    """Question of the new run."""
     corpora: tuple[str, ...]
-    """Corpora in which a passage has to stand still."""
+    """Corpora that must still contain a passage."""
     filters: tuple[Filter, ...] = ()
-    """What a passage has to meet besides."""
+    """Conditions that a passage must meet."""
     min_relevance: float
-    """Normalised relevance that the best passage needs to the question, or nothing is left."""
-    most: int = Field(default=24, ge=1, le=100)
-    """Passages at the most."""
+    """Minimum normalised relevance of the best passage to the question; otherwise none is inherited."""
+    limit: int = Field(default=24, ge=1, le=100)
+    """Maximum number of passages."""
 
 
-class Inheritance(Contract):
-    """A passage that an earlier run has accepted."""
+class InheritedPassage(Contract):
+    """A passage that an earlier run accepted."""
 
     passage: PassageRef
-    """The passage, with its relevance to the present question."""
+    """Passage, with its relevance to the present question."""
     query: str
-    """The query that found it then."""
+    """Query that found it."""
     run: RunId
-    """The run."""
+    """Id of the earlier run."""
 
 
-class Inherited(Contract):
-    """What related runs leave."""
+class InheritReply(Contract):
+    """Passages inherited from related runs."""
 
-    passages: tuple[Inheritance, ...] = ()
-    """Passages that still stand, most relevant first."""
+    passages: tuple[InheritedPassage, ...] = ()
+    """Passages that still exist, most relevant first."""
     unchanged: tuple[RunId, ...] = ()
-    """Runs since whose end no document of the corpora has come or changed: their queries would find the same again."""
+    """Runs since whose end no document of the corpora was added or changed, so that their queries would find the same.
+    """
 
 
 class Experience(Contract):
-    """What a run begins with beside its question."""
+    """Knowledge of earlier runs with which a run starts."""
 
-    related: tuple[Related, ...] = ()
+    related: tuple[RelatedRun, ...] = ()
     """Earlier runs on related questions."""
-    passages: tuple[Inheritance, ...] = ()
-    """Passages they have accepted, and that are evidence for the present question as well."""
+    passages: tuple[InheritedPassage, ...] = ()
+    """Passages they accepted that are evidence for the present question, too."""
     queries: tuple[str, ...] = ()
-    """Queries they have made, which would find the same again."""
+    """Their queries that would find the same again."""
     records: tuple[StrategyRecord, ...] = ()
-    """How strategies did in earlier runs."""
+    """Results of retrieval strategies in earlier runs."""
     advice: tuple[str, ...] = ()
-    """What earlier runs have learned about going on."""
+    """Procedures learned from earlier runs."""
     facts: tuple[KnownFact, ...] = ()
-    """What earlier runs have found on it, the best first."""
+    """Facts that earlier runs found, best first."""
 
 
-class Practised(Contract):
-    """How a strategy did in a run."""
+class StrategyOutcome(Contract):
+    """Results of a retrieval strategy in a run."""
 
-    kind: QueryType
-    """The type of the tasks' queries."""
-    strategy: Strategy
-    """The strategy."""
+    query_type: QueryType
+    """Type of the tasks' queries."""
+    strategy: RetrievalStrategy
+    """Retrieval strategy."""
     tasks: int = 0
-    """Tasks that searched so."""
+    """Number of tasks that used it."""
     searches: int = 0
-    """Searches they made."""
+    """Number of their searches."""
     accepted: int = 0
-    """Passages of theirs that were accepted."""
+    """Number of their passages that were accepted."""
     score: float = 0.0
-    """Sum of how well each task went, from 0 to 1."""
+    """Sum of the tasks' scores, each from 0 to 1."""

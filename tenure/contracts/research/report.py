@@ -1,4 +1,4 @@
-"""The research path: outlines, sections, critiques, and the state a person can query."""
+"""Research path: outlines, sections, critiques, and the state that queries return."""
 
 from typing import Literal
 
@@ -6,24 +6,24 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
-from tenure.contracts.evidence.passages import Disagreement, Draft, PassageRef, SynthesisDraft
-from tenure.contracts.evidence.react import SteppedTask
+from tenure.contracts.evidence.passages import Contradiction, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.evidence.reasoning import Reasoning
-from tenure.contracts.research.learning import Experience, Practised
+from tenure.contracts.research.learning import Experience, StrategyOutcome
 from tenure.contracts.result.programs import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
-from tenure.contracts.run.budget import Resource
+from tenure.contracts.run.budget import BudgetResource
+from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import (
-    Complexity,
-    Degraded,
+    ControlState,
+    FallbackRecord,
     Feedback,
-    Handled,
-    Limits,
-    Phase,
-    Progress,
+    FeedbackRecord,
     QueryType,
+    RunLimits,
+    RunPhase,
+    RunProgress,
     SectionPhase,
-    Stance,
     TaskMode,
     TopicProgress,
     Usage,
@@ -31,259 +31,259 @@ from tenure.contracts.run.run import (
 
 
 class SubQuestion(Contract):
-    """A question inside the question, and what was found on it; questions that need its answer see both."""
+    """Part of the question with its evidence; questions that depend on its answer use both."""
 
     question: str
-    """The question as it was searched for: answers it needed are named in it."""
+    """Question as searched, with the answers it depends on inserted."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages found, best first."""
 
 
 class Topic(Contract):
-    """One topic of the outline."""
+    """A topic of the outline."""
 
     heading: str
     """Heading of its section."""
     question: str
-    """What the section has to answer; drives retrieval."""
+    """Question that the section answers; it drives retrieval."""
 
 
 class Critique(Contract):
-    """Something to improve, found by the reflector or said by a person."""
+    """An improvement requested by the reflector or by a person."""
 
     topic: str | None = None
-    """Heading of the section concerned; None asks for a section of its own."""
+    """Heading of the section; None requests a new section."""
     critique: str
-    """What is wrong or missing."""
+    """Problem or missing content."""
     query: str = ""
-    """What to look for, where evidence is missing."""
+    """Query for missing evidence, if any."""
     origin: Literal["reflector", "person"] = "reflector"
-    """Who found it."""
+    """Author of the critique."""
 
 
 class ResearchRequest(Contract):
-    """Start of a research run: the routed question and the documents D retrieved for it."""
+    """Start of a research workflow with the routed question and the documents retrieved for it."""
 
     run: RunId
-    """Workflow id of the run; progress is reported there."""
+    """Workflow id of the run, which receives progress updates."""
     question: str
-    """What was asked."""
+    """Question of the run."""
     corpora: tuple[str, ...]
     """Corpora to read."""
     databases: tuple[str, ...] = ()
-    """Databases that may be asked."""
-    limits: Limits
-    """Bounds of the run."""
+    """Databases that may be queried."""
+    limits: RunLimits
+    """Limits of the run."""
     complexity: Complexity
-    """What the router made of the question."""
+    """Complexity determined by the router."""
     query_type: QueryType | None = None
-    """The kind of answer that is wanted; None where an older worker did not say."""
+    """Type of answer; None if unknown."""
     evidence: tuple[PassageRef, ...]
-    """D: passages for the question as a whole, best first."""
-    results: tuple[PassageRef, ...] = ()
-    """What queries over tables brought; every section knows it, since no search finds it."""
+    """Passages for the question as a whole, best first."""
+    query_results: tuple[PassageRef, ...] = ()
+    """Passages of table query results; given to every section, since no search finds them."""
     experience: Experience = Experience()
-    """What earlier runs have left to it."""
+    """Knowledge of earlier runs."""
     feedback: tuple[Feedback, ...] = ()
-    """What people said before the research began."""
-    stance: Stance = Stance()
-    """What people asked of the run before the research began."""
+    """Feedback received before the start."""
+    control: ControlState = ControlState()
+    """Control state at the start."""
 
 
 class SectionRequest(Contract):
-    """Start of one section, or of its refinement where a draft is given."""
+    """Start of a section workflow, or of the refinement of a given draft."""
 
     run: RunId
-    """Workflow id of the run; progress is reported there."""
+    """Workflow id of the run, which receives progress updates."""
     question: str
-    """The question of the whole report."""
+    """Question of the whole report."""
     topic: Topic
-    """The section's topic."""
+    """Topic of the section."""
     other_topics: tuple[str, ...] = ()
-    """Headings of the other sections; what belongs there is not written here."""
+    """Headings of the other sections, whose subjects do not belong here."""
     corpora: tuple[str, ...]
     """Corpora to read."""
-    limits: Limits
-    """Bounds of the run."""
+    limits: RunLimits
+    """Limits of the run."""
     evidence: tuple[PassageRef, ...] = ()
-    """Passages already known; for a refinement the ones the draft was written from."""
-    gathered: tuple[PassageRef, ...] = ()
-    """Passages that the research before it accepted for the topic."""
-    hypothetical: str = ""
-    """The imagined passage of the topic; empty where nobody has imagined one yet."""
-    results: tuple[PassageRef, ...] = ()
-    """What queries over tables brought; a new section starts from it."""
+    """Known passages; for a refinement those of the draft."""
+    research_evidence: tuple[PassageRef, ...] = ()
+    """Passages that the research accepted for the topic."""
+    hypothetical_answer: str = ""
+    """Hypothetical passage of the topic (HyDE); empty if there is none yet."""
+    query_results: tuple[PassageRef, ...] = ()
+    """Passages of table query results, given to a new section."""
     reasoning: str = ""
-    """The line of thought that was drawn from everything found; empty for none."""
+    """Line of reasoning over all evidence; empty for none."""
     draft: Draft | None = None
-    """The draft to refine; None for a new section."""
+    """Draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()
-    """What to improve in it, or what people wished of it before it was written."""
-    said: tuple[str, ...] = ()
-    """Sentences of the other sections, not to be repeated."""
-    stance: Stance = Stance()
-    """What people asked of the run before the section began."""
+    """Improvements requested, or feedback given before the section was written."""
+    other_sentences: tuple[str, ...] = ()
+    """Sentences of the other sections that must not be repeated."""
+    control: ControlState = ControlState()
+    """Control state at the start."""
 
 
 class SectionResult(Contract):
-    """A written section."""
+    """A finished section."""
 
     topic: Topic
-    """The section's topic."""
+    """Topic of the section."""
     phase: SectionPhase
     """`done`, `no_evidence` or `failed`."""
     draft: Draft = Draft()
-    """Its text."""
+    """Text of the section."""
     evidence: tuple[PassageRef, ...] = ()
-    """Passages it was written from."""
+    """Passages used for it."""
     coverage: float = 0.0
-    """Coverage c_j of the topic (DESIGN §5)."""
+    """Coverage of the topic by its evidence, 0 to 1."""
     reviews: tuple[str, ...] = ()
-    """The reviewer's critiques, in order."""
-    wishes: tuple[str, ...] = ()
-    """What people said that this section was written with."""
+    """Critiques of the reviewer, in order."""
+    feedback: tuple[str, ...] = ()
+    """Feedback that this section has taken into account."""
     usage: Usage = Usage()
-    """What it used."""
-    degraded: tuple[Degraded, ...] = ()
-    """Calls answered by a twin."""
+    """Usage of this workflow."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback."""
     note: str = ""
-    """Why there is no text, where there is none."""
+    """Reason for a missing text."""
     removed: tuple[str, ...] = ()
-    """Claims that verification took out, and why."""
+    """Claims removed by verification, with the reasons."""
 
 
 class SectionDraft(Contract):
-    """A section as it goes into the report."""
+    """A section of the report draft."""
 
     topic: str
-    """Its heading."""
+    """Heading."""
     draft: Draft
-    """Its text."""
+    """Text."""
     coverage: float = 0.0
     """Coverage of the topic, 0 to 1."""
 
 
-class Assessment(Contract):
-    """What a run thinks of its own report."""
+class ReportAssessment(Contract):
+    """Self-evaluation of a report."""
 
     evaluation: Evaluation
-    """The scores, and what is wrong."""
+    """Scores and issues."""
     critiques: tuple[Critique, ...] = ()
-    """What would mend it, by section."""
+    """Suggested improvements, by section."""
 
 
 class ReportDraft(Contract):
     """The report before its sources are numbered."""
 
     id: RunId
-    """The run."""
+    """Id of the run."""
     mode: TaskMode
-    """Which path it took."""
+    """Path taken: research or code."""
     question: str
-    """What was asked."""
+    """Question of the run."""
     title: str = ""
-    """Its title."""
+    """Title."""
     abstract: Draft = Draft()
-    """Its abstract."""
+    """Abstract."""
     sections: tuple[SectionDraft, ...] = ()
-    """Its sections."""
+    """Sections."""
     reasoning: Reasoning | None = None
-    """The line of thought from the evidence to an answer; None where none is set out."""
+    """Line of reasoning from the evidence to an answer; None if there is none."""
     synthesis: SynthesisDraft = SynthesisDraft()
-    """Situation, Complication, Resolution."""
+    """Situation, complication and resolution."""
     information_gain: tuple[float, ...] = ()
-    """Information gain of every cycle of research."""
-    practised: tuple[Practised, ...] = ()
-    """How the strategies of its searches did."""
+    """Information gain of each research cycle."""
+    strategy_outcomes: tuple[StrategyOutcome, ...] = ()
+    """Results of the retrieval strategies."""
     queries: tuple[str, ...] = ()
-    """Queries that found something, the one that found most first."""
+    """Queries with results, the most productive first."""
     coverage_by_cycle: dict[str, tuple[float, ...]] = {}
-    """Coverage of each topic before the first cycle and after every one."""
+    """Coverage of each topic before the first cycle and after each one."""
     further_considerations: tuple[str, ...] = ()
-    """Thoughts beyond the sources."""
-    contradictions: tuple[Disagreement, ...] = ()
-    """Where its sources disagree."""
+    """Considerations beyond the sources."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """Contradictions between sources."""
     evaluation: Evaluation | None = None
-    """What the run thinks of it; None where it did not look."""
+    """Self-evaluation; None if there was none."""
     critiques: tuple[CritiqueRecord, ...] = ()
-    """Critiques and what became of them."""
+    """Critiques and their outcomes."""
     decisions: tuple[str, ...] = ()
-    """Why it went on or ended."""
-    feedback: tuple[Handled, ...] = ()
-    """What people said and what was done."""
+    """Reasons for continuing or ending the run."""
+    feedback: tuple[FeedbackRecord, ...] = ()
+    """Feedback and its outcomes."""
     usage: Usage = Usage()
-    """What was used."""
-    limits: dict[Resource, float] = {}
-    """What might have been used, where it was limited."""
-    degraded: tuple[Degraded, ...] = ()
-    """Calls answered by a twin."""
+    """Usage of the run."""
+    limits: dict[BudgetResource, float] = {}
+    """Budget of each limited resource."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback."""
     skipped: tuple[SkippedFile, ...] = ()
-    """Files not read."""
+    """Files that were not read."""
     notes: tuple[str, ...] = ()
-    """The run log."""
+    """Run log."""
     code: CodeDraft | None = None
-    """The program, where one was asked for."""
+    """Program, if one was requested."""
     artifacts: tuple[StoredArtifact, ...] = ()
-    """Files that a program made for the report."""
-    numbered: tuple[SourceId, ...] = ()
-    """Sources that have their numbers from an earlier document, in order."""
+    """Files that a program created for the report."""
+    numbered_sources: tuple[SourceId, ...] = ()
+    """Sources already numbered in an earlier document, in order."""
     web_corpus: str = ""
-    """The corpus of the pages it has read; empty for a run that did not read the web."""
+    """Corpus of the web pages read; empty if the run did not read the web."""
     status: ResultStatus = "done"
-    """How the run ended."""
+    """Final status of the run."""
 
 
 class ProgressUpdate(Contract):
-    """What a child workflow tells the run; absent fields leave what was known."""
+    """Progress reported by a child workflow to its run; omitted fields keep their values."""
 
     reporter: str
     """Workflow id of the child; its usage replaces what it reported before."""
-    phase: Phase | None = None
-    """What the run is doing."""
+    phase: RunPhase | None = None
+    """Phase of the run."""
     cycle: int | None = None
-    """The cycle of research."""
+    """Number of the research cycle."""
     revision: int | None = None
-    """R_n."""
+    """Number of the report's revision."""
     topics: tuple[TopicProgress, ...] = ()
     """Topics whose state changed."""
-    outline: bool = False
-    """Whether these are all topics there are, since the outline may have changed."""
+    is_full_outline: bool = False
+    """Whether `topics` are all topics, since the outline may have changed."""
     attempt: Attempt | None = None
-    """A program that was tried, or the same again with what was learned from it."""
-    task: SteppedTask | None = None
-    """A task that went step by step, at its end."""
+    """A tested program, or the same again with its lesson."""
+    task: ReactTaskRecord | None = None
+    """A finished task that used the ReAct loop."""
     artifacts: tuple[StoredArtifact, ...] = ()
-    """Files that programs of a task have made, at its end."""
+    """Files created by programs of a finished task."""
     usage: Usage | None = None
-    """All the child has used so far, its children not included."""
+    """Total usage of the child, without that of its own children."""
     last: str = ""
-    """What happened, in words."""
+    """Latest event, in words."""
     ended: bool = False
-    """Whether the child makes no more calls, so that what it was granted and did not use is free again."""
+    """Whether the child makes no further calls, so that its unused budget can be released."""
 
 
 class RunState(Contract):
-    """Answer of the `state` query: everything a person may want to see, the report included once it is written."""
+    """Answer of the `state` query: everything that may interest a person, the report included once it is written."""
 
-    progress: Progress
-    """How far the run is."""
+    progress: RunProgress
+    """Progress of the run."""
     corpora: tuple[str, ...] = ()
     """Corpora it reads."""
     complexity: Complexity | None = None
-    """What the router made of the question."""
+    """Complexity determined by the router."""
     query_type: QueryType | None = None
-    """The kind of answer that is wanted."""
+    """Type of answer."""
     evidence: int = Field(default=0, ge=0)
-    """Passages found for the question as a whole."""
+    """Number of passages found for the question as a whole."""
     report: ReportDraft | None = None
-    """The report, once its text is written."""
-    tasks: tuple[SteppedTask, ...] = ()
-    """Tasks that went step by step, the last few of them."""
+    """Report, once its text is written."""
+    tasks: tuple[ReactTaskRecord, ...] = ()
+    """Latest tasks that used the ReAct loop."""
     attempts: tuple[Attempt, ...] = ()
-    """The programs that were tried."""
+    """Programs tried."""
     paused: bool = False
-    """Whether a person holds it."""
+    """Whether a person paused it."""
     finishing: bool = False
-    """Whether a person asked for what there is."""
+    """Whether a person asked it to finish."""
     cycles: int = Field(default=0, ge=0)
-    """Cycles of research that are over; a fork can begin after each that this run has done itself."""
+    """Number of finished research cycles; a fork can start after each that this run performed itself."""

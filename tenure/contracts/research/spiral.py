@@ -1,4 +1,4 @@
-"""The research spiral: plans, findings and decisions, and the state that is carried from cycle to cycle (001 §3.2)."""
+"""Research loop of cycles (the spiral): plans, findings and decisions, and the state carried from cycle to cycle."""
 
 from typing import Literal
 
@@ -7,30 +7,30 @@ from pydantic import ConfigDict, Field
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef, SynthesisDraft
 from tenure.contracts.evidence.react import ReactStep
-from tenure.contracts.evidence.retrieval import Ending, Retrieved, Strategy
-from tenure.contracts.research.learning import Experience, Practised
+from tenure.contracts.evidence.retrieval import RetrievalStopReason, RetrievalStrategy, RetrievedPassage
+from tenure.contracts.research.learning import Experience, StrategyOutcome
 from tenure.contracts.research.report import Topic
-from tenure.contracts.run.budget import Amounts
-from tenure.contracts.run.role_calls import Turn
-from tenure.contracts.run.run import Degraded, Feedback, Limits, Stance, Usage
+from tenure.contracts.run.budget import BudgetAmounts
+from tenure.contracts.run.role_calls import ConversationTurn
+from tenure.contracts.run.run import ControlState, FallbackRecord, Feedback, RunLimits, Usage
 
-Action = Literal["SEARCH", "READ", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"]
+ActionKind = Literal["SEARCH", "READ", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"]
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
-Trend = Literal["Increasing", "Steady", "Stalling"]
-Quality = Literal["excellent", "good", "moderate", "shallow"]
+GainTrend = Literal["Increasing", "Steady", "Stalling"]
+SynthesisQuality = Literal["excellent", "good", "moderate", "shallow"]
 
 
-class Effort(Contract):
-    """How much work a question is worth; the router's complexity sets it, a person or a flag can override it."""
+class ResearchEffort(Contract):
+    """Amount of work for a question, set by the router's complexity and overridden by a person or a flag."""
 
     cycles: int = Field(ge=1, le=100)
-    """Cycles of the spiral at the most."""
+    """Maximum number of research cycles."""
     subagents: int = Field(ge=1, le=8)
-    """Tasks of one cycle."""
+    """Maximum number of tasks per cycle."""
     hops: int = Field(ge=1, le=5)
-    """Searches that one task may make, each with what the one before has found."""
+    """Maximum number of dependent searches per task."""
     sections: int = Field(ge=1, le=12)
-    """Topics of the first outline at the most."""
+    """Maximum number of topics in the first outline."""
 
 
 class PlannedAction(Contract):
@@ -40,81 +40,80 @@ class PlannedAction(Contract):
 
     id: str
     """A short name of your own for it, such as s1."""
-    action: Action
-    """What to do."""
+    action: ActionKind
+    """Type of the action."""
     query: str
-    """SEARCH, READ: what to look for. ADD_TO_OUTLINE: what the new section has to answer. ASK_HUMAN: the question.
-    Else empty."""
+    """SEARCH, READ: the search query. ADD_TO_OUTLINE: the question that the new section answers. ASK_HUMAN: the
+    question. Else empty."""
     target_outline_topic: str
-    """Exact heading of the topic it serves; for ADD_TO_OUTLINE the new heading. Empty where there is none."""
+    """Exact heading of the topic it serves; for ADD_TO_OUTLINE the new heading. Empty if it serves none."""
     passage: int
     """READ: number of the finding whose source is to be read further. Else 0."""
     depends_on: tuple[str, ...]
     """Ids of the SEARCH and READ actions of this plan that have to bring something first; mostly none."""
     expected_output: str
-    """What it should bring; for ASK_HUMAN what you assume unless somebody answers."""
-    strategy: Strategy | None = None
-    """SEARCH: how to search, where the query does not say it by its kind: iterative for an answer in unknown words,
-    multi_hop for a chain of facts, hierarchical for a broad subject, contrastive for a position that is contested,
-    memory for what earlier reports may have found, react for what has to be computed, asked of tables or found out
-    step by step, direct for one search. Mostly null."""
+    """Expected result; for ASK_HUMAN your assumption without an answer."""
+    strategy: str | None = None
+    """SEARCH: one of the listed search strategies, if the query does not suggest it by its kind; mostly null."""
 
 
-class Step(Contract):
-    """A step of a plan: a question to the sources."""
+class PlanStep(Contract):
+    """A step of a plan: a query to the sources."""
 
     id: str
-    """Its name within the plan."""
+    """Name within the plan."""
     query: str
-    """What to look for."""
+    """Query text."""
     topic: str
     """Heading of the topic it serves."""
-    reads: PassageRef | None = None
-    """A passage whose source is to be read further; None for a search in all of them."""
+    read_passage: PassageRef | None = None
+    """Passage whose source is to be read further; None for a search in all sources."""
     depends_on: tuple[str, ...] = ()
-    """Steps that have to be completed first."""
-    expected: str = ""
-    """What it should bring."""
-    strategy: Strategy | None = None
-    """How to search for it, where the plan says so."""
+    """Steps that must be completed first."""
+    expected_output: str = ""
+    """Expected result."""
+    strategy: RetrievalStrategy | None = None
+    """Retrieval strategy chosen by the plan, if any."""
     status: StepStatus = "pending"
-    """How far it is."""
+    """State of the step."""
     note: str = ""
-    """Why it failed or was skipped."""
+    """Reason for its failure or for skipping it."""
 
 
-class Executed(Contract):
-    """A query that has been asked, and what it brought."""
+class ExecutedQuery(Contract):
+    """An executed query and its results."""
 
     query: str
-    """The query."""
+    """Query text."""
     topic: str
     """Heading of the topic it served."""
     cycle: int
-    """When it was asked."""
+    """Cycle of its execution."""
     found: int = 0
-    """Passages it found."""
+    """Number of passages found."""
     accepted: int = 0
-    """Those among them that were new and relevant."""
+    """Number of those that were new and relevant."""
 
 
-class Aim(Contract):
-    """A topic of the outline, with what an answer to it may look like and the best that was found."""
+class TopicState(Contract):
+    """A topic of the outline with its hypothetical answer and best evidence."""
 
     topic: Topic
     """The topic."""
-    hypothetical: str = ""
-    """The imagined passage whose embedding, averaged with the question's, is h_j (DESIGN §5)."""
+    hypothetical_answer: str = ""
+    """Hypothetical passage (HyDE); its embedding, averaged with that of the topic's question, is the topic's query
+    vector.
+    """
     passages: tuple[PassageRef, ...] = ()
-    """Accepted passages that count most for its coverage."""
+    """Accepted passages that contribute most to its coverage."""
     coverage: float = 0.0
-    """c_j, from 0 to 1."""
-    course: tuple[float, ...] = ()
-    """c_j before the first cycle and after each that is over; 0 for those before the topic was there."""
+    """Coverage, 0 to 1."""
+    coverage_history: tuple[float, ...] = ()
+    """Coverage before the first cycle and after each finished one; 0 for cycles before the topic existed."""
 
 
-class Candidate(Retrieved):
-    """A passage that a task has found, with what led to it."""
+class CandidatePassage(RetrievedPassage):
+    """A passage found by a task."""
 
     topic: str
     """Heading of the topic it was found for."""
@@ -126,246 +125,246 @@ class Finding(Contract):
     topic: str
     """Heading of the topic it counts for."""
     query: str
-    """The query that found it."""
+    """Query that found it."""
     passage: PassageRef
-    """The passage, with its relevance to the topic."""
+    """Passage, with its relevance to the topic."""
     novelty: float
-    """1 − the highest similarity to anything the run accepted before it."""
+    """1 − the highest similarity to any passage that the run accepted before."""
 
 
 class Rejection(Contract):
-    """How many passages of one query were not accepted, and why."""
+    """Number of rejected passages of one query, by reason."""
 
     query: str
-    """The query."""
+    """Query text."""
     irrelevant: int = 0
-    """Below the least relevance to every topic."""
+    """Passages below the minimum relevance to every topic."""
     known: int = 0
-    """Too much like what the run had already."""
+    """Passages too similar to accepted ones."""
 
 
 class AnalysisRequest(Contract):
-    """What the tasks of a cycle have found, to be judged."""
+    """Passages found by the tasks of a cycle, to be accepted or rejected."""
 
     run: RunId
-    """The run; what it accepted in earlier cycles is known by it."""
+    """Id of the run, which identifies the passages accepted in earlier cycles."""
     cycle: int
-    """The cycle, from 1."""
+    """Number of the cycle, from 1."""
     question: str
-    """The question of the whole report."""
+    """Question of the whole report."""
     corpora: tuple[str, ...]
-    """Corpora the passages come from."""
-    aims: tuple[Aim, ...]
-    """The outline."""
-    candidates: tuple[Candidate, ...]
-    """What was found."""
+    """Corpora of the passages."""
+    topics: tuple[TopicState, ...]
+    """Topics of the outline."""
+    candidates: tuple[CandidatePassage, ...]
+    """Passages found."""
     min_relevance: float
-    """τ_r."""
+    """Minimum relevance to a topic."""
     min_novelty: float
-    """τ_n."""
+    """Minimum novelty."""
 
 
-class Analysis(Contract):
-    """What came of judging them."""
+class AnalysisReply(Contract):
+    """Accepted and rejected passages of a cycle."""
 
     accepted: tuple[Finding, ...] = ()
     """New and relevant passages, most relevant first."""
     rejected: tuple[Rejection, ...] = ()
-    """The others, by query."""
+    """Numbers of rejected passages, by query."""
     latent: tuple[tuple[PassageRef, ...], ...] = ()
-    """Groups of passages that are about the question but about no topic of the outline."""
+    """Groups of passages that are relevant to the question but to no topic of the outline."""
 
 
 class LatentTopic(Contract):
-    """A topic that the sources offer and the outline does not have."""
+    """A topic of the sources that is missing in the outline."""
 
     heading: str
-    """Its name."""
+    """Name of the topic."""
     question: str
-    """What a section on it would answer."""
+    """Question that a section on it would answer."""
     passages: int
-    """Passages seen on it."""
+    """Number of passages on it."""
     cycle: int
-    """When it was first offered."""
+    """Cycle in which it was first found."""
 
 
 class SubagentRequest(Contract):
     """One task of a cycle."""
 
     run: RunId
-    """Workflow id of the run; progress is reported there."""
+    """Workflow id of the run, which receives progress updates."""
     question: str
-    """The question of the whole report."""
-    step: Step
-    """The task."""
-    strategy: Strategy
-    """How to search."""
-    why: str = ""
-    """Why so, where experience has chosen it."""
-    hypothetical: str = ""
-    """The imagined passage of the task's topic."""
-    hops: int = 1
-    """Searches at the most."""
+    """Question of the whole report."""
+    step: PlanStep
+    """Step of the plan."""
+    strategy: RetrievalStrategy
+    """Retrieval strategy."""
+    strategy_reason: str = ""
+    """Reason for the strategy, if experience chose it."""
+    hypothetical_answer: str = ""
+    """Hypothetical passage of the task's topic (HyDE)."""
+    max_hops: int = 1
+    """Maximum number of dependent searches."""
     corpora: tuple[str, ...]
     """Corpora to read."""
     databases: tuple[str, ...] = ()
-    """Databases that may be asked."""
-    limits: Limits
-    """Bounds of the run."""
-    stance: Stance = Stance()
-    """What people asked of the run before the task began."""
+    """Databases that may be queried."""
+    limits: RunLimits
+    """Limits of the run."""
+    control: ControlState = ControlState()
+    """Control state at the start."""
 
 
 class SubagentResult(Contract):
-    """What a task has found."""
+    """Result of a task."""
 
     step: str
-    """Its step."""
-    candidates: tuple[Candidate, ...] = ()
-    """What it found, each passage once."""
+    """Id of its step."""
+    candidates: tuple[CandidatePassage, ...] = ()
+    """Distinct passages found."""
     queries: tuple[str, ...] = ()
-    """Queries it made beside its own."""
+    """Additional queries besides its own."""
     steps: tuple[ReactStep, ...] = ()
-    """Its thoughts, actions and observations, where it went step by step."""
+    """Thoughts, actions and observations of the `react` strategy."""
     answer: str = ""
-    """What it has answered then, with numbers of passages; no text of a report."""
-    ending: Ending = "complete"
-    """Why it made no further one."""
+    """Answer of the `react` strategy, with passage numbers; not part of a report."""
+    stop_reason: RetrievalStopReason = "complete"
+    """Reason for the end of its search."""
     usage: Usage = Usage()
-    """What it used."""
-    degraded: tuple[Degraded, ...] = ()
-    """Calls answered by a twin."""
+    """Usage of the task."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback."""
 
 
 class Reflection(Contract):
-    """What a look back at the synthesis found."""
+    """Critical review of the synthesis."""
 
-    overall_quality: Quality
-    """How good it is."""
+    overall_quality: SynthesisQuality
+    """Quality of the synthesis."""
     depth_assessment: str
-    """How deep it goes."""
+    """Assessment of its depth."""
     missing_core_insights: tuple[str, ...] = ()
-    """What a reader would miss."""
+    """Insights that readers would miss."""
     logic_issues: tuple[str, ...] = ()
-    """What does not follow."""
+    """Statements that do not follow."""
     improvement_suggestions: tuple[str, ...] = ()
-    """What to do about it."""
+    """Suggested improvements."""
 
 
 class SpiralState(Contract):
-    """The research state: all that one cycle leaves to the next, whatever the amount of evidence."""
+    """Research state that one cycle passes to the next; its size is bounded whatever the amount of evidence."""
 
     cycle: int = 0
-    """Cycles begun."""
-    aims: tuple[Aim, ...] = ()
-    """The outline with its coverage."""
-    executed: tuple[Executed, ...] = ()
-    """Queries that were asked."""
-    gains: tuple[float, ...] = ()
-    """g_t of every cycle."""
-    latent: tuple[LatentTopic, ...] = ()
-    """Topics that the sources offer beside the outline."""
+    """Number of cycles started."""
+    topics: tuple[TopicState, ...] = ()
+    """Topics of the outline with their coverage."""
+    executed: tuple[ExecutedQuery, ...] = ()
+    """Executed queries."""
+    information_gains: tuple[float, ...] = ()
+    """Information gain of each cycle."""
+    latent_topics: tuple[LatentTopic, ...] = ()
+    """Topics of the sources that are missing in the outline."""
     dropped: tuple[str, ...] = ()
-    """Topics that were given up."""
+    """Headings of dropped topics."""
     critique: str = ""
-    """The last critique."""
+    """Last critique of the planner."""
     reasoning: str = ""
-    """Why the last decision was to go on."""
+    """Reason of the last decision to continue."""
     key_factors: tuple[str, ...] = ()
-    """What was missing then."""
-    refused: tuple[str, ...] = ()
-    """What could not be done of the last plan, and why."""
-    fresh: tuple[PassageRef, ...] = ()
-    """Findings that the planner has not been shown."""
-    unprocessed: tuple[PassageRef, ...] = ()
-    """Findings that the synthesizer has not been given."""
-    numbered: tuple[PassageRef, ...] = ()
-    """Passages the synthesizer knows, by number, in its present conversation."""
+    """Missing information at that decision."""
+    refused_actions: tuple[str, ...] = ()
+    """Actions of the last plan that were refused, with the reasons."""
+    unplanned: tuple[PassageRef, ...] = ()
+    """Findings that the planner has not seen."""
+    unsynthesized: tuple[PassageRef, ...] = ()
+    """Findings that the synthesizer has not seen."""
+    numbered_passages: tuple[PassageRef, ...] = ()
+    """Passages known to the synthesizer in its current conversation, in order of their numbers."""
     synthesis: SynthesisDraft = SynthesisDraft()
-    """What follows from the findings so far."""
+    """Synthesis of the findings so far."""
     reflection: Reflection | None = None
-    """What the last look back at it found."""
-    turns: dict[str, Turn] = {}
-    """Where the planner's and the synthesizer's conversations are."""
-    planned: int = 0
-    """How many wishes of people the planner has heard."""
-    synthesized: int = 0
-    """How many the synthesizer has heard."""
-    taken: dict[str, tuple[str, ...]] = {}
-    """What was asked of the sources because of a wish, by its text."""
-    asked: tuple[str, ...] = ()
-    """Questions to people, with what is assumed unless they answer."""
-    outlined: int = 0
-    """Number of the outline that a person has set and that holds; 0 where the planner may change it."""
+    """Last review of the synthesis."""
+    turns: dict[str, ConversationTurn] = {}
+    """Current turns of the planner's and the synthesizer's conversations."""
+    planner_feedback_count: int = 0
+    """Number of feedback items that the planner has received."""
+    synthesizer_feedback_count: int = 0
+    """Number of feedback items that the synthesizer has received."""
+    feedback_queries: dict[str, tuple[str, ...]] = {}
+    """Queries made because of feedback, by its text."""
+    questions_asked: tuple[str, ...] = ()
+    """Questions to people, each with the assumption made without an answer."""
+    outline_number: int = 0
+    """Number of the outline revision in effect; 0 while the planner may change the outline."""
     decisions: tuple[str, ...] = ()
-    """Why it went on or ended, in order."""
-    practised: tuple[Practised, ...] = ()
-    """How the strategies of its tasks did."""
+    """Reasons for continuing or ending the research, in order."""
+    strategy_outcomes: tuple[StrategyOutcome, ...] = ()
+    """Results of the retrieval strategies."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about how it went."""
+    """Run log."""
     usage: Usage = Usage()
-    """What it used before its history was begun anew."""
-    degraded: tuple[Degraded, ...] = ()
-    """Calls answered by a twin."""
-    left: Amounts = Amounts()
-    """What it was granted of the run's budget and did not use before its history was begun anew."""
-    draws: int = 0
-    """Draws it made until then."""
+    """Usage before the last continue-as-new."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback."""
+    unused_budget: BudgetAmounts = BudgetAmounts()
+    """Budget granted and not used before the last continue-as-new."""
+    budget_requests: int = 0
+    """Number of budget requests before the last continue-as-new."""
 
 
 class SpiralRequest(Contract):
-    """Start of the spiral, or its continuation in a new history."""
+    """Start of the research loop, or its continuation after continue-as-new."""
 
     run: RunId
-    """Workflow id of the run; progress is reported there."""
+    """Workflow id of the run, which receives progress updates."""
     question: str
-    """What was asked."""
+    """Question of the run."""
     corpora: tuple[str, ...]
     """Corpora to read."""
     databases: tuple[str, ...] = ()
-    """Databases that may be asked."""
-    limits: Limits
-    """Bounds of the run."""
-    effort: Effort
-    """How much work it is worth."""
+    """Databases that may be queried."""
+    limits: RunLimits
+    """Limits of the run."""
+    effort: ResearchEffort
+    """Amount of work."""
     outline: tuple[Topic, ...]
-    """The first outline."""
+    """First outline."""
     evidence: tuple[PassageRef, ...]
-    """Passages found for the question as a whole, best first."""
+    """Passages for the question as a whole, best first."""
     experience: Experience = Experience()
-    """What earlier runs have left to it."""
+    """Knowledge of earlier runs."""
     feedback: tuple[Feedback, ...] = ()
-    """What people said so far."""
-    stance: Stance = Stance()
-    """What people asked of the run so far."""
-    outlined: int = 0
-    """Number of the outline that a person has set and that this one is; 0 for none."""
+    """Feedback received so far."""
+    control: ControlState = ControlState()
+    """Control state at the start."""
+    outline_number: int = 0
+    """Number of the outline revision that `outline` is; 0 for none."""
     state: SpiralState | None = None
-    """What earlier cycles left; None at the start."""
+    """State of earlier cycles; None at the start."""
 
 
 class SpiralResult(Contract):
-    """What the spiral has gathered."""
+    """Result of the research loop."""
 
-    aims: tuple[Aim, ...]
-    """The outline with what was found for it."""
+    topics: tuple[TopicState, ...]
+    """Topics of the outline with their evidence."""
     synthesis: SynthesisDraft = SynthesisDraft()
-    """Situation, Complication, Resolution."""
-    gains: tuple[float, ...] = ()
-    """Information gain of every cycle."""
-    practised: tuple[Practised, ...] = ()
-    """How the strategies of its tasks did."""
+    """Situation, complication and resolution."""
+    information_gains: tuple[float, ...] = ()
+    """Information gain of each cycle."""
+    strategy_outcomes: tuple[StrategyOutcome, ...] = ()
+    """Results of the retrieval strategies."""
     queries: tuple[str, ...] = ()
-    """Queries that found something, the one that found most first."""
+    """Queries with results, the most productive first."""
     decisions: tuple[str, ...] = ()
-    """Why it went on or ended, in order."""
+    """Reasons for continuing or ending the research, in order."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about how it went."""
-    taken: dict[str, tuple[str, ...]] = {}
-    """What was asked of the sources because of a wish, by its text."""
-    outlined: int = 0
-    """Number of the last outline of a person that it has followed; 0 for none."""
+    """Run log."""
+    feedback_queries: dict[str, tuple[str, ...]] = {}
+    """Queries made because of feedback, by its text."""
+    outline_number: int = 0
+    """Number of the last outline revision followed; 0 for none."""
     failure: str = ""
-    """Why a step failed for good, where that ended it."""
-    degraded: tuple[Degraded, ...] = ()
-    """Calls answered by a twin."""
+    """Reason for the permanent failure of a step, if that ended the research."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback."""

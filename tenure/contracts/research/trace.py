@@ -1,325 +1,326 @@
-"""The trace of a run: what its histories record, and the story that they tell."""
+"""Trace of a run: recorded histories of its workflows and the story reconstructed from them."""
 
 from typing import Any, Literal
 
 from tenure.contracts.base import Contract
 from tenure.contracts.evidence.react import ReactStep
-from tenure.contracts.evidence.retrieval import Strategy
-from tenure.contracts.evidence.web import WebAccount
-from tenure.contracts.research.learning import Inheritance, KnownFact, Related
+from tenure.contracts.evidence.retrieval import RetrievalStrategy
+from tenure.contracts.evidence.web import WebReport
+from tenure.contracts.research.learning import InheritedPassage, KnownFact, RelatedRun
 from tenure.contracts.research.report import Critique
-from tenure.contracts.research.spiral import Effort, Finding, PlannedAction, Reflection
+from tenure.contracts.research.spiral import Finding, PlannedAction, Reflection, ResearchEffort
 from tenure.contracts.result.programs import Attempt
-from tenure.contracts.run.run import Complexity, Handled, SectionPhase, TaskMode
+from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.run import FeedbackRecord, SectionPhase, TaskMode
 
-Ending = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
-"""How a workflow stands for the server."""
+WorkflowStatus = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
+"""Status of a workflow on the Temporal server."""
 
 
-class Happening(Contract):
-    """A thing that a history records: a call or a child with its outcome, a signal that came or went."""
+class RecordedEvent(Contract):
+    """A recorded activity or child workflow with its outcome, or a signal."""
 
-    kind: Literal["call", "child", "heard", "told"]
-    """An activity, a child workflow, a signal received, a signal sent."""
+    kind: Literal["call", "child", "signal_received", "signal_sent"]
+    """An activity, a child workflow, a received signal or a sent signal."""
     name: str
     """Type of the activity or child, or name of the signal."""
     at: str
-    """When it began, ISO 8601 in UTC."""
-    given: Any = None
-    """Its first argument, as JSON."""
-    came: Any = None
-    """Its result, as JSON; None while there is none."""
-    over: bool = False
+    """Start time, ISO 8601 in UTC."""
+    input: Any = None
+    """First argument as JSON."""
+    result: Any = None
+    """Result as JSON; None if there is none yet."""
+    ended: bool = False
     """Whether it has ended."""
     failure: str = ""
-    """Why it failed."""
+    """Failure message."""
     workflow: str = ""
     """Workflow id of a child."""
     run: str = ""
-    """Id of a child's first execution."""
+    """Run id of a child's first execution."""
 
 
-class History(Contract):
-    """What happened in one workflow, whatever number of times it was continued as new."""
+class RecordedHistory(Contract):
+    """History of a workflow over all of its continue-as-new executions."""
 
     workflow: str
-    """Its id."""
+    """Workflow id."""
     type: str
-    """Its type."""
-    began: str
-    """When it was started, ISO 8601 in UTC."""
-    ending: Ending = "running"
-    """How it stands."""
-    ended: str = ""
-    """When it ended; empty while it has not."""
-    given: Any = None
-    """Its first argument, as JSON."""
-    came: Any = None
-    """Its result, as JSON."""
+    """Workflow type."""
+    started_at: str
+    """Start time, ISO 8601 in UTC."""
+    status: WorkflowStatus = "running"
+    """Status on the server."""
+    ended_at: str = ""
+    """End time; empty while it runs."""
+    input: Any = None
+    """First argument as JSON."""
+    result: Any = None
+    """Result as JSON."""
     failure: str = ""
-    """Why it failed."""
-    continued: str = ""
-    """Id of the execution that goes on where the last one recorded here was continued as new."""
-    happenings: tuple[Happening, ...] = ()
-    """What happened, in the order in which it began."""
+    """Failure message."""
+    continued_as: str = ""
+    """Run id of the next execution if the last recorded one was continued as new."""
+    recorded_events: tuple[RecordedEvent, ...] = ()
+    """Events in order of their start."""
 
 
 class TracedQuery(Contract):
-    """A query and what became of what it found."""
+    """A query and the fate of its results."""
 
     query: str
-    """The query."""
+    """Query text."""
     found: int = 0
-    """Passages that no earlier query of the task has found."""
+    """Passages that no earlier query of the task found."""
     judged: bool = False
     """Whether they were judged."""
     accepted: int = 0
-    """Passages that were new and relevant."""
+    """New and relevant passages."""
     irrelevant: int = 0
-    """Passages rejected as irrelevant to every topic."""
+    """Passages irrelevant to every topic."""
     known: int = 0
-    """Passages rejected since they say what the run has already."""
+    """Passages rejected as duplicates of known content."""
     elsewhere: int = 0
-    """Passages that another query of the cycle has found, too, and that count there."""
+    """Passages also found by another query of the cycle, and counted there."""
 
 
 class TracedTask(Contract):
-    """A task that was sent out."""
+    """A task of a research cycle."""
 
     topic: str
-    """Heading of the topic it serves."""
-    strategy: Strategy
-    """How it searched."""
-    why: str = ""
-    """Why so, where experience has chosen it."""
-    expected: str = ""
-    """What it should bring."""
-    reading: bool = False
-    """Whether it reads on in one source."""
+    """Heading of the topic it served."""
+    strategy: RetrievalStrategy
+    """Retrieval strategy."""
+    strategy_reason: str = ""
+    """Reason for the strategy, if experience chose it."""
+    expected_output: str = ""
+    """Expected result."""
+    is_reading: bool = False
+    """Whether it reads further in one source."""
     status: Literal["in_progress", "completed", "failed"] = "in_progress"
-    """How far it is; a task that has found nothing has failed."""
+    """State of the task; a task without results has failed."""
     note: str = ""
-    """Why it failed."""
+    """Reason for the failure."""
     queries: tuple[TracedQuery, ...] = ()
-    """Its own query, and those it made of what that one has found."""
+    """Its own query and its follow-up queries."""
     steps: tuple[ReactStep, ...] = ()
-    """Its thoughts, actions and observations, where it went step by step."""
+    """Thoughts, actions and observations of the `react` strategy."""
     answer: str = ""
-    """What it has answered then, with numbers of the passages it has seen."""
+    """Answer of the `react` strategy, with passage numbers."""
 
 
 class TracedPlan(Contract):
-    """A plan and what was made of it."""
+    """A plan and its execution."""
 
     at: str
-    """When the planner was asked."""
-    heard: tuple[str, ...] = ()
-    """What people said that the planner was told of."""
+    """Time of the planner call."""
+    feedback: tuple[str, ...] = ()
+    """Feedback given to the planner."""
     critique: str = ""
-    """What the planner thought of the research so far."""
+    """The planner's critique of the research so far."""
     thought: str = ""
-    """How it came to its plan."""
+    """The planner's reasoning."""
     actions: tuple[PlannedAction, ...] = ()
-    """What it proposed."""
+    """Proposed actions."""
     refused: tuple[str, ...] = ()
-    """What was not carried out, and why; known once the planner was asked again."""
-    left: tuple[str, ...] = ()
-    """Queries for which no task was sent out; where `refused` is known it says why."""
+    """Refused actions with the reasons; known after the next planner call."""
+    unassigned: tuple[str, ...] = ()
+    """Queries for which no task was started; `refused` says why, if known."""
     added: tuple[str, ...] = ()
-    """Topics that came into the outline."""
+    """Topics added to the outline."""
     dropped: tuple[str, ...] = ()
-    """Topics that left it."""
+    """Topics dropped from the outline."""
     tasks: tuple[TracedTask, ...] = ()
-    """Tasks that were sent out."""
+    """Started tasks."""
     failure: str = ""
-    """Why there is no plan, where there is none."""
+    """Reason for a missing plan."""
 
 
 class TracedDecision(Contract):
-    """A decision on whether the research goes on."""
+    """A decision whether to continue the research."""
 
-    goes_on: bool
-    """Whether it does."""
+    continues: bool
+    """Whether it continues."""
     reasoning: str
-    """Why."""
+    """Reason of the decision."""
     key_factors: tuple[str, ...] = ()
-    """What was missing."""
+    """Missing information."""
 
 
 class TracedCycle(Contract):
-    """One cycle of research."""
+    """One research cycle."""
 
     number: int
-    """Its number, from 1."""
+    """Number, from 1."""
     plans: tuple[TracedPlan, ...]
-    """Its plan, and the one that replaced it where it was made anew."""
+    """Its plan, and the new plan if it was replanned."""
     accepted: tuple[Finding, ...] = ()
-    """Passages that were accepted."""
+    """Accepted passages."""
     coverage: dict[str, float] = {}
-    """How much of every topic was covered after it."""
+    """Coverage of each topic after the cycle."""
     gain: float | None = None
-    """Its information gain; None where it is not known."""
-    offered: tuple[str, ...] = ()
-    """Topics that the sources offered beside the outline."""
+    """Information gain; None if unknown."""
+    latent_topics: tuple[str, ...] = ()
+    """Topics of the sources that are missing in the outline."""
     situation: str = ""
-    """The synthesis after it: what is the case."""
+    """Situation of the synthesis after the cycle."""
     complication: str = ""
-    """What makes it hard."""
+    """Complication of the synthesis after the cycle."""
     reflection: Reflection | None = None
-    """The look back at the synthesis."""
+    """Review of the synthesis."""
     decision: TracedDecision | None = None
-    """What the decider said; None where nobody had to be asked."""
+    """Decision after the cycle; None if none was needed."""
     failures: tuple[str, ...] = ()
-    """Calls that failed for good."""
+    """Calls that failed permanently."""
 
 
 class TracedThought(Contract):
-    """A call that thought about what was found."""
+    """A reasoning call."""
 
     role: str
-    """Who was asked."""
-    said: str
-    """What came of it, in words."""
+    """Name of the role."""
+    summary: str
+    """Its result in words."""
 
 
 class TracedReview(Contract):
     """A review of a section."""
 
     action: str
-    """What the reviewer asked for."""
+    """Action requested by the reviewer."""
     critique: str
-    """What was wrong or missing."""
+    """Problem or missing content."""
     query: str = ""
-    """What was searched for."""
+    """Follow-up query."""
 
 
 class TracedSection(Contract):
-    """A section in one generation of the report."""
+    """A section in one revision of the report."""
 
     topic: str
-    """Its heading."""
+    """Heading."""
     generation: int
-    """The generation of the report, from 1."""
+    """Number of the revision, from 1."""
     status: SectionPhase | Literal["in_progress"] = "in_progress"
-    """How it came out."""
+    """Result of the section."""
     critiques: tuple[str, ...] = ()
-    """What it was to be improved by."""
+    """Requested improvements."""
     reviews: tuple[TracedReview, ...] = ()
-    """Its reviews, in order."""
+    """Reviews in order."""
     claims: int = 0
-    """Sentences of its text."""
+    """Number of sentences."""
     sources: int = 0
-    """Sources they cite."""
+    """Number of cited sources."""
     coverage: float = 0.0
     """Coverage of its topic."""
     note: str = ""
-    """Why it has no text, or was not improved any further."""
+    """Reason for a missing text, or for the end of its improvement."""
 
 
 class TracedReflection(Contract):
-    """A look back at the whole report."""
+    """A reflection on the whole report."""
 
     generation: int
-    """The generation of the report."""
+    """Number of the report's revision."""
     critiques: tuple[Critique, ...] = ()
-    """What was to be improved."""
+    """Requested improvements."""
     further_considerations: tuple[str, ...] = ()
-    """Thoughts beyond the sources."""
+    """Considerations beyond the sources."""
 
 
-class Word(Contract):
-    """What a person said beside feedback: a pause, another outline, a finish."""
+class ControlRecord(Contract):
+    """A command of a person other than feedback: pause, outline, finish, …."""
 
     at: str
-    """When it arrived."""
+    """Time of arrival."""
     signal: str
-    """Which of them."""
+    """Name of the command."""
 
 
 class TracedProgram(Contract):
-    """A program that was to compute from tables what SQL could not bring."""
+    """A program that computes results from tables."""
 
     wanted: str
-    """What was to be computed."""
+    """Requested computation."""
     shows: str = ""
-    """What it prints, by its writer's words."""
+    """Meaning of its output, by its author."""
     inputs: tuple[str, ...] = ()
-    """The statements of its inputs."""
+    """SELECT statements of its inputs."""
     code: str = ""
-    """The program."""
-    printed: str = ""
-    """What it printed, shortened."""
+    """Source code."""
+    output: str = ""
+    """Standard output, shortened."""
     artifacts: tuple[str, ...] = ()
-    """Names of the files it made."""
+    """Names of the files it created."""
     problem: str = ""
-    """Why it failed; empty where it did not, or has not been run yet."""
+    """Reason for the failure; empty if it did not fail, or has not run yet."""
 
 
 class TracedMemory(Contract):
-    """What a run was reminded of, and what it left."""
+    """Memories that the run recalled and stored."""
 
-    related: tuple[Related, ...] = ()
+    related: tuple[RelatedRun, ...] = ()
     """Earlier runs on related questions."""
-    passages: tuple[Inheritance, ...] = ()
-    """Passages they had accepted, and that it began with."""
+    passages: tuple[InheritedPassage, ...] = ()
+    """Accepted passages of theirs that the run started with."""
     queries: tuple[str, ...] = ()
-    """Queries of theirs that counted as made."""
+    """Their queries that counted as executed."""
     advice: tuple[str, ...] = ()
-    """What they had learned about going on."""
+    """Procedures learned from them."""
     facts: tuple[KnownFact, ...] = ()
-    """What earlier runs had found on it."""
+    """Facts that they found."""
     kept: tuple[str, ...] = ()
-    """What it left to later runs."""
+    """Memories that this run stored."""
 
 
 class Trace(Contract):
-    """The story of a run, as far as its histories tell it."""
+    """Story of a run, reconstructed from its histories."""
 
     id: str
-    """The run."""
+    """Id of the run."""
     question: str
-    """What was asked."""
-    started: str
-    """When it began."""
-    ended: str = ""
-    """When it ended; empty while it has not."""
+    """Question of the run."""
+    started_at: str
+    """Start time."""
+    ended_at: str = ""
+    """End time; empty while it runs."""
     status: str
-    """The status of its result, or how the server says it stands."""
+    """Status of its result, or of its workflow on the server."""
     failure: str = ""
-    """Why it has no result, where it failed."""
+    """Reason for a missing result."""
     mode: TaskMode = "UNDEFINED"
-    """Which path it took."""
+    """Path taken."""
     complexity: Complexity | None = None
-    """What the router made of the question."""
-    effort: Effort | None = None
-    """What the research was allowed."""
+    """Complexity determined by the router."""
+    effort: ResearchEffort | None = None
+    """Amount of work allowed for the research."""
     programs: tuple[TracedProgram, ...] = ()
-    """Programs that were to compute from tables, in order."""
+    """Programs over tables, in order."""
     outline: tuple[str, ...] = ()
-    """The first outline."""
+    """First outline."""
     memory: TracedMemory | None = None
-    """What earlier runs had to do with it; None where nothing was remembered or kept."""
-    at_hand: tuple[Finding, ...] = ()
-    """What the search for the whole question had found, before the first cycle."""
+    """Memories recalled and stored; None if there were none."""
+    initial_findings: tuple[Finding, ...] = ()
+    """Passages found for the whole question before the first cycle."""
     cycles: tuple[TracedCycle, ...] = ()
-    """The cycles of research."""
+    """Research cycles."""
     resolution: str = ""
-    """The synthesis at its end: what follows."""
+    """Resolution of the synthesis."""
     thoughts: tuple[TracedThought, ...] = ()
-    """How it was reasoned from what was found, call by call."""
+    """Reasoning calls."""
     sections: tuple[TracedSection, ...] = ()
-    """The sections, generation by generation."""
+    """Sections, by revision."""
     reflections: tuple[TracedReflection, ...] = ()
-    """The looks back at the report."""
+    """Reflections on the report."""
     attempts: tuple[Attempt, ...] = ()
-    """The programs that were tried."""
-    web: WebAccount | None = None
-    """What was read of the web, once the run has ended."""
-    feedback: tuple[Handled, ...] = ()
-    """What people said, when, and what was done with it."""
-    words: tuple[Word, ...] = ()
-    """What else people asked for."""
+    """Programs tried."""
+    web: WebReport | None = None
+    """Use of the web, once the run has ended."""
+    feedback: tuple[FeedbackRecord, ...] = ()
+    """Feedback and its outcomes."""
+    commands: tuple[ControlRecord, ...] = ()
+    """Other commands of people."""
     decisions: tuple[str, ...] = ()
-    """Why the run went on or ended, in order."""
+    """Reasons for continuing or ending the run, in order."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about how it went."""
+    """Run log."""

@@ -1,7 +1,7 @@
-"""Follow-up questions: what is asked of a run's knowledge base after, or while, it writes its report.
+"""Requests and replies for follow-up questions about a run, asked while or after it writes its report.
 
-A thread is the short-term memory of a conversation. It travels from answer to answer, so that no process has to
-live between two questions.
+A thread is the short-term memory of a conversation. It travels from answer to answer, so that no process has to live
+between two questions.
 """
 
 from typing import Annotated, Literal
@@ -11,77 +11,77 @@ from pydantic import Field, StringConstraints
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.result.result import ResultClaim, SourceEntry
-from tenure.contracts.run.run import Degraded, Limits, Usage
+from tenure.contracts.run.run import FallbackRecord, RunLimits, Usage
 
-REMEMBERED = 6
-"""Exchanges that a thread keeps; older ones are forgotten."""
+MAX_THREAD_EXCHANGES = 6
+"""Maximum number of exchanges in a thread; older ones are dropped."""
 
 
 class Exchange(Contract):
     """A question and its answer."""
 
     question: str
-    """The question as it was put."""
-    asked: str
-    """The same so that it stands alone, as it was searched for."""
+    """Question as asked."""
+    standalone_question: str
+    """Question rewritten to be understandable without the thread, as searched."""
     answer: str = ""
-    """The answer's text without marks, shortened; empty where nothing was found."""
+    """Text of the answer without citation marks, shortened; empty if nothing was found."""
     passages: tuple[PassageRef, ...] = ()
-    """Passages that the answer cites."""
+    """Passages cited by the answer."""
 
 
 class Thread(Contract):
-    """What a conversation about a run remembers."""
+    """Memory of a conversation about a run."""
 
     exchanges: tuple[Exchange, ...] = ()
-    """The latest exchanges, the oldest first."""
+    """Latest exchanges, oldest first."""
     sources: tuple[SourceId, ...] = ()
-    """Sources that have a number, in its order: those of the report, then those of the answers."""
+    """Numbered sources in order: those of the report, then those of the answers."""
     read_web: bool = False
-    """Whether pages of the web were read for it, so that they belong to what is searched."""
+    """Whether web pages were read for it, so that they are searched, too."""
 
 
 class AskRequest(Contract):
     """A follow-up question."""
 
     run: RunId
-    """The run it is about."""
+    """Run that the question is about."""
     topic: str
-    """What the run was asked."""
+    """Question of the run."""
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
-    """The question."""
+    """The follow-up question."""
     corpora: tuple[str, ...] = Field(min_length=1)
     """Corpora to read."""
-    limits: Limits = Limits()
-    """Bounds of the answer; the web only where it may be read now."""
+    limits: RunLimits = RunLimits()
+    """Limits of the answer; contain a web scope only if the web may be read now."""
     search: bool = False
-    """Whether a second search may be made, for what the first has not found."""
+    """Whether a second search may look for what the first did not find."""
     thread: Thread = Thread()
-    """What was said before."""
+    """Conversation so far."""
 
 
-class Answer(Contract):
-    """The answer to a follow-up question."""
+class AskReply(Contract):
+    """Answer to a follow-up question."""
 
     run: RunId
-    """The run it is about."""
+    """Run that the question is about."""
     question: str
-    """The question as it was put."""
-    asked: str
-    """The same so that it stands alone, as it was searched for."""
+    """Question as asked."""
+    standalone_question: str
+    """Question rewritten to be understandable without the thread, as searched."""
     status: Literal["answered", "no_evidence"]
-    """Whether anything was found that answers it."""
+    """Whether evidence for an answer was found."""
     markdown: str = ""
-    """The answer with numeric citation marks."""
+    """Answer with numeric citation marks."""
     claims: tuple[ResultClaim, ...] = ()
-    """Its sentences."""
+    """Sentences of the answer."""
     sources: tuple[SourceEntry, ...] = ()
-    """The sources it cites; one that the report cites has its number from there."""
+    """Cited sources; those of the report keep their numbers."""
     usage: Usage = Usage()
-    """What the answer used."""
-    degraded: tuple[Degraded, ...] = ()
-    """Calls in which a twin stood in for the model."""
+    """Usage of the answer."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about how it came about."""
+    """Notes for readers on how the answer was made."""
     thread: Thread = Thread()
-    """What is remembered for the next question."""
+    """Conversation including this answer."""

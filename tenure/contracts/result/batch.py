@@ -1,4 +1,4 @@
-"""A batch: many questions that are asked alike, each of them a run of its own."""
+"""Batches: many questions with shared settings, each answered by a run of its own."""
 
 from typing import Annotated, Literal
 
@@ -6,77 +6,68 @@ from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.result.result import ResultStatus
+from tenure.contracts.run.limit_fields import BudgetFields
 from tenure.contracts.run.run import RunRequest
 
 ItemStatus = Literal["waiting", "running"] | ResultStatus
-"""How a question of a batch stands; the last ones are those of its report."""
+"""Status of a question of a batch; after its end the status of its report."""
 
-PROVED: frozenset[ItemStatus] = frozenset({"done", "finished_early"})
-"""What has a report that holds something."""
+STATUSES_WITH_REPORT: frozenset[ItemStatus] = frozenset({"done", "finished_early"})
+"""Statuses of questions whose report contains findings."""
 
-ANSWERED: frozenset[ItemStatus] = PROVED | {"no_evidence", "failing_tests", "unsupported"}
-"""What is not asked again when a batch is started once more."""
+ANSWERED_STATUSES: frozenset[ItemStatus] = STATUSES_WITH_REPORT | {"no_evidence", "failing_tests", "unsupported"}
+"""Statuses of questions that a repeated batch does not ask again."""
 
 
-class BatchItem(Contract):
-    """A question of a batch, and what bounds it alone; a limit that is left out is that of the batch."""
+class BatchItem(BudgetFields, Contract):
+    """A question of a batch with its own limits; omitted limits are those of the batch."""
 
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,60}$")]
-    """What its run is called behind the name of the batch."""
+    """Suffix of the run id after the name of the batch."""
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
-    """What is asked."""
-    max_tokens: int | None = Field(default=None, ge=1)
-    """Prompt and answer tokens."""
-    max_cost_usd: float | None = Field(default=None, gt=0)
-    """US dollars."""
-    max_calls: int | None = Field(default=None, ge=1)
-    """Answers of the model."""
-    max_searches: int | None = Field(default=None, ge=1)
-    """Searches in the knowledge base."""
-    max_seconds: float | None = Field(default=None, gt=0)
-    """Time until it is written up."""
+    """The question."""
 
 
 class BatchOutcome(Contract):
-    """What became of a question of a batch."""
+    """Outcome of a question of a batch."""
 
     key: str
-    """The question's key."""
+    """Key of the question."""
     run: RunId
-    """Its run."""
+    """Id of its run."""
     question: str
-    """What was asked, shortened."""
+    """The question, shortened."""
     status: ItemStatus
-    """How it stands."""
+    """Status."""
     title: str = ""
-    """Title of its report."""
+    """Title of the report."""
     note: str = ""
-    """Why it has none, where it failed."""
+    """Reason for a missing report."""
     tokens: int = 0
-    """Prompt and answer tokens used."""
+    """Prompt and completion tokens used."""
     cost_usd: float | None = None
-    """Money spent; None where that is not known."""
+    """Cost in US dollars; None if unknown."""
     seconds: float = 0.0
-    """Time from its start to its end."""
+    """Time from start to end."""
 
 
 class BatchRequest(Contract):
     """Start of a batch."""
 
     shared: RunRequest
-    """What the runs have in common; its question is replaced, and its documents are read once for all of them."""
+    """Request shared by all runs; its question is replaced, and its documents are ingested once."""
     items: tuple[BatchItem, ...]
     """The questions."""
-    parallel: int = Field(default=4, ge=1, le=50)
-    """Runs at the same time."""
-    known: tuple[BatchOutcome, ...] = ()
-    """What became of questions before; they are not asked again."""
+    max_parallel: int = Field(default=4, ge=1, le=50)
+    """Maximum number of concurrent runs."""
+    earlier_outcomes: tuple[BatchOutcome, ...] = ()
+    """Outcomes of an earlier execution; answered questions are not asked again."""
 
 
 class BatchReport(Contract):
-    """How a batch stands, at any time and at its end."""
+    """State of a batch, at any time and at its end."""
 
     outcomes: tuple[BatchOutcome, ...]
-    """The questions, in the order in which they were given."""
+    """Outcomes in the order of the questions."""
     cancelled: bool = False
-    """Whether somebody stopped it."""
+    """Whether the batch was cancelled."""

@@ -1,76 +1,76 @@
-"""What differs between a report of a standing question and the one before it."""
+"""Differences between two consecutive reports of a scheduled question."""
 
 from tenure.contracts.base import Contract, SourceId
 
 
-class Words(Contract):
-    """Words of a source that a report has quoted."""
+class QuotedSource(Contract):
+    """Quote of a source in a report."""
 
     uri: str
-    """Where the source is."""
+    """URI of the source."""
     title: str
-    """Its title."""
+    """Title of the source."""
     quote: str
-    """The words."""
+    """Quoted text."""
 
 
-class Stated(Contract):
-    """A statement of a report and what it rested on."""
+class CitedStatement(Contract):
+    """A statement of a report with its quotes."""
 
     topic: str
-    """The section it stands in."""
+    """Heading of its section."""
     text: str
     """The statement."""
-    words: tuple[Words, ...] = ()
-    """What it quotes."""
+    quotes: tuple[QuotedSource, ...] = ()
+    """Its quotes."""
 
 
-class Revised(Contract):
-    """A statement that took the place of one whose words are gone."""
+class RevisedStatement(Contract):
+    """A statement that replaces one whose quotes no longer exist."""
 
-    before: Stated
-    """What the last report said."""
-    now: Stated
-    """What this one says."""
+    before: CitedStatement
+    """Statement of the last report."""
+    after: CitedStatement
+    """Statement of this report."""
 
 
-class Changes(Contract):
-    """What a report of a standing question brings over the one before it."""
+class ReportChanges(Contract):
+    """Changes of a report since the previous report on the same scheduled question."""
 
     at: str
-    """When this report was finished, ISO 8601 in UTC; what is read later is new to the next one."""
+    """Time when this report was finished, ISO 8601 in UTC; sources read later are new to the next report."""
     since: str = ""
-    """The run of the last report; empty for the first one."""
+    """Run of the previous report; empty for the first one."""
     since_at: str = ""
-    """When that was finished."""
-    new: tuple[Stated, ...] = ()
-    """Statements on words of sources that are new, or have changed since."""
-    changed: tuple[Revised, ...] = ()
-    """Statements that took the place of others."""
-    withdrawn: tuple[Stated, ...] = ()
-    """Statements of the last report whose words no longer stand in their sources."""
-    standing: int = 0
-    """Statements of the last report whose words still stand."""
+    """Time when the previous report was finished."""
+    new: tuple[CitedStatement, ...] = ()
+    """Statements with quotes of sources that are new or have changed."""
+    changed: tuple[RevisedStatement, ...] = ()
+    """Statements that replace others."""
+    withdrawn: tuple[CitedStatement, ...] = ()
+    """Statements of the previous report whose quotes no longer exist in their sources."""
+    unchanged: int = 0
+    """Number of statements of the previous report whose quotes still exist."""
 
 
-class Place(Contract):
-    """A source, and words that stood in it."""
+class QuoteLocation(Contract):
+    """A quote and the source to check."""
 
     source: SourceId
-    """The source as it is known now."""
+    """Current id of the source."""
     quote: str
-    """The words."""
+    """Quoted text."""
 
 
-class StandingRequest(Contract):
-    """Question whether words still stand where they did."""
+class QuoteCheckRequest(Contract):
+    """Quotes to be searched in their sources."""
 
-    places: tuple[Place, ...]
-    """The words."""
+    locations: tuple[QuoteLocation, ...]
+    """The quotes."""
 
 
-class StandingReply(Contract):
-    """Whether they do."""
+class QuoteCheckReply(Contract):
+    """Results of the check."""
 
-    stands: tuple[bool, ...]
-    """One answer for each of them."""
+    found: tuple[bool, ...]
+    """Whether each quote was found, in the order of the request."""

@@ -1,4 +1,4 @@
-"""What differs between two runs: their findings, their sources and their conclusions."""
+"""Differences between two runs: their findings, sources and conclusions."""
 
 from typing import Literal
 
@@ -6,124 +6,124 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import ClaimStatus
 from tenure.contracts.result.result import ResultStatus
 
-Part = Literal["abstract", "situation", "complication", "resolution"]
-"""A part of a report that concludes."""
+ConclusionPart = Literal["abstract", "situation", "complication", "resolution"]
+"""Part of a report that draws conclusions."""
 
 
-class Quote(Contract):
-    """Words that a statement rests on."""
+class DiffQuote(Contract):
+    """Verbatim quote in support of a statement."""
 
     uri: str
-    """Path or address of their source."""
+    """Path or URL of the source."""
     title: str
-    """Its title."""
+    """Title of the source."""
     text: str
-    """The words."""
+    """Quoted text."""
 
 
-class Statement(Contract):
-    """A sentence of a report, by itself."""
+class DiffStatement(Contract):
+    """A sentence of a report with its quotes."""
 
     topic: str
     """Heading of its section."""
     text: str
     """The sentence."""
     status: ClaimStatus
-    """What is known of its support."""
-    quotes: tuple[Quote, ...] = ()
-    """What it rests on."""
+    """Result of verification."""
+    quotes: tuple[DiffQuote, ...] = ()
+    """Quotes that support it."""
 
 
-class Changed(Contract):
-    """What both runs found, each in its own way."""
+class ChangedFinding(Contract):
+    """A finding of both runs that differs."""
 
-    a: Statement
-    """As the first one has it."""
-    b: Statement
-    """As the second one has it."""
-    words: bool
-    """Whether it is said in other words."""
-    support: bool
-    """Whether it is supported otherwise."""
-    evidence: bool
-    """Whether it rests on other sources."""
+    a: DiffStatement
+    """Statement of the first run."""
+    b: DiffStatement
+    """Statement of the second run."""
+    text_differs: bool
+    """Whether the wording differs."""
+    support_differs: bool
+    """Whether the verification status differs."""
+    evidence_differs: bool
+    """Whether the cited sources differ."""
 
 
-class Cited(Contract):
-    """A source that a report cites."""
+class CitedSource(Contract):
+    """A source cited by a report."""
 
     uri: str
-    """Path or address."""
+    """Path or URL."""
     title: str
-    """Its title."""
+    """Title."""
 
 
-class Conclusion(Contract):
-    """A part of the reports that concludes, where the two differ."""
+class ChangedConclusion(Contract):
+    """A concluding part that differs."""
 
-    part: Part
-    """Which part."""
+    part: ConclusionPart
+    """Part of the report."""
     a: str
-    """As the first run has it, without marks; empty where it has none."""
+    """Text of the first run without citation marks; empty if it has none."""
     b: str
-    """As the second run has it."""
+    """Text of the second run."""
 
 
-class Disagreeing(Contract):
-    """Two sources that only one of the runs saw to disagree."""
+class UnsharedContradiction(Contract):
+    """A contradiction that only one of the runs found."""
 
     a: str
-    """Words of one."""
+    """Quote of one source."""
     b: str
-    """Words of the other."""
+    """Quote of the other source."""
     about: str
-    """What they disagree in, where that is known."""
+    """Subject of the contradiction, if known."""
 
 
-class Figure(Contract):
-    """A number that both reports have, or one of them."""
+class ChangedMetric(Contract):
+    """A metric that differs."""
 
     name: str
-    """What it counts or measures."""
+    """Name of the metric."""
     a: float | None
-    """Of the first run; null where it has none."""
+    """Value of the first run; null if it has none."""
     b: float | None
-    """Of the second run."""
+    """Value of the second run."""
 
 
-class Side(Contract):
-    """One of the two runs."""
+class DiffSide(Contract):
+    """Content of only one of the two runs."""
 
     id: RunId
-    """The run."""
+    """Id of the run."""
     question: str
-    """What it was asked."""
+    """Question of the run."""
     status: ResultStatus
-    """How it ended."""
-    findings: tuple[Statement, ...] = ()
-    """What only it found."""
-    sources: tuple[Cited, ...] = ()
-    """Sources that only it cites."""
-    contradictions: tuple[Disagreeing, ...] = ()
-    """Contradictions that only it found."""
+    """Final status of the run."""
+    findings: tuple[DiffStatement, ...] = ()
+    """Findings only of this run."""
+    sources: tuple[CitedSource, ...] = ()
+    """Sources cited only by this run."""
+    contradictions: tuple[UnsharedContradiction, ...] = ()
+    """Contradictions found only by this run."""
 
 
-class Difference(Contract):
-    """What differs between two runs."""
+class RunDiff(Contract):
+    """Differences between two runs."""
 
-    a: Side
-    """The first run, and what only it has."""
-    b: Side
-    """The second run, and what only it has."""
-    changed: tuple[Changed, ...] = ()
-    """Findings that both have and that differ."""
-    same: int = 0
-    """Findings that are the same in both."""
-    common_sources: tuple[Cited, ...] = ()
-    """Sources that both cite."""
-    conclusions: tuple[Conclusion, ...] = ()
+    a: DiffSide
+    """Content of only the first run."""
+    b: DiffSide
+    """Content of only the second run."""
+    changed: tuple[ChangedFinding, ...] = ()
+    """Findings of both runs that differ."""
+    unchanged: int = 0
+    """Number of findings that are equal in both runs."""
+    common_sources: tuple[CitedSource, ...] = ()
+    """Sources cited by both runs."""
+    conclusions: tuple[ChangedConclusion, ...] = ()
     """Conclusions that differ."""
-    figures: tuple[Figure, ...] = ()
-    """Figures that differ."""
+    metrics: tuple[ChangedMetric, ...] = ()
+    """Metrics that differ."""
     program: str = ""
-    """How the program of the second run differs from that of the first, as a unified diff."""
+    """Unified diff from the program of the first run to that of the second."""

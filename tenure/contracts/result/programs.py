@@ -1,4 +1,4 @@
-"""The coding path: programs, what testing them showed, and what was learned from it (document 000, code path)."""
+"""Coding path: programs, their test results, and the lessons learned from failures (Reflexion; Shinn et al. 2023)."""
 
 from typing import Literal
 
@@ -6,110 +6,110 @@ from pydantic import Field, TypeAdapter
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.run.run import Feedback, Limits, Stance
-from tenure.contracts.sandbox import Case, GivenFile, Program, SandboxLimits, Trial
+from tenure.contracts.run.run import ControlState, Feedback, RunLimits
+from tenure.contracts.sandbox import CallCase, InputFile, Program, SandboxLimits, TestRun
 
-Author = Literal["person", "test_writer", "coder", "nobody"]
-"""Whose tests proved a program; `coder` where the tests themselves were what was asked for."""
+TestAuthor = Literal["person", "test_writer", "coder", "nobody"]
+"""Author of the tests that a program passed; `coder` if tests were requested; `nobody` if there are none."""
 
-Maker = Literal["coder", "repair"]
-"""What made an attempt: the role, or the search for a small edit that makes the tests pass."""
+AttemptMaker = Literal["coder", "repair"]
+"""Author of an attempt: the role, or the search for a small edit that makes the tests pass."""
 
-Task = Literal["program", "tests"]
-"""What is delivered: a program, or tests of a program that is there already."""
-
-
-_CASES = TypeAdapter(tuple[Case, ...])
+CodingTask = Literal["program", "tests"]
+"""Deliverable: a program, or tests of an existing program."""
 
 
-def read_cases(text: str) -> tuple[Case, ...]:
-    """Return the calls that a JSON text lists as objects with `function`, `args` and `expected`.
+_CASES = TypeAdapter(tuple[CallCase, ...])
+
+
+def parse_cases(text: str) -> tuple[CallCase, ...]:
+    """Parse a JSON list of objects with `function`, `args` and `expected`.
 
     Raises:
-        ValidationError: it is no such list.
+        ValidationError: the text is no such list.
     """
     return _CASES.validate_json(text)
 
 
 class SourceFile(Contract):
-    """A text file of a program, or of its tests."""
+    """A text file of a program or of its tests."""
 
     path: str
-    """Its name, relative to the program's folder."""
+    """Path relative to the program's folder."""
     text: str
-    """What stands in it."""
+    """Content."""
 
 
-class Failure(Contract):
-    """A test that failed, or another reason why a program is not accepted."""
+class AttemptFailure(Contract):
+    """A failed test, or another reason why a program is not accepted."""
 
     test: str
-    """The test; empty where it is none."""
+    """Name of the test; empty if it is none."""
     error: str
-    """The first line of what went wrong."""
+    """First line of the error."""
     trace: str = ""
-    """More of it."""
+    """Details of the error."""
 
 
 class Lesson(Contract):
-    """What was learned from an attempt that failed (document 003, Reflexion)."""
+    """Lesson learned from a failed attempt."""
 
     failed: str
-    """What failed."""
+    """Failed test or step."""
     cause: str
-    """Why."""
+    """Cause of the failure."""
     change: str
-    """What to change."""
+    """Recommended change."""
 
 
 class StoredArtifact(Contract):
-    """A file that a program made and that was kept."""
+    """A file created by a program and stored."""
 
     name: str
-    """Its name in the program's folder."""
+    """Path in the program's folder."""
     bytes: int = Field(ge=0)
-    """Its size."""
+    """Size in bytes."""
     sha256: str
-    """Its hash."""
+    """SHA-256 hash of the content."""
     path: str
-    """Where it is kept, on the machine of the worker."""
+    """Path on the worker's machine."""
 
 
 class Attempt(Contract):
-    """One program and what testing it showed."""
+    """A program with its test results."""
 
     n: int = Field(ge=1)
-    """Its number in the run."""
+    """Number in the run."""
     generation: int = Field(ge=1)
-    """R_n: the generation it belongs to; candidates of one generation are made side by side."""
-    maker: Maker = "coder"
-    """What made it."""
+    """Generation it belongs to; candidates of one generation are written concurrently."""
+    maker: AttemptMaker = "coder"
+    """Author of the attempt."""
     approach: str = ""
-    """What it tries, in a sentence or two."""
+    """Approach in a sentence or two."""
     files: tuple[SourceFile, ...] = ()
-    """The program, without files that were given and are unchanged."""
+    """Files of the program, except unchanged input files."""
     entry: str = ""
-    """The file that is run; empty for a program that is only imported."""
+    """File that is run; empty for a library."""
     passed: int = Field(default=0, ge=0)
-    """Tests passed."""
+    """Number of passed tests."""
     total: int = Field(default=0, ge=0)
-    """Tests there are."""
-    failures: tuple[Failure, ...] = ()
-    """What went wrong; nothing where the program is accepted (E = ∅)."""
+    """Number of tests."""
+    failures: tuple[AttemptFailure, ...] = ()
+    """Failures; none if the program is accepted."""
     stdout: str = ""
-    """What it printed, shortened."""
+    """Standard output, shortened."""
     stderr: str = ""
-    """What it complained of, shortened."""
+    """Standard error, shortened."""
     seconds: float = 0.0
     """Time in the sandbox."""
     artifacts: tuple[StoredArtifact, ...] = ()
-    """Files it made."""
+    """Files it created."""
     reflection: Lesson | None = None
-    """What was learned from it."""
+    """Lesson learned from it."""
 
     @property
     def error(self) -> str | None:
-        """E: why it is not accepted, in one line; None where it is."""
+        """Reason for its rejection, in one line; None if it is accepted."""
         if not self.failures:
             return None
         first = self.failures[0]
@@ -117,44 +117,46 @@ class Attempt(Contract):
 
 
 class CodingRequest(Contract):
-    """Start of the coding path: the routed request and the documents D retrieved for it."""
+    """Start of the coding path with the routed request and the documents retrieved for it."""
 
     run: RunId
-    """Workflow id of the run; progress is reported there."""
+    """Workflow id of the run, which receives progress updates."""
     question: str
-    """What was asked."""
-    limits: Limits
-    """Bounds of the run."""
+    """Request of the person."""
+    limits: RunLimits
+    """Limits of the run."""
     evidence: tuple[PassageRef, ...] = ()
-    """D: passages for the request as a whole, best first."""
-    files: tuple[GivenFile, ...] = ()
-    """Files the person gave."""
-    tests: tuple[GivenFile, ...] = ()
-    """Tests the person gave: pytest files with what they read, or cases as JSON."""
+    """Passages for the request as a whole, best first."""
+    files: tuple[InputFile, ...] = ()
+    """Files given by the person."""
+    tests: tuple[InputFile, ...] = ()
+    """Tests given by the person: pytest files with their data, or cases as JSON."""
     feedback: tuple[Feedback, ...] = ()
-    """What people said before."""
-    stance: Stance = Stance()
-    """What people asked of the run before."""
+    """Feedback received before the start."""
+    control: ControlState = ControlState()
+    """Control state at the start."""
 
 
-class TrialRequest(Contract):
+class TestRunRequest(Contract):
     """A candidate to be tested."""
 
+    __test__ = False  # not a pytest class
+
     run: RunId
-    """The run."""
+    """Id of the run."""
     attempt: int
-    """Number of the attempt; names the folder of what it leaves."""
-    trial: Trial
-    """The candidate and its tests."""
+    """Number of the attempt, which names the folder of its artifacts."""
+    test_run: TestRun
+    """Candidate and tests."""
 
 
 class ProgramRequest(Contract):
     """A program to be run."""
 
     run: RunId
-    """The run."""
+    """Id of the run."""
     attempt: int
-    """Number of the attempt; names the folder of what it leaves."""
+    """Number of the attempt, which names the folder of its artifacts."""
     program: Program
     """The program."""
 
@@ -162,77 +164,77 @@ class ProgramRequest(Contract):
 class RepairRequest(Contract):
     """A program to be repaired by a search for a small edit."""
 
-    files: tuple[GivenFile, ...]
-    """The failing program and what lies beside it."""
-    mended: tuple[str, ...]
+    files: tuple[InputFile, ...]
+    """The failing program and its other files."""
+    editable: tuple[str, ...]
     """Names of the Python files that may be changed."""
-    tests: tuple[GivenFile, ...] = ()
-    """Files of pytest."""
-    cases: tuple[Case, ...] = ()
-    """Calls to compare, where there are no files of pytest."""
+    tests: tuple[InputFile, ...] = ()
+    """pytest files."""
+    cases: tuple[CallCase, ...] = ()
+    """Calls with expected values, if there are no pytest files."""
     limits: SandboxLimits = SandboxLimits()
-    """What one candidate may use."""
+    """Limits of one candidate."""
     seconds: float = Field(default=60.0, gt=0)
-    """How long the search may take."""
-    tried: tuple[str, ...] = ()
-    """Digests of programs that have failed."""
+    """Maximum duration of the search."""
+    tried_digests: tuple[str, ...] = ()
+    """Digests of programs that have already failed."""
 
 
 class RepairProgress(Contract):
-    """How far a search is, in the details of its heartbeats; a later attempt goes on from there."""
+    """Progress of a repair search, sent in heartbeats; a retry continues from it."""
 
     tried: int = 0
-    """Candidates tried."""
+    """Number of candidates tried."""
     seconds: float = 0.0
-    """Time it took so far."""
+    """Duration so far."""
 
 
 class RepairReply(Contract):
-    """What a search has found."""
+    """Result of a repair search."""
 
     files: tuple[SourceFile, ...] = ()
-    """The changed files of a program that passes all tests; none where none was found."""
+    """Changed files of a program that passes all tests; none if none was found."""
     changes: tuple[str, ...] = ()
-    """What was changed, in words."""
+    """Descriptions of the edits."""
     tried: int = 0
-    """Candidates tried."""
+    """Number of candidates tried."""
     exhausted: bool = False
-    """Whether every candidate there is was tried."""
+    """Whether all candidates were tried."""
     seconds: float = 0.0
-    """How long it took."""
+    """Duration of the search."""
 
 
-class Proof(Contract):
-    """What speaks for a program."""
+class ProgramVerification(Contract):
+    """Test results of a delivered program."""
 
-    by: Author = "nobody"
-    """Whose tests they are; `nobody` for a program that was only run."""
+    test_author: TestAuthor = "nobody"
+    """Author of the tests; `nobody` for a program that was only run."""
     passed: int = 0
-    """Tests passed."""
+    """Number of passed tests."""
     total: int = 0
-    """Tests there are."""
-    failing: tuple[Failure, ...] = ()
-    """What fails."""
+    """Number of tests."""
+    failures: tuple[AttemptFailure, ...] = ()
+    """Failures."""
 
 
 class CodeDraft(Contract):
-    """What the coding path delivers."""
+    """Result of the coding path."""
 
     specification: str = ""
-    """What the program has to do."""
-    task: Task = "program"
-    """What is delivered."""
+    """Required behaviour of the program."""
+    task: CodingTask = "program"
+    """Deliverable."""
     files: tuple[SourceFile, ...] = ()
-    """The program: files that are new or changed."""
+    """New or changed files of the program."""
     entry: str = ""
-    """The file that is run; empty for a library."""
+    """File that is run; empty for a library."""
     tests: tuple[SourceFile, ...] = ()
-    """The tests that prove it."""
-    proof: Proof = Proof()
-    """What speaks for it."""
+    """Tests of the program."""
+    verification: ProgramVerification = ProgramVerification()
+    """Test results."""
     attempts: tuple[Attempt, ...] = ()
-    """Everything that was tried, in order."""
+    """All attempts in order."""
     delivered: int | None = None
-    """Number of the attempt that is delivered; None where there is none."""
+    """Number of the delivered attempt; None if there is none."""
     artifacts: tuple[StoredArtifact, ...] = ()
-    """Files that the program made."""
+    """Files created by the program."""

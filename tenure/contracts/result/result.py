@@ -1,4 +1,4 @@
-"""The result document: what a run delivers (DESIGN §8). Its JSON schema is published in docs/."""
+"""Result document of a run. Its JSON schema is published with the package."""
 
 from typing import Literal
 
@@ -7,286 +7,294 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import ClaimStatus
-from tenure.contracts.evidence.reasoning import Considered, ReasoningStrategy, StepKind
-from tenure.contracts.evidence.web import WebAccount
-from tenure.contracts.result.changes import Changes
-from tenure.contracts.result.programs import Failure, Lesson, Maker, Proof, SourceFile, StoredArtifact
-from tenure.contracts.run.budget import Resource
-from tenure.contracts.run.run import Degraded, Handled, TaskMode, Usage
+from tenure.contracts.evidence.reasoning import ReasoningStrategy, RejectedThought, StepKind
+from tenure.contracts.evidence.web import WebReport
+from tenure.contracts.result.changes import ReportChanges
+from tenure.contracts.result.programs import (
+    AttemptFailure,
+    AttemptMaker,
+    Lesson,
+    ProgramVerification,
+    SourceFile,
+    StoredArtifact,
+)
+from tenure.contracts.run.budget import BudgetResource
+from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, TaskMode, Usage
 
 ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"]
 
 
-Link = Literal["", "alive", "dead", "silent"]
-"""What became of asking for a cited page at the end: nobody asked, it is there, it is gone, nobody answered."""
+LinkStatus = Literal["", "alive", "dead", "silent"]
+"""Result of checking a cited page at the end of a run: not checked, reachable, gone, or no answer from its server."""
 
 
 class SourceEntry(Contract):
     """A source in the list of references."""
 
     n: int = Field(ge=1)
-    """Its number in the report."""
+    """Number in the report."""
     id: str
-    """Its id in the knowledge base."""
+    """Source id in the knowledge base."""
     uri: str
-    """Where it is: a path or an address."""
+    """Path or URL."""
     title: str
-    """Its title."""
+    """Title."""
     author: str = ""
-    """Who wrote it, where known."""
+    """Author, if known."""
     published: str = ""
-    """When it was published, where known."""
+    """Publication date, if known."""
     accessed: str
-    """When it was read, ISO 8601 in UTC."""
-    link: Link = ""
-    """Whether a page was still there when the report was finished: confirmed, gone, or its server did not answer; empty
-    where nobody asked."""
+    """Time of reading, ISO 8601 in UTC."""
+    link: LinkStatus = ""
+    """Whether the page was still reachable when the report was finished; empty if not checked."""
     archived: str = ""
-    """Where an archive has it as it was read; empty without an archive."""
+    """URL of the page as read in a web archive; empty without an archive."""
     derived: bool = False
-    """Whether a run had it made, so that no document says it: a calculation, a query, a program or a tool's answer."""
+    """Whether the run computed it (a calculation, a query, a program or a tool's answer), so that no document contains
+    it.
+    """
 
 
 class ResultCitation(Contract):
-    """A quote: `source` is a source's `n`, offsets count characters of its stored text."""
+    """A quote; offsets count characters of the source's stored text."""
 
     source: int = Field(ge=1)
     """Number of the source in this document."""
     start: int = Field(ge=0)
-    """First character."""
+    """Offset of the first character."""
     end: int = Field(gt=0)
-    """One past the last character."""
+    """Offset after the last character."""
     page: int | None = Field(default=None, ge=1)
-    """Page of the source that it begins on, from 1; null for a source without pages."""
+    """Page on which the quote starts, from 1; null for a source without pages."""
     quote: str
-    """The words between them."""
+    """Quoted text."""
     before: str = ""
-    """Some words of the source that come before it."""
+    """Text of the source before the quote."""
     after: str = ""
-    """Some that come after it."""
+    """Text of the source after the quote."""
 
 
 class ResultClaim(Contract):
-    """A sentence of the report and what it rests on."""
+    """A sentence of the report with its citations."""
 
     text: str
     """The sentence."""
     status: ClaimStatus
-    """What is known of its support."""
+    """Result of verification."""
     confidence: float | None = Field(default=None, ge=0, le=1)
-    """How sure that is; null where nothing measured it."""
+    """Confidence in the status; null if not measured."""
     citations: tuple[ResultCitation, ...] = ()
-    """The quotes."""
+    """Quotes that support it."""
     begins: Literal["paragraph", "bullet"] | None = None
-    """What starts with it; null where it goes on in the paragraph before."""
+    """Block that starts with it; null if it continues the current one."""
 
 
 class ResultSection(Contract):
     """A section of the report."""
 
     topic: str
-    """Its heading."""
+    """Heading."""
     markdown: str
-    """Its text with numeric citation marks."""
+    """Text with numeric citation marks."""
     claims: tuple[ResultClaim, ...]
-    """Its sentences."""
+    """Sentences."""
 
 
 class CritiqueRecord(Contract):
-    """A critique of the report and what became of it."""
+    """A critique of the report and its outcome."""
 
     topic: str | None = None
-    """The section concerned; null for the whole."""
+    """Section concerned; null for the whole report."""
     critique: str
-    """What was wrong."""
+    """Problem."""
     outcome: str
-    """What was done about it."""
+    """Action taken."""
 
 
 class Synthesis(Contract):
-    """Situation, Complication, Resolution (document 004)."""
+    """Executive synthesis: situation, complication and resolution."""
 
     situation: str
-    """What is the case."""
+    """Established facts."""
     complication: str
-    """What makes it hard."""
+    """Difficulty or controversy."""
     resolution: str
-    """What follows."""
+    """Conclusion."""
     claims: tuple[ResultClaim, ...] = ()
-    """The sentences of all three, in order."""
+    """Sentences of all three parts, in order."""
     sentences: tuple[int, int, int] = (0, 0, 0)
-    """How many of them belong to each."""
+    """Number of sentences of each part."""
 
 
 class ResultStep(Contract):
     """A step of the reasoning."""
 
     kind: StepKind
-    """What it is."""
+    """Type of the step."""
     claim: ResultClaim
-    """What it says."""
+    """Statement with its citations."""
     follows: tuple[int, ...] = ()
-    """Numbers, from 1, of the steps before it that it rests on."""
+    """Numbers, from 1, of the earlier steps that it is based on."""
     link: str = ""
-    """What connects it to the step before it, in a few words."""
+    """Connection to the previous step in a few words."""
 
 
 class ResultReasoning(Contract):
-    """The line of thought from the evidence to an answer (document 003, Reasoning Engine)."""
+    """Line of reasoning from the evidence to an answer."""
 
     strategy: ReasoningStrategy
-    """How it was reasoned."""
+    """Reasoning method."""
     steps: tuple[ResultStep, ...] = ()
-    """The steps, in order."""
+    """Steps in order."""
     conclusion: ResultStep | None = None
-    """What follows from them; null where nothing is concluded."""
+    """Conclusion from the steps; null if nothing is concluded."""
     answer: str = ""
-    """The conclusion in a few words, where there are such."""
+    """Conclusion in a few words, if there is one."""
     confidence: float = Field(ge=0, le=1)
-    """How sure it is."""
-    considered: tuple[Considered, ...] = ()
-    """Thoughts that were weighed and not followed, or answers that were outvoted."""
+    """Confidence in the conclusion."""
+    rejected: tuple[RejectedThought, ...] = ()
+    """Thoughts that were not followed, or outvoted answers."""
 
     @property
     def claims(self) -> tuple[ResultClaim, ...]:
-        """Its sentences, the conclusion last."""
+        """Sentences of the steps, the conclusion last."""
         said = (*self.steps, *([self.conclusion] if self.conclusion else []))
         return tuple(step.claim for step in said)
 
 
 class Evaluation(Contract):
-    """Self-evaluation, each score from 0 to 1 (document 003 §2.3.4)."""
+    """Self-evaluation, each score from 0 to 1."""
 
     consistency: float
-    """Agreement with itself."""
+    """Freedom from internal contradictions."""
     completeness: float
     """Share of the question that is answered."""
     factuality: float
     """Share of claims that are supported."""
     overall: float
-    """All of them."""
+    """Combined score."""
     missing: tuple[str, ...] = ()
-    """Parts of the question that nothing answers."""
+    """Parts of the question that no source answers."""
     issues: tuple[str, ...] = ()
-    """What is wrong with it."""
+    """Problems of the report."""
     suggestions: tuple[str, ...] = ()
-    """What would mend it."""
+    """Suggested improvements."""
 
 
-class Contradiction(Contract):
-    """Two sources that disagree."""
+class ResultContradiction(Contract):
+    """A contradiction between two sources."""
 
     a: ResultCitation
-    """One side."""
+    """First statement."""
     b: ResultCitation
-    """The other."""
+    """Second statement."""
     severity: Literal["low", "medium", "high"]
-    """How much it matters."""
+    """Importance of the contradiction."""
     about: str = ""
-    """What they disagree in."""
+    """Subject of the contradiction."""
 
 
 class ResultAttempt(Contract):
-    """A program that was tried."""
+    """A tested program."""
 
     n: int = Field(ge=1)
-    """Its number."""
+    """Number."""
     generation: int = Field(ge=1)
-    """The generation it belongs to."""
-    maker: Maker
-    """What made it: the coder, or the search for a small edit."""
+    """Generation it belongs to."""
+    maker: AttemptMaker
+    """Author: the coder, or the search for a small edit."""
     approach: str
-    """What it tries."""
+    """Approach."""
     code: str
-    """The program as one text; empty where it was too long to be kept."""
+    """Program as one text; empty if it was too long to be kept."""
     passed: int
-    """Tests passed."""
+    """Number of passed tests."""
     total: int
-    """Tests there were."""
+    """Number of tests."""
     error: str | None
-    """Why it was not accepted, in one line; null where it was."""
-    failures: tuple[Failure, ...] = ()
-    """Everything that was wrong with it."""
+    """Reason for its rejection, in one line; null if it was accepted."""
+    failures: tuple[AttemptFailure, ...] = ()
+    """All failures."""
     entry: str = ""
-    """The file that was run; empty where only its tests were, whose output then stands for it."""
+    """File that was run; empty if only its tests were run, whose output is then given."""
     stdout: str
-    """What it printed, shortened."""
+    """Standard output, shortened."""
     stderr: str = ""
-    """What it complained of, shortened."""
+    """Standard error, shortened."""
     seconds: float
     """Time in the sandbox."""
     reflection: Lesson | None = None
-    """What was learned from it; null where nothing had to be."""
+    """Lesson learned from it; null if none was needed."""
 
 
 class Result(Contract):
-    """Everything a run delivers."""
+    """Complete result of a run."""
 
     id: RunId
-    """The run."""
+    """Id of the run."""
     mode: TaskMode
-    """Which path it took."""
+    """Path taken: research or code."""
     question: str
-    """What was asked."""
+    """Question of the run."""
     title: str
     """Title of the report."""
     abstract: str
     """Abstract with numeric citation marks."""
     abstract_claims: tuple[ResultClaim, ...] = ()
-    """The abstract's sentences."""
+    """Sentences of the abstract."""
     sections: tuple[ResultSection, ...] = ()
-    """The sections."""
+    """Sections."""
     reasoning: ResultReasoning | None = None
-    """The line of thought from the evidence to an answer; null where none is set out."""
+    """Line of reasoning from the evidence to an answer; null if there is none."""
     synthesis: Synthesis | None = None
-    """Executive synthesis; null where the run made none."""
+    """Executive synthesis; null if there is none."""
     further_considerations: tuple[str, ...] = ()
-    """Thoughts that go beyond the sources and cite nothing (document 000 §2.4)."""
-    contradictions: tuple[Contradiction, ...] = ()
-    """Where sources disagree."""
+    """Considerations beyond the sources, without citations."""
+    contradictions: tuple[ResultContradiction, ...] = ()
+    """Contradictions between sources."""
     sources: tuple[SourceEntry, ...] = ()
     """References, by number."""
     coverage: dict[str, float] = {}
-    """Coverage per topic."""
+    """Coverage of each topic."""
     information_gain: tuple[float, ...] = ()
-    """Information gain per cycle; empty for a run of one pass."""
+    """Information gain of each cycle; empty for a run of one pass."""
     coverage_by_cycle: dict[str, tuple[float, ...]] = {}
-    """Coverage of each topic before the first cycle of research and after every one."""
+    """Coverage of each topic before the first research cycle and after each one."""
     critiques: tuple[CritiqueRecord, ...] = ()
-    """Critiques of the report and what became of them."""
+    """Critiques of the report and their outcomes."""
     decisions: tuple[str, ...] = ()
-    """Why the run went on or ended, in order."""
-    feedback: tuple[Handled, ...] = ()
-    """What was asked along the way, and what was done with it."""
+    """Reasons for continuing or ending the run, in order."""
+    feedback: tuple[FeedbackRecord, ...] = ()
+    """Feedback received during the run and its outcomes."""
     evaluation: Evaluation | None = None
-    """Self-evaluation; null where the run made none."""
+    """Self-evaluation; null if there is none."""
     code: str = ""
-    """The program as one text, files under their names where there are several; empty for a report."""
+    """Program as one text, with file names if there are several; empty for a report."""
     files: tuple[SourceFile, ...] = ()
-    """The program's files that are new or changed."""
+    """New or changed files of the program."""
     specification: str = ""
-    """What the program has to do, as the writer of its tests understood it."""
+    """Required behaviour of the program, as understood by the test writer."""
     tests: tuple[SourceFile, ...] = ()
-    """The tests that prove it."""
-    proof: Proof | None = None
-    """What speaks for the program; null for a report."""
+    """Tests of the program."""
+    verification: ProgramVerification | None = None
+    """Test results of the program; null for a report."""
     attempts: tuple[ResultAttempt, ...] = ()
-    """Everything that was tried, in order."""
+    """All attempts in order."""
     artifacts: tuple[StoredArtifact, ...] = ()
-    """Files that a program made, and where they are kept."""
+    """Files created by a program, with their stored paths."""
     usage: Usage
-    """What was used."""
-    limits: dict[Resource, float] = {}
-    """What might have been used, where it was limited: tokens, dollars, calls, searches, seconds."""
-    degraded: tuple[Degraded, ...] = ()
-    """Calls in which a twin stood in for the model."""
+    """Usage of the run."""
+    limits: dict[BudgetResource, float] = {}
+    """Budget of each limited resource: tokens, dollars, calls, searches, seconds."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback instead of the model."""
     skipped: tuple[SkippedFile, ...] = ()
-    """Files that were not read, and why."""
-    web: WebAccount | None = None
-    """What was read of the web; null for a run that did not read it."""
-    changes: Changes | None = None
-    """What is new over the last report; null for a question that is not asked again and again."""
+    """Files that were not read, with the reasons."""
+    web: WebReport | None = None
+    """Use of the web; null for a run that did not read it."""
+    changes: ReportChanges | None = None
+    """Changes since the previous report; null if the question is not scheduled."""
     notes: tuple[str, ...] = ()
-    """The run log: what a reader should know about how this came about."""
+    """Run log: notes for readers on how the result was made."""
     status: ResultStatus
-    """How the run ended."""
+    """Final status of the run."""

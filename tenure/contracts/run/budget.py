@@ -1,4 +1,4 @@
-"""What bounds a run's spending: prices, amounts, and what one call may use."""
+"""Budgets of a run: prices, amounts, and the requests and grants of budget."""
 
 from typing import Literal
 
@@ -8,73 +8,73 @@ from tenure.contracts.base import Contract
 
 
 class Price(Contract):
-    """What a model costs, in US dollars for a million tokens."""
+    """Price of a model in US dollars per million tokens."""
 
     input: float = Field(ge=0)
-    """Prompt tokens."""
+    """Price of prompt tokens."""
     output: float = Field(ge=0)
-    """Answer tokens, those of hidden reasoning included."""
+    """Price of completion tokens, hidden reasoning included."""
     cached_input: float | None = Field(default=None, ge=0)
-    """Prompt tokens that the server had in its cache; None for the price of the others."""
+    """Price of prompt tokens in the server's cache; None for the price of other prompt tokens."""
 
 
-class Allowance(Contract):
-    """What one call may use at the most, its re-asks included; reserved before it begins."""
+class CallBudget(Contract):
+    """Budget of one role call including repeated requests, reserved before the call."""
 
     calls: int = Field(ge=1)
-    """Answers of the model."""
+    """Maximum number of model answers."""
     tokens_in: int = Field(ge=1)
-    """Prompt tokens of all of them."""
+    """Maximum number of prompt tokens in total."""
     tokens_out: int = Field(ge=1)
-    """Answer tokens of all of them."""
+    """Maximum number of completion tokens in total."""
     priced: bool = False
-    """Whether money is limited, so that a model without a price may not be asked."""
+    """Whether cost is limited, so that a model without a price must not be called."""
 
 
-Resource = Literal["tokens", "money", "calls", "searches", "time"]
-"""What a budget can run out of."""
+BudgetResource = Literal["tokens", "money", "calls", "searches", "time"]
+"""Resource that a budget limits."""
 
 
-class Amounts(Contract):
-    """So much of everything that can be drawn from a budget."""
+class BudgetAmounts(Contract):
+    """Amounts of all budgeted resources."""
 
     tokens: int = 0
-    """Prompt and answer tokens."""
+    """Prompt and completion tokens."""
     cost_usd: float = 0.0
-    """Money."""
+    """US dollars."""
     calls: int = 0
-    """Answers of the model."""
+    """Model answers."""
     searches: int = 0
-    """Searches in the knowledge base."""
+    """Searches of the knowledge base."""
 
 
-class Draw(Contract):
-    """A part of the run asks for what it needs next."""
+class BudgetRequest(Contract):
+    """Request of a child workflow for budget."""
 
     reporter: str
-    """Workflow id of the part."""
+    """Workflow id of the child."""
     number: int
-    """Which of its draws this is; the answer carries the same."""
-    least: Amounts
-    """What it cannot do without."""
-    wanted: Amounts
-    """What it could use."""
-    closing: bool = False
-    """Whether it is for writing up, for which a part of the budget is held back."""
-    allotment: int = 0
-    """Number of the bounds that the part knows."""
-    used: Amounts | None = None
-    """All it has used so far, in its first draw under new bounds; None in the others."""
+    """Number of the request, repeated in the grant."""
+    minimum: BudgetAmounts
+    """Amounts without which it cannot continue."""
+    wanted: BudgetAmounts
+    """Amounts that it could use."""
+    for_writing: bool = False
+    """Whether it is for writing the report, for which a part of the budget is held back."""
+    budget_revision: int = 0
+    """Number of the budget revision known to the child."""
+    used: BudgetAmounts | None = None
+    """Total used so far, in the first request after a revision; None in others."""
 
 
-class Grant(Contract):
-    """The run's answer to a draw."""
+class BudgetGrant(Contract):
+    """Answer of the run to a budget request."""
 
     number: int
-    """Which draw is answered."""
-    amounts: Amounts = Amounts()
-    """What may be used."""
-    spent: Resource | None = None
-    """What there is too little of, so that nothing was granted; None where it was."""
-    allotment: int = 0
-    """Number of the bounds under which it is answered; a draw under other ones is to be made again."""
+    """Number of the request."""
+    amounts: BudgetAmounts = BudgetAmounts()
+    """Granted amounts."""
+    exhausted: BudgetResource | None = None
+    """Resource that is exhausted, so that nothing was granted; None otherwise."""
+    budget_revision: int = 0
+    """Number of the budget revision of the grant; a request under another one must be repeated."""

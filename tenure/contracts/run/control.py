@@ -1,125 +1,121 @@
-"""Steering: what a person asks of a running run, and what the run answers (DESIGN §7).
+"""Commands that people send to a running run, and the replies of the run.
 
-Texts are not bounded here: whether a word can be followed depends on where the run is, so it is the run that
-refuses one, in a line that a person can act upon.
+Text lengths are not limited here: the run itself refuses a command that it cannot follow, with a message for the
+sender.
 """
 
 from typing import Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tenure.contracts.base import Contract
+from tenure.contracts.run.limit_fields import limit_field
 
-Verb = Literal["feedback", "pause", "resume", "finish", "cancel", "outline", "budget", "approve", "answer"]
-VERBS: tuple[Verb, ...] = get_args(Verb)
+CommandName = Literal["feedback", "pause", "resume", "finish", "cancel", "outline", "budget", "approve", "answer"]
+COMMAND_NAMES: tuple[CommandName, ...] = get_args(CommandName)
 
 
 class OutlineTopic(Contract):
-    """A topic of an outline that a person sets; as a line: `heading`, `heading | question`, `old => new | question`."""
+    """A topic of an outline set by a person; as a line: `heading`, `heading | question`, `old => new | question`."""
 
     heading: str = ""
     """Heading of its section."""
     question: str = ""
-    """What the section has to answer; empty for what it was, or for the heading itself."""
-    was: str = ""
-    """Heading that the topic had so far, where it is renamed."""
-    earlier: tuple[str, ...] = ()
-    """Headings that it had before that; the run keeps them for parts that have missed a change."""
+    """Question that the section answers; empty to keep the previous one, or for the heading itself."""
+    renamed_from: str = ""
+    """Previous heading of a renamed topic."""
+    earlier_headings: tuple[str, ...] = ()
+    """Earlier headings, kept by the run for child workflows that missed a revision."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_line(cls, given: Any) -> Any:
-        """Accept a line in the place of an object."""
+        """Accept a line in place of an object."""
         if not isinstance(given, str):
             return given
         name, _, question = given.partition(" | ")
         was, arrow, heading = name.partition(" => ")
-        topic = {"heading": heading, "was": was} if arrow else {"heading": name, "was": ""}
+        topic = {"heading": heading, "renamed_from": was} if arrow else {"heading": name, "renamed_from": ""}
         return {key: " ".join(text.split()) for key, text in (topic | {"question": question}).items()}
 
 
-class Budget(Contract):
-    """New bounds of a run; None for those that stay."""
+class BudgetBounds(Contract):
+    """New bounds of a run; None for those that stay. The run refuses what is too large."""
 
-    max_tokens: int | None = Field(default=None, ge=1)
-    """Prompt and answer tokens of the whole run."""
-    max_cost_usd: float | None = Field(default=None, gt=0)
-    """US dollars."""
-    max_calls: int | None = Field(default=None, ge=1)
-    """Answers of the model."""
-    max_searches: int | None = Field(default=None, ge=1)
-    """Searches in the knowledge base."""
-    max_seconds: float | None = Field(default=None, gt=0)
-    """Time at work from the start."""
+    max_tokens: int | None = limit_field("max_tokens")
+    max_cost_usd: float | None = limit_field("max_cost_usd")
+    max_calls: int | None = limit_field("max_calls")
+    max_searches: int | None = limit_field("max_searches")
+    max_seconds: float | None = limit_field("max_seconds", has_maximum=False)
 
 
-class Steering(Contract):
-    """A person's word to a run."""
+class RunCommand(Contract):
+    """A command to a run."""
 
-    verb: Verb
-    """What is asked."""
+    name: CommandName
+    """Name of the command."""
     text: str = ""
     """Feedback, or the answer to the run's question."""
     topic: str | None = None
-    """Feedback: the topic it is about; None for the whole report."""
+    """Topic of the feedback; None for the whole report."""
     outline: tuple[OutlineTopic, ...] = ()
-    """The whole outline as it is to be."""
-    budget: Budget = Budget()
-    """The bounds that change."""
+    """Complete new outline."""
+    budget: BudgetBounds = BudgetBounds()
+    """New bounds."""
     discard: bool = False
-    """Cancel: whether what is written is thrown away."""
+    """Whether `cancel` discards what is written."""
 
 
-class Acknowledged(Contract):
-    """The run's answer to a word it follows."""
+class RunCommandReply(Contract):
+    """Reply to an accepted command."""
 
-    verb: Verb
-    """What was asked."""
-    affects: str
-    """What it will change, in a sentence."""
+    name: CommandName
+    """Name of the command."""
+    effect: str
+    """Effect of the command, in a sentence."""
 
 
-class Outline(Contract):
-    """The outline that a person has set."""
+class OutlineRevision(Contract):
+    """An outline set by a person."""
 
     number: int
-    """Which of them it is, from 1."""
+    """Number of the revision, from 1."""
     topics: tuple[OutlineTopic, ...]
-    """All of its topics, in order."""
+    """All topics in order."""
 
 
-class Allotment(Contract):
-    """The bounds that people have set while the run went on."""
+class BudgetRevision(Contract):
+    """New bounds from people during the run."""
 
     number: int = 0
-    """How often they were changed; what was granted under earlier ones is void."""
-    budget: Budget = Budget()
+    """Number of revisions; grants of earlier ones are void."""
+    budget: BudgetBounds = BudgetBounds()
     """The bounds."""
 
 
-class Question(Contract):
-    """What a run asks of a person."""
+class InputRequest(Contract):
+    """A question of a run to a person."""
 
     reporter: str
-    """Workflow id of the part that asks."""
+    """Workflow id of the asking workflow."""
     number: int
-    """Which of its questions this is; the answer carries the same."""
+    """Number of the question, repeated in the reply."""
     kind: Literal["plan", "clarification"]
-    """Whether a plan waits for approval, or something is not clear."""
+    """Whether a plan waits for approval, or something is unclear."""
     text: str
     """The question."""
-    assumed: str
-    """What happens unless somebody answers."""
-    until: str = ""
-    """When that is, ISO 8601 in UTC; pauses put it off."""
+    assumption: str
+    """Assumption made without an answer."""
+    deadline: str = ""
+    """Time until which the run waits, ISO 8601 in UTC; pauses extend it."""
 
 
-class Answer(Contract):
-    """What came of a question."""
+class InputReply(Contract):
+    """Reply to a question of a run."""
 
     number: int
-    """Which question is answered."""
-    wish: str = ""
-    """The person's words with the question they answer; empty where nobody answered or nothing is to be added."""
-    said: str = ""
-    """The person's words alone."""
+    """Number of the question."""
+    feedback: str = ""
+    """Answer together with its question, as feedback; empty without an answer or if nothing is to be added."""
+    text: str = ""
+    """Answer alone."""

@@ -1,34 +1,34 @@
-"""Telling people outside that a run waits, or has ended."""
+"""Notifications that a run waits for a person or has ended."""
 
 from typing import Literal
 
 from tenure.contracts.base import Contract
 
-Occasion = Literal["waiting", "finished", "failed"]
-"""What is worth telling."""
+NotificationEvent = Literal["waiting", "finished", "failed"]
+"""Event that is notified."""
 
 
-class Notices(Contract):
-    """That a run is to tell people outside, which its request says."""
+class NotificationSettings(Contract):
+    """Notification settings of a run."""
 
-    ui: str = ""
-    """Beginning of the address of its page in the web UI, up to its id; empty where that is not known."""
+    ui_url_prefix: str = ""
+    """URL of the run's page in the web UI up to the run id; empty if unknown."""
 
 
-class Notice(Contract):
-    """What people outside are told; no text of a report."""
+class Notification(Contract):
+    """A notification; it contains no text of a report."""
 
     delivery: str
-    """The same for every attempt to deliver it, and for no other notice."""
+    """Idempotency key: equal for all delivery attempts of one notification and unique otherwise."""
     id: str
-    """The run."""
-    occasion: Occasion
-    """Why they are told."""
+    """Id of the run."""
+    event: NotificationEvent
+    """Event."""
     status: str
-    """How the run stands."""
+    """Status of the run."""
     question: str
-    """What was asked."""
+    """Question of the run."""
     at: str
-    """When it came to that, ISO 8601 in UTC."""
-    ui: str = ""
-    """Beginning of the address of the run's page, up to its id."""
+    """Time of the event, ISO 8601 in UTC."""
+    ui_url_prefix: str = ""
+    """URL of the run's page up to the run id."""

@@ -1,122 +1,109 @@
-"""Calls to roles: what every role activity takes and gives."""
+"""Requests and replies of role activities."""
 
-from collections.abc import Sequence
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.run.budget import Allowance
+from tenure.contracts.run.budget import CallBudget
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I in, O out
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
 
 
-LONGEST_ANSWER: Final = 1800
-"""Seconds after which an answer of the model is given up, whatever the settings say."""
+MAX_MODEL_TIMEOUT_SECONDS: Final = 1800
+"""Upper bound of the timeout of a model call, whatever the settings say."""
 
 
-class Turn(Contract):
-    """A turn of the conversation that a role has with its model over a whole run."""
+class ConversationTurn(Contract):
+    """Position in the conversation that a role has with its model over a whole run."""
 
     run: RunId
-    """The run."""
+    """Id of the run."""
     number: int
-    """Which turn it is, from 0."""
+    """Number of the turn, from 0."""
     first: int = 0
-    """The turn with which the present conversation began."""
+    """Turn with which the current conversation started."""
     tokens: int = 0
-    """Tokens that the last turn's prompt and answer had; about what is said again before this one."""
+    """Tokens of the previous turn's prompt and answer; an estimate of what is repeated before this turn."""
 
-    def next(self, tokens: int) -> "Turn":
-        """Return the turn after this one, whose prompt and answer had so many tokens."""
+    def advance(self, tokens: int) -> "ConversationTurn":
+        """Return the next turn; `tokens` is the size of this turn's prompt and answer."""
         return self.model_copy(update={"number": self.number + 1, "tokens": tokens})
 
-    def anew(self) -> "Turn":
+    def restart(self) -> "ConversationTurn":
         """Return the same turn as the first of a new conversation."""
         return self.model_copy(update={"first": self.number, "tokens": 0})
 
 
-class RoleCall(Contract, Generic[I]):
-    """One question to one role; evidence travels by reference."""
+class RoleRequest(Contract, Generic[I]):
+    """Request to a role; evidence travels by reference."""
 
     input: I
-    """What is asked."""
+    """Input of the role."""
     evidence: tuple[PassageRef, ...] = ()
-    """What it may rest on, best first."""
-    allowance: Allowance | None = None
-    """What it may use; None where nothing limits the run."""
-    spent: bool = False
-    """Whether the run's budget is used up, so that the twin answers."""
-    turn: Turn | None = None
-    """Where in a conversation it stands; None for a question of its own."""
+    """Evidence, best first."""
+    budget: CallBudget | None = None
+    """Budget of the call; None if the run has no limits."""
+    budget_exhausted: bool = False
+    """Whether the run's budget is exhausted, so that the fallback answers."""
+    turn: ConversationTurn | None = None
+    """Position in a conversation; None for a single question."""
     language: str = ""
-    """The language people want to read; empty for that of the question."""
+    """Language of the output; empty for that of the question."""
 
 
 class RoleReply(Contract, Generic[O]):
-    """A role's answer and what it cost."""
+    """Output of a role with its cost."""
 
     output: O
-    """The answer."""
+    """Output of the role."""
     model: str
-    """Which model gave it; `offline` for the twin."""
+    """Model that answered; `offline` for the fallback."""
     model_calls: int = 0
-    """Answers of the model that were paid, re-asks and unusable ones included; 0 for the twin alone."""
+    """Number of billed model answers, unusable ones included; 0 for the fallback alone."""
     tokens_in: int = 0
-    """Prompt tokens of all of them."""
+    """Prompt tokens in total."""
     tokens_out: int = 0
-    """Answer tokens of all of them."""
+    """Completion tokens in total."""
     tokens_cached: int = 0
-    """Prompt tokens among them that the server had in its cache."""
+    """Prompt tokens that the server had in its cache."""
     cost_usd: float | None = None
-    """What they cost; None where the model has no known price."""
+    """Cost in US dollars; None if the model has no known price."""
     first_token_seconds: float | None = None
-    """Time from the request to the first token of the answer that was used; None where it was not streamed."""
-    degraded: str | None = None
-    """Why the twin stood in for the model; None where it did not."""
+    """Time to the first token of the used answer; None if it was not streamed."""
+    fallback_reason: str | None = None
+    """Reason for the use of the fallback; None if the model answered."""
 
 
-class PaidAnswer(Contract):
-    """An answer of the model that a call has received and paid, whether it can be used or not."""
+class ModelAnswer(Contract):
+    """A billed model answer of a call, usable or not."""
 
     text: str = ""
-    """What it said."""
+    """Text of the answer."""
     problem: str = ""
-    """Why it holds nothing to read, where it does not."""
+    """Reason for a missing text."""
     model: str = ""
-    """The model, as the server names it."""
+    """Model as named by the server."""
     tokens_in: int = 0
     """Prompt tokens."""
     tokens_out: int = 0
-    """Answer tokens."""
+    """Completion tokens."""
     tokens_cached: int = 0
-    """Prompt tokens among them that the server had in its cache."""
+    """Prompt tokens that the server had in its cache."""
     first_token_seconds: float | None = None
-    """Time to its first token; None where it was not streamed."""
+    """Time to the first token; None if it was not streamed."""
 
 
 class CallProgress(Contract):
-    """How far a call is, in the details of its heartbeats: what people see, and what a later attempt goes on from."""
+    """Progress of a call, sent in heartbeats; shown to people, and the starting point of a retry."""
 
     role: str
-    """The role that answers."""
+    """Name of the role."""
     tokens: int = 0
-    """Tokens of the answer that have arrived; about, since the server counts only at the end."""
-    response: str = ""
-    """Id of the response that the server makes in the background; empty where there is none."""
-    answers: tuple[PaidAnswer, ...] = ()
-    """Answers received so far, in order; what follows an unusable one is a re-ask."""
-
-
-def role_call(input: I, evidence: Sequence[PassageRef] = (), **others: Any) -> RoleCall[I]:
-    """Return a call of the concrete class: an open generic would lose the fields of its input on the way."""
-    concrete = cast(type[RoleCall[I]], RoleCall.__class_getitem__(type(input)))
-    return concrete(input=input, evidence=tuple(evidence), **others)
-
-
-def role_reply(output: O, model: str, **used: Any) -> RoleReply[O]:
-    """Return a reply of the concrete class; `used` are its other fields."""
-    concrete = cast(type[RoleReply[O]], RoleReply.__class_getitem__(type(output)))
-    return concrete(output=output, model=model, **used)
+    """Approximate number of answer tokens received; the server counts them only at the end."""
+    response_id: str = ""
+    """Id of the background response on the server; empty if there is none."""
+    answers: tuple[ModelAnswer, ...] = ()
+    """Answers received so far; those after an unusable one are repeated requests."""

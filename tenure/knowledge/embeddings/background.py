@@ -1,7 +1,7 @@
-"""Embedding that gives way: what nobody waits for must not take the processor from what somebody waits for.
+"""Embed at low CPU priority, so that background work does not slow down interactive work.
 
-Only the model gives way, not the code around it: a thread of low priority that holds the interpreter's lock
-would make everybody wait.
+Only the threads of the model get a low priority: a low-priority thread that held the interpreter lock would delay all
+other threads.
 """
 
 import os
@@ -16,37 +16,37 @@ from tenure.algorithms.text.passage import Vectors
 from tenure.models.embedding import EmbeddingModel
 
 NICENESS = 5
-"""A third of what an ordinary thread gets of a processor that both want; all of one that nobody else wants."""
+"""Nice value of background threads: a third of the CPU time of a normal thread, or all of it if the CPU is idle."""
 
 T = TypeVar("T")
 
 
 class BackgroundModel:
-    """An embedding model whose threads have a low priority."""
+    """Embedding model whose threads have a low priority."""
 
     def __init__(self, model: EmbeddingModel) -> None:
-        """Embed like `model`, with threads of its own: those of a loaded model keep the priority they began with."""
+        """Copy `model` so that it starts threads of its own; the threads of a loaded model keep their priority."""
         self._model = copy(model)
         self.name, self.dimensions, self.max_tokens = model.name, model.dimensions, model.max_tokens
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit row per text, in order."""
-        return in_background(lambda: self._model.embed(texts))
+        """Return unit vectors of texts, shape (n, dimensions)."""
+        return run_in_background(lambda: self._model.embed(texts))
 
     def count_tokens(self, text: str) -> int:
-        """Return how many tokens the whole text takes."""
+        """Return the number of tokens of a text."""
         return self._model.count_tokens(text)
 
 
-def in_background(work: Callable[[], T]) -> T:
-    """Do work in a thread of its own, and return its outcome; threads that it starts give way as well.
+def run_in_background(work: Callable[[], T]) -> T:
+    """Run a function in a low-priority thread and return its result; threads that it starts inherit the priority.
 
-    Only Linux has a priority for each thread; elsewhere the work gets its full share.
+    Threads have priorities of their own only on Linux; elsewhere the function runs at normal priority.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="background", initializer=_give_way) as thread:
+    with ThreadPoolExecutor(1, thread_name_prefix="background", initializer=_lower_priority) as thread:
         return thread.submit(work).result()
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

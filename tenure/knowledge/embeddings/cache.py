@@ -1,4 +1,4 @@
-"""Embeddings that are computed once: a cache on disk for chunks, and one in memory for sentences."""
+"""Cache embeddings: on disk for chunks, in memory for sentences and tokens."""
 
 import threading
 from collections import OrderedDict
@@ -9,35 +9,35 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tenure.algorithms.text.passage import Vectors
-from tenure.knowledge.store.metrics import Meter
-from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, digest
+from tenure.algorithms.text.passage import TokenEncoder, Vectors
+from tenure.knowledge.store.metrics import SearchMetrics
+from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, hash_parts
 from tenure.knowledge.store.store import Store
-from tenure.models.embedding import EmbeddingModel, TokenEmbedding
+from tenure.models.embedding import EmbeddingModel, TokenEmbedder, TokenReader
 
-_SLICE = 48
-"""Texts between two reports of progress; about a second on two cores."""
-
-
-def _silent(done: int) -> None:
-    """Tell nobody."""
+_BATCH_TEXTS = 48
+"""Texts between two progress reports; about a second on two cores."""
 
 
-class Embedded(NamedTuple):
-    """Vectors, and how many of them had to be computed."""
+def _ignore_progress(done: int) -> None:
+    """Ignore the progress."""
+
+
+class EmbeddingResult(NamedTuple):
+    """Vectors, shape (n, dimensions), and the number of them that were computed rather than cached."""
 
     vectors: Vectors
     computed: int
 
 
-def vector_column(vectors: Vectors, absent: NDArray[np.bool_] | None = None) -> pa.FixedSizeListArray:
-    """Return vectors as a column of a table, null where one is absent."""
+def build_vector_column(vectors: Vectors, absent: NDArray[np.bool_] | None = None) -> pa.FixedSizeListArray:
+    """Return vectors, shape (n, dimensions), as a table column, with null in the rows of the mask `absent`."""
     mask = None if absent is None else pa.array(absent)
     return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1], mask=mask)
 
 
-def vector_rows(column: pa.ChunkedArray, dimensions: int) -> Vectors:
-    """Return a column of vectors as an array."""
+def read_vector_column(column: pa.ChunkedArray, dimensions: int) -> Vectors:
+    """Return a column of vectors as an array, shape (n, dimensions)."""
     values = [part.flatten().to_numpy(zero_copy_only=False) for part in column.chunks]
     flat = np.concatenate(values) if values else np.zeros(0)
     rows: Vectors = flat.astype(np.float32, copy=False).reshape(-1, dimensions)
@@ -45,15 +45,15 @@ def vector_rows(column: pa.ChunkedArray, dimensions: int) -> Vectors:
 
 
 class EmbeddingCache:
-    """The table `embedding_cache`: vectors by model and text, so that no text is ever embedded twice."""
+    """Table `embedding_cache`: vectors by model and text, so that no text is embedded twice."""
 
-    def __init__(self, store: Store, model: EmbeddingModel, meter: Meter | None = None) -> None:
-        """Put the table before the model, and have what it spares counted."""
-        self._store, self._model, self._meter = store, model, meter
+    def __init__(self, store: Store, model: EmbeddingModel, metrics: SearchMetrics | None = None) -> None:
+        """Cache the vectors of `model` in `store`, and count lookups in `metrics`."""
+        self._store, self._model, self._metrics = store, model, metrics
 
-    def known(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
-        """Return a vector per text, and which of them are only places because nobody has made them yet."""
-        keys = [digest(self._model.name, text) for text in texts]
+    def look_up(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
+        """Return cached vectors, shape (n, dimensions), and a mask of the texts that are not cached (zero vectors)."""
+        keys = [hash_parts(self._model.name, text) for text in texts]
         found = self._lookup(keys)
         vectors = np.zeros((len(texts), self._model.dimensions), dtype=np.float32)
         for row, key in enumerate(keys):
@@ -61,9 +61,9 @@ class EmbeddingCache:
                 vectors[row] = found[key]
         return vectors, np.asarray([key not in found for key in keys], dtype=bool)
 
-    def embed(self, texts: Sequence[str], progress: Callable[[int], None] = _silent) -> Embedded:
-        """Return one vector per text; `progress` hears how many texts of this call are done."""
-        keys = [digest(self._model.name, text) for text in texts]
+    def embed(self, texts: Sequence[str], progress: Callable[[int], None] = _ignore_progress) -> EmbeddingResult:
+        """Return the vector of each text; `progress` receives the number of finished texts."""
+        keys = [hash_parts(self._model.name, text) for text in texts]
         vectors = np.zeros((len(texts), self._model.dimensions), dtype=np.float32)
         found = self._lookup(keys)
         missing: dict[str, str] = {}
@@ -72,23 +72,25 @@ class EmbeddingCache:
                 missing[key] = text
         progress(len(texts) - len(missing))
         self._compute(missing, found, lambda done: progress(len(texts) - len(missing) + done))
-        if self._meter:
-            self._meter.looked_up(len(texts) - len(missing), len(missing))
+        if self._metrics:
+            self._metrics.count_cache_lookups(len(texts) - len(missing), len(missing))
         for row, key in enumerate(keys):
             vectors[row] = found[key]
-        return Embedded(vectors, len(missing))
+        return EmbeddingResult(vectors, len(missing))
 
     def _lookup(self, keys: list[str]) -> dict[str, Vectors]:
-        if not self._store.count(CACHE):
+        if not self._store.count_rows(CACHE):
             return {}
-        rows = self._store.rows_in(CACHE, ["key", "vector"], "key", list(dict.fromkeys(keys)))
-        return dict(zip(rows["key"].to_pylist(), vector_rows(rows["vector"], self._model.dimensions), strict=True))
+        rows = self._store.read_rows_in(CACHE, ["key", "vector"], "key", list(dict.fromkeys(keys)))
+        return dict(
+            zip(rows["key"].to_pylist(), read_vector_column(rows["vector"], self._model.dimensions), strict=True)
+        )
 
     def _compute(self, missing: dict[str, str], found: dict[str, Vectors], progress: Callable[[int], None]) -> None:
-        # Longest first: texts of similar length share a forward pass, and little is padded.
+        # Longest first: texts of similar length share a forward pass, which reduces padding.
         order = sorted(missing, key=lambda key: (-len(missing[key]), key))
-        for at in range(0, len(order), _SLICE):
-            part = order[at : at + _SLICE]
+        for at in range(0, len(order), _BATCH_TEXTS):
+            part = order[at : at + _BATCH_TEXTS]
             found.update(zip(part, self._model.embed([missing[key] for key in part]), strict=True))
             progress(at + len(part))
         if order:
@@ -97,75 +99,80 @@ class EmbeddingCache:
                 "model": [self._model.name] * len(order),
                 "vector": [found[key] for key in order],
             }
-            self._store.merge(CACHE, pa.table(columns, schema=CACHE_SCHEMA), "key")
+            self._store.upsert(CACHE, pa.table(columns, schema=CACHE_SCHEMA), "key")
 
 
-class SentenceVectors:
-    """The most recently used vectors in memory; what the roles' sentence encoder calls."""
+class CachedSentenceEncoder:
+    """Sentence encoder for roles and searches, with the most recently used vectors in memory."""
 
     def __init__(self, model: EmbeddingModel, capacity: int = 20_000) -> None:
         """Keep at most `capacity` vectors."""
         self._model, self._capacity = model, capacity
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit row per text, in order."""
+        """Return unit vectors of texts, shape (n, dimensions)."""
         if not texts:
             return np.zeros((0, self._model.dimensions), dtype=np.float32)
-        found = self._known(texts)
+        found = self._load_cached(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
             computed = dict(zip(missing, self._model.embed(missing), strict=True))
             found.update(computed)
-            self._keep(computed)
+            self._add(computed)
         return np.stack([found[text] for text in texts])
 
-    def _known(self, texts: Sequence[str]) -> dict[str, Vectors]:
+    @property
+    def read_tokens(self) -> TokenEncoder | None:
+        """Function that returns the vector and the position of each token; None if the model exposes no tokens."""
+        return self._model.read_tokens if isinstance(self._model, TokenReader) else None
+
+    def _load_cached(self, texts: Sequence[str]) -> dict[str, Vectors]:
         with self._lock:
-            found = {text: self._kept[text] for text in texts if text in self._kept}
+            found = {text: self._vectors[text] for text in texts if text in self._vectors}
             for text in found:
-                self._kept.move_to_end(text)
+                self._vectors.move_to_end(text)
         return found
 
-    def _keep(self, computed: dict[str, Vectors]) -> None:
+    def _add(self, computed: dict[str, Vectors]) -> None:
         with self._lock:
-            self._kept.update(computed)
-            while len(self._kept) > self._capacity:
-                self._kept.popitem(last=False)
+            self._vectors.update(computed)
+            while len(self._vectors) > self._capacity:
+                self._vectors.popitem(last=False)
 
 
-class TokenVectors:
-    """Vectors of tokens, kept in memory while they are used: the searches of a run meet the same passages often."""
+class CachedTokenEncoder:
+    """Token encoder with recently used vectors in memory: searches of a run often return the same passages."""
 
-    def __init__(self, model: TokenEmbedding, capacity: int = 100_000) -> None:
-        """Keep the vectors of at most `capacity` tokens, at two bytes a dimension."""
+    def __init__(self, model: TokenEmbedder, capacity: int = 100_000) -> None:
+        """Keep the vectors of at most `capacity` tokens, as float16."""
         self._model, self._capacity = model, capacity
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
+        self._vectors: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
         self._size = 0
 
     def encode(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one array per text, in order, with a row for each of its tokens."""
-        found = self._known(texts)
+        """Return one array per text, shape (tokens, dimensions)."""
+        found = self._load_cached(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         made = {
             text: rows.astype(np.float16) for text, rows in zip(missing, self._model.embed_tokens(missing), strict=True)
         }
-        self._keep(made)
+        self._add(made)
         return [(found | made)[text].astype(np.float32) for text in texts]
 
-    def _known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
+    def _load_cached(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
         with self._lock:
-            found = {text: self._kept[text] for text in texts if text in self._kept}
+            found = {text: self._vectors[text] for text in texts if text in self._vectors}
             for text in found:
-                self._kept.move_to_end(text)
+                self._vectors.move_to_end(text)
         return found
 
-    def _keep(self, made: dict[str, NDArray[np.float16]]) -> None:
+    def _add(self, made: dict[str, NDArray[np.float16]]) -> None:
         with self._lock:
             for text, rows in made.items():
-                self._size += len(rows) - len(self._kept.get(text, ()))
-                self._kept[text] = rows
+                self._size += len(rows) - len(self._vectors.get(text, ()))
+                self._vectors[text] = rows
             while self._size > self._capacity:
-                self._size -= len(self._kept.popitem(last=False)[1])
+                self._size -= len(self._vectors.popitem(last=False)[1])

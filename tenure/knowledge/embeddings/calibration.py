@@ -1,24 +1,24 @@
-"""μ: how similar a model finds texts that have nothing to do with each other (DESIGN §4).
+"""Measure the baseline similarity μ of an embedding model: the mean cosine between unrelated texts.
 
-Measured per corpus: the mean similarity between a sample of its chunks and sentences from unrelated
-walks of life. Pairs of a corpus's own chunks would not do: in a corpus about one subject they are
-related, and what is relevant to a question would be measured against what is relevant too.
+The relevance of a passage is normalized by it: r = (sim − μ) / (1 − μ). For a corpus, μ is the mean similarity between
+a sample of its chunks and fixed reference sentences about other subjects. Pairs of chunks would not do: in a corpus
+about one subject they are related to each other.
 """
 
 import numpy as np
 
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.store.catalogue import chunk_origins
+from tenure.knowledge.store.catalogue import list_chunk_origins
 from tenure.knowledge.store.store import Store
 
-_SAMPLE = 128
-"""Chunks of the sample; a new corpus is not searched before they are embedded, which takes some seconds."""
+_SAMPLE_CHUNKS = 128
+"""Chunks of the sample. A new corpus is not searchable before they are embedded, which takes some seconds."""
 _SEED = 20_000_601
-_CEILING = 0.95
-"""A μ of 1 would make every relevance infinite."""
+_MAX_BASELINE = 0.95
+"""Upper limit of μ: a μ of 1 would make every relevance infinite."""
 
-_UNRELATED = (
+_REFERENCE_SENTENCES = (
     "The bread has to rise for two hours in a warm place before it goes into the oven.",
     "Parliament adjourned without a vote on the amended fisheries treaty.",
     "A mutex protects the queue, and a condition variable wakes the consumer thread.",
@@ -34,33 +34,33 @@ _UNRELATED = (
 )
 
 
-def unrelated_similarity(store: Store, corpus: str, chunks: ChunkVectors, encode: Encoder) -> float:
-    """Measure μ of a corpus; the same chunks always give the same number. An empty corpus has μ = 0.
+def measure_baseline(store: Store, corpus: str, chunks: ChunkVectors, encode: Encoder) -> float:
+    """Return μ of a corpus; it is reproducible, and 0 for an empty corpus.
 
-    Vectors that the sample lacks are made, so that μ does not depend on how far the embedding has come.
+    Missing vectors of the sample are computed, so that μ does not depend on the progress of the embedding.
     """
-    ids = [chunk for chunk, _ in chunk_origins(store, chunks.dimensions, corpus)]
-    picked = sorted(np.random.default_rng(_SEED).permutation(len(ids))[:_SAMPLE])
+    ids = [chunk for chunk, _ in list_chunk_origins(store, chunks.dimensions, corpus)]
+    picked = sorted(np.random.default_rng(_SEED).permutation(len(ids))[:_SAMPLE_CHUNKS])
     sample = [ids[number] for number in picked]
     if not sample:
         return 0.0
-    rows = store.rows_in(chunks.table, ["id", "vector"], "id", sample).sort_by("id")  # a sum depends on its order
-    return mean_similarity(chunks.of(rows), encode(_UNRELATED))
+    rows = store.read_rows_in(chunks.table, ["id", "vector"], "id", sample).sort_by("id")  # the order affects the sum
+    return compute_mean_similarity(chunks.load_vectors(rows), encode(_REFERENCE_SENTENCES))
 
 
-def mean_similarity(vectors: Vectors, strangers: Vectors) -> float:
-    """Return the mean cosine between two sets of unit vectors, kept within [0, 0.95]."""
-    return min(max(float((vectors @ strangers.T).mean()), 0.0), _CEILING)
+def compute_mean_similarity(vectors: Vectors, references: Vectors) -> float:
+    """Return the mean cosine between two sets of unit vectors, limited to [0, 0.95]."""
+    return min(max(float((vectors @ references.T).mean()), 0.0), _MAX_BASELINE)
 
 
-def strangers_similarity(encode: Encoder) -> float:
-    """Measure μ of a model by itself, where there is no corpus: among sentences that have nothing in common."""
-    vectors = encode(_UNRELATED)
+def measure_model_baseline(encode: Encoder) -> float:
+    """Return μ of a model without a corpus: the mean cosine between the reference sentences."""
+    vectors = encode(_REFERENCE_SENTENCES)
     count = len(vectors)
     mean = float(((vectors @ vectors.T).sum() - count) / (count * (count - 1)))
-    return min(max(mean, 0.0), _CEILING)
+    return min(max(mean, 0.0), _MAX_BASELINE)
 
 
-def relevance(similarity: float, unrelated: float) -> float:
-    """Return normalised relevance r = (sim − μ)/(1 − μ); below 0 is less alike than strangers are."""
-    return min(1.0, (similarity - unrelated) / (1.0 - unrelated))
+def normalize_relevance(similarity: float, baseline: float) -> float:
+    """Return the normalized relevance r = (sim − μ) / (1 − μ), at most 1; negative below the baseline."""
+    return min(1.0, (similarity - baseline) / (1.0 - baseline))

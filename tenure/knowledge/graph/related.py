@@ -1,7 +1,7 @@
-"""What an entity is related to, and where that is said: the graph as people and tools ask it.
+"""Answer which relations an entity has, with the sentences that state them.
 
-What stands beside an entity is counted from `mentions`, what models have read from `statements`. Sentences are not
-stored twice: those that prove a relation are found again in the text of its passages.
+Co-occurrences come from `mentions`, extracted relations from `statements`. Sentences are not stored twice: they are
+found again in the texts of the passages.
 """
 
 from collections import Counter
@@ -9,180 +9,192 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tenure.algorithms.retrieval.relations import beside, pair
-from tenure.algorithms.text.entities import key
+from tenure.algorithms.retrieval.relations import extract_cooccurrences, sort_pair
+from tenure.algorithms.text.entities import normalize_name
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.phrases import term_key
+from tenure.algorithms.text.phrases import normalize_term
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.knowledge.graph import BESIDE, EntityKind, Proof, Related, RelatedReply, RelatedRequest
+from tenure.contracts.knowledge.graph import (
+    CO_OCCURRENCE,
+    EntityKind,
+    EntityRelation,
+    RelatedReply,
+    RelatedRequest,
+    RelationEvidence,
+)
 from tenure.knowledge.graph.graph import TAB
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.knowledge.store.schema import ENTITIES, MENTIONS, STATEMENTS
-from tenure.knowledge.store.store import Store, literal, quoted
+from tenure.knowledge.store.store import Store, quote_list, quote_literal
 
-PROOFS = 3
-"""Sentences shown for a relation."""
-ALIKE = 10
-"""Entities named where the one that was asked for is not known."""
-MAX_ENTITY = 200
-"""Characters of an entity."""
+MAX_EVIDENCE_SENTENCES = 3
+"""Sentences returned for a relation."""
+MAX_SIMILAR_ENTITIES = 10
+"""Entities suggested if the requested one is unknown."""
+MAX_ENTITY_CHARACTERS = 200
+"""Maximum length of the name of an entity."""
 
-_Identity = tuple[str, str, str]
-"""Subject, predicate and object, as they are told apart."""
+_RelationKey = tuple[str, str, str]
+"""Normalized subject, predicate and object."""
 
 
 @dataclass
-class _Group:
-    """One relation over its passages."""
+class _RelationGroup:
+    """One relation over all its passages."""
 
     predicate: str
     count: int = 0
     chunks: list[tuple[int, str]] = field(default_factory=list)
-    """Chunks with it, each with the negative number of its sentences, so that sorting puts the fullest first."""
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What a model has read in each."""
+    """(−sentences, chunk) of each chunk with the relation, so that sorting puts the chunk with most sentences first."""
+    statements: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """First extracted statement of each chunk."""
 
-    def add(self, chunk: str, times: int, told: dict[str, Any] | None = None) -> None:
+    def add(self, chunk: str, times: int, statement: dict[str, Any] | None = None) -> None:
         self.count += times
         self.chunks.append((-times, chunk))
-        if told is not None:
-            self.told.setdefault(chunk, told)
+        if statement is not None:
+            self.statements.setdefault(chunk, statement)
 
     @property
-    def proving(self) -> list[str]:
-        """The chunks that prove it best."""
-        return [chunk for _, chunk in sorted(set(self.chunks))[:PROOFS]]
+    def best_chunks(self) -> list[str]:
+        """Chunks with most sentences that state the relation."""
+        return [chunk for _, chunk in sorted(set(self.chunks))[:MAX_EVIDENCE_SENTENCES]]
 
 
-def related(store: Store, dimensions: int, request: RelatedRequest) -> RelatedReply:
-    """Return what an entity is related to.
+def find_relations(store: Store, dimensions: int, request: RelatedRequest) -> RelatedReply:
+    """Return the relations of an entity, extracted ones before co-occurrences.
 
     Raises:
-        InvalidSearch: there is nothing to look for in the entity.
+        InvalidSearch: the name of the entity is too long or contains no word.
         UnknownCorpus: a corpus was never ingested.
     """
-    keys = _keys(request.entity)
-    records = [catalogue.corpus(store, name).corpus for name in dict.fromkeys(request.corpora)]
-    own = f"corpus IN {quoted(records)}"
-    groups = _groups(store, own, keys)
-    ordered = sorted(groups.items(), key=lambda item: (item[1].predicate == BESIDE, -item[1].count, item[0]))
-    wanted = dict(ordered[: request.most])
-    sources = _sources(store, own, keys)
-    chunks = list(dict.fromkeys(chunk for group in wanted.values() for chunk in group.proving))
+    keys = _build_keys(request.entity)
+    records = [catalogue.load_corpus(store, name).corpus for name in dict.fromkeys(request.corpora)]
+    condition = f"corpus IN {quote_list(records)}"
+    groups = _group_relations(store, condition, keys)
+    ordered = sorted(groups.items(), key=lambda item: (item[1].predicate == CO_OCCURRENCE, -item[1].count, item[0]))
+    selected = dict(ordered[: request.limit])
+    sources = _load_sources(store, condition, keys)
+    chunks = list(dict.fromkeys(chunk for group in selected.values() for chunk in group.best_chunks))
     refs = [PassageRef(chunk=ChunkId(chunk), source=sources[chunk], score=0.0, relevance=0.0) for chunk in chunks]
-    texts = {str(one.chunk): one for one in catalogue.passages(store, dimensions, refs)}
-    spelt = _Spelling(keys, texts)
+    texts = {str(passage.chunk): passage for passage in catalogue.load_passages(store, dimensions, refs)}
+    spellings = _Spellings(keys, texts)
     return RelatedReply(
-        entity=spelt.name(keys) or request.entity,
-        kind=_read_kind(store, own, keys) or spelt.kind(keys),
+        entity=spellings.find_name(keys) or request.entity,
+        kind=_load_kind(store, condition, keys) or spellings.find_kind(keys),
         passages=len({chunk for group in groups.values() for _, chunk in group.chunks}),
-        relations=tuple(_related(identity, group, spelt) for identity, group in wanted.items()),
-        alike=() if groups else _alike(store, own, keys),
-        read=store.count(STATEMENTS, own),
-        of=store.count(MENTIONS, own),
+        relations=tuple(_to_relation(identity, group, spellings) for identity, group in selected.items()),
+        similar_entities=() if groups else _find_similar_entities(store, condition, keys),
+        read_passages=store.count_rows(STATEMENTS, condition),
+        total_passages=store.count_rows(MENTIONS, condition),
     )
 
 
-def _keys(entity: str) -> tuple[str, ...]:
-    """Return the keys under which an entity may be known.
+def _build_keys(entity: str) -> tuple[str, ...]:
+    """Return the keys under which an entity may be stored.
 
     Raises:
-        InvalidSearch: there are none.
+        InvalidSearch: the name is too long or contains no word.
     """
-    if len(entity) > MAX_ENTITY:
-        raise InvalidSearch(f"an entity has {MAX_ENTITY} characters at the most, not {len(entity)}")
-    found = tuple(dict.fromkeys(filter(None, (term_key(entity), term_key(entity.lower()), key(entity)))))
+    if len(entity) > MAX_ENTITY_CHARACTERS:
+        raise InvalidSearch(f"an entity has {MAX_ENTITY_CHARACTERS} characters at most, not {len(entity)}")
+    found = tuple(
+        dict.fromkeys(filter(None, (normalize_term(entity), normalize_term(entity.lower()), normalize_name(entity))))
+    )
     if not found:
-        raise InvalidSearch("there is nothing to look for in the name of the entity")
+        raise InvalidSearch("the name of the entity contains no word")
     return found
 
 
-def _holding(own: str, keys: Sequence[str]) -> str:
-    return f"{own} AND ({' OR '.join(f'strpos(beside, {literal(TAB + one + TAB)}) > 0' for one in keys)})"
+def _build_mention_condition(condition: str, keys: Sequence[str]) -> str:
+    named = " OR ".join(f"strpos(cooccurrences, {quote_literal(TAB + key + TAB)}) > 0" for key in keys)
+    return f"{condition} AND ({named})"
 
 
-def _sources(store: Store, own: str, keys: Sequence[str]) -> dict[str, SourceId]:
+def _load_sources(store: Store, condition: str, keys: Sequence[str]) -> dict[str, SourceId]:
     found: dict[str, SourceId] = {}
     for table in (MENTIONS, STATEMENTS):
-        rows = store.rows(table, ["id", "source_id"], _holding(own, keys))
+        rows = store.read_rows(table, ["id", "source_id"], _build_mention_condition(condition, keys))
         found.update(zip(rows["id"].to_pylist(), map(SourceId, rows["source_id"].to_pylist()), strict=True))
     return found
 
 
-def _groups(store: Store, own: str, keys: Sequence[str]) -> dict[_Identity, _Group]:
-    """Return the relations of an entity: those that were read, and what it stands beside without more being known."""
-    found: dict[_Identity, _Group] = {}
-    for chunk, told in _told(store, own, keys):
-        ends = term_key(told["subject"]), term_key(told["object"])
-        group = found.setdefault((ends[0], told["predicate"].lower(), ends[1]), _Group(told["predicate"]))
-        group.add(chunk, told["count"], told)
+def _group_relations(store: Store, condition: str, keys: Sequence[str]) -> dict[_RelationKey, _RelationGroup]:
+    """Return the relations of an entity: extracted ones, and co-occurrences of pairs without an extracted one."""
+    found: dict[_RelationKey, _RelationGroup] = {}
+    for chunk, statement in _read_statements(store, condition, keys):
+        ends = normalize_term(statement["subject"]), normalize_term(statement["object"])
+        group = found.setdefault(
+            (ends[0], statement["predicate"].lower(), ends[1]), _RelationGroup(statement["predicate"])
+        )
+        group.add(chunk, statement["count"], statement)
     known = {frozenset((subject, object_)) for subject, _, object_ in found}
-    rows = store.rows(MENTIONS, ["id", "beside"], _holding(own, keys)).sort_by("id")
-    for chunk, lines in zip(rows["id"].to_pylist(), rows["beside"].to_pylist(), strict=True):
+    rows = store.read_rows(MENTIONS, ["id", "cooccurrences"], _build_mention_condition(condition, keys)).sort_by("id")
+    for chunk, lines in zip(rows["id"].to_pylist(), rows["cooccurrences"].to_pylist(), strict=True):
         for line, times in Counter(lines.split("\n")).items():
             _, one, other, _ = line.split(TAB)
             if (one in keys) != (other in keys) and frozenset((one, other)) not in known:
                 ends = (one, other) if one in keys else (other, one)
-                found.setdefault((ends[0], BESIDE, ends[1]), _Group(BESIDE)).add(chunk, times)
+                found.setdefault((ends[0], CO_OCCURRENCE, ends[1]), _RelationGroup(CO_OCCURRENCE)).add(chunk, times)
     return found
 
 
-def _told(store: Store, own: str, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what models have read of an entity, with the chunk it was read in."""
-    rows = store.rows(STATEMENTS, ["id", "statements"], _holding(own, keys)).sort_by("id")
+def _read_statements(store: Store, condition: str, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the extracted statements about an entity, with their chunks."""
+    rows = store.read_rows(STATEMENTS, ["id", "statements"], _build_mention_condition(condition, keys)).sort_by("id")
     for chunk, statements in zip(rows["id"].to_pylist(), rows["statements"].to_pylist(), strict=True):
-        for told in statements:
-            if term_key(told["subject"]) in keys or term_key(told["object"]) in keys:
-                yield chunk, told
+        for statement in statements:
+            if normalize_term(statement["subject"]) in keys or normalize_term(statement["object"]) in keys:
+                yield chunk, statement
 
 
-class _Spelling:
-    """How passages write entities, and in which of their sentences two stand."""
+class _Spellings:
+    """Spellings of entities in passages, and the sentences that pairs share."""
 
     def __init__(self, keys: Sequence[str], passages: Mapping[str, Passage]) -> None:
         self.passages = passages
-        self.beside = {chunk: beside(passage.text) for chunk, passage in passages.items()}
+        self.cooccurrences = {chunk: extract_cooccurrences(passage.text) for chunk, passage in passages.items()}
         self._kinds: Counter[EntityKind] = Counter(
-            found.entities[one].kind for found in self.beside.values() for one in keys if one in found.entities
+            found.entities[key].kind for found in self.cooccurrences.values() for key in keys if key in found.entities
         )
 
-    def name(self, keys: Sequence[str]) -> str:
-        """Return how an entity is written most often; nothing where no passage has it."""
+    def find_name(self, keys: Sequence[str]) -> str:
+        """Return the most frequent spelling of an entity; empty if no passage names it."""
         written = Counter(
-            found.entities[one].name for found in self.beside.values() for one in keys if one in found.entities
+            found.entities[key].name for found in self.cooccurrences.values() for key in keys if key in found.entities
         )
         return min(written, key=lambda name: (-written[name], name)) if written else ""
 
-    def kind(self, keys: Sequence[str]) -> EntityKind | None:
-        """Return what an entity is, as far as its spelling tells."""
-        return _most(self._kinds)
+    def find_kind(self, keys: Sequence[str]) -> EntityKind | None:
+        """Return the most frequent kind of the entity, as its spelling suggests; None if unknown."""
+        return _most_frequent(self._kinds)
 
 
-def _related(identity: _Identity, group: _Group, spelt: _Spelling) -> Related:
-    first = next(iter(group.told.values()), None)
-    subject = first["subject"] if first else spelt.name([identity[0]]) or identity[0]
-    object_ = first["object"] if first else spelt.name([identity[2]]) or identity[2]
-    proofs = (_proof(chunk, identity, group, spelt) for chunk in group.proving)
-    return Related(
+def _to_relation(identity: _RelationKey, group: _RelationGroup, spellings: _Spellings) -> EntityRelation:
+    first = next(iter(group.statements.values()), None)
+    subject = first["subject"] if first else spellings.find_name([identity[0]]) or identity[0]
+    object_ = first["object"] if first else spellings.find_name([identity[2]]) or identity[2]
+    evidence = (_to_evidence(chunk, identity, group, spellings) for chunk in group.best_chunks)
+    return EntityRelation(
         subject=subject,
         predicate=group.predicate,
         object=object_,
         count=group.count,
         passages=len({chunk for _, chunk in group.chunks}),
-        proofs=tuple(proofs),
+        evidence=tuple(evidence),
     )
 
 
-def _proof(chunk: str, identity: _Identity, group: _Group, spelt: _Spelling) -> Proof:
-    passage = spelt.passages[chunk]
-    if chunk in group.told:
-        start, end = (group.told[chunk][edge] - passage.start for edge in ("start", "end"))
+def _to_evidence(chunk: str, identity: _RelationKey, group: _RelationGroup, spellings: _Spellings) -> RelationEvidence:
+    passage = spellings.passages[chunk]
+    if chunk in group.statements:
+        start, end = (group.statements[chunk][edge] - passage.start for edge in ("start", "end"))
     else:
-        held = spelt.beside[chunk].relations[pair(identity[0], identity[2])]
-        start, end = held.start, held.end
-    return Proof(
+        cooccurrence = spellings.cooccurrences[chunk].relations[sort_pair(identity[0], identity[2])]
+        start, end = cooccurrence.start, cooccurrence.end
+    return RelationEvidence(
         chunk=passage.chunk,
         source=passage.source,
         title=passage.title,
@@ -193,23 +205,23 @@ def _proof(chunk: str, identity: _Identity, group: _Group, spelt: _Spelling) -> 
     )
 
 
-def _read_kind(store: Store, own: str, keys: Sequence[str]) -> EntityKind | None:
-    """Return what models say an entity is, most of them."""
-    lists = store.rows(STATEMENTS, ["kinds"], _holding(own, keys))["kinds"].to_pylist()
-    return _most(Counter(one["kind"] for kinds in lists for one in kinds if one["key"] in keys))
+def _load_kind(store: Store, condition: str, keys: Sequence[str]) -> EntityKind | None:
+    """Return the kind that most extractions give an entity; None if there are none."""
+    lists = store.read_rows(STATEMENTS, ["kinds"], _build_mention_condition(condition, keys))["kinds"].to_pylist()
+    return _most_frequent(Counter(entity["kind"] for kinds in lists for entity in kinds if entity["key"] in keys))
 
 
-def _most(kinds: Mapping[EntityKind, int]) -> EntityKind | None:
+def _most_frequent(kinds: Mapping[EntityKind, int]) -> EntityKind | None:
     return min(((-count, kind) for kind, count in kinds.items()), default=(0, None))[1]
 
 
-def _alike(store: Store, own: str, keys: Sequence[str]) -> tuple[str, ...]:
-    """Return entities that share a word with one that is not known, the most frequent first."""
-    words = {word for one in keys for word in one.split()}
-    having = " OR ".join(f"strpos(name, {literal(word)}) > 0" for word in sorted(words))
-    rows = store.rows(ENTITIES, ["name", "mentioned_count"], f"{own} AND ({having})").to_pylist()
+def _find_similar_entities(store: Store, condition: str, keys: Sequence[str]) -> tuple[str, ...]:
+    """Return entities that share a word with an unknown one, most frequent first."""
+    words = {word for key in keys for word in key.split()}
+    having = " OR ".join(f"strpos(name, {quote_literal(word)}) > 0" for word in sorted(words))
+    rows = store.read_rows(ENTITIES, ["name", "mentioned_count"], f"{condition} AND ({having})").to_pylist()
     counts: Counter[str] = Counter()
     for row in rows:
         if words.intersection(row["name"].split()):
             counts[row["name"]] += row["mentioned_count"]
-    return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:ALIKE])
+    return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:MAX_SIMILAR_ENTITIES])

@@ -1,10 +1,10 @@
-"""Writing what was read: a batch of files at a time, in an order that an interruption cannot spoil.
+"""Write parsed files in batches, in an order that survives an interruption.
 
-Chunks get the vectors that the embedding cache has; the others are made later (`embeddings/embedding.py`).
+Chunks get the vectors that the embedding cache has; `embeddings/backfill.py` computes the others.
 
-1. The sources, with their text but without a recipe: "not finished".
-2. Their chunks, merged by id; then, for sources that were there before, the chunks of the old text go.
-3. The sources again, with the recipe: "finished".
+1. Upsert the sources with their text but without a recipe: "not finished".
+2. Upsert their chunks; then delete the chunks of the old text of replaced sources.
+3. Upsert the sources again with the recipe: "finished".
 """
 
 from pathlib import PurePath
@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from tenure.algorithms.text.dates import iso_date
+from tenure.algorithms.text.dates import normalize_date
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.knowledge.embeddings.cache import EmbeddingCache, vector_column
-from tenure.knowledge.graph.graph import mention
+from tenure.knowledge.embeddings.cache import EmbeddingCache, build_vector_column
+from tenure.knowledge.graph.graph import build_mention_row
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import (
     MENTIONS,
@@ -24,97 +24,97 @@ from tenure.knowledge.store.schema import (
     SOURCES,
     SOURCES_SCHEMA,
     STATEMENTS,
-    chunk_id,
-    chunks_schema,
-    chunks_table,
-    source_id,
+    build_chunk_schema,
+    build_chunk_table_name,
+    make_chunk_id,
+    make_source_id,
 )
-from tenure.knowledge.store.store import Store, quoted
+from tenure.knowledge.store.store import Store, quote_list
 from tenure.models.embedding import EmbeddingModel
-from tenure.sources.parsers.reading import ReadChunk, ReadFile
+from tenure.sources.parsers.reader_process import ParsedChunk, ParsedFile
 
-_CHUNKS = 1024
-"""Chunks of a batch: some seconds of reading at worst are lost by an interruption."""
-_FILES = 256
+_MAX_CHUNKS = 1024
+"""Chunks of a batch; an interruption loses some seconds of parsing at most."""
+_MAX_FILES = 256
 
 
 class _Origin(NamedTuple):
-    """A file, with what all its chunks have of it."""
+    """File, and the values that all its chunks share."""
 
     source: SourceId
-    file: ReadFile
+    file: ParsedFile
     published: str
     suffix: str
 
 
-_Chunks = dict[ChunkId, tuple[_Origin, ReadChunk]]
+_ChunksById = dict[ChunkId, tuple[_Origin, ParsedChunk]]
 
 
-class Written(NamedTuple):
-    """What a batch came to."""
+class BatchResult(NamedTuple):
+    """Number of chunks written."""
 
     chunks: int
     pending: int
-    """Chunks without a vector."""
+    """Number of chunks without a vector."""
 
 
-class Batch:
-    """Files that were read and wait to be written."""
+class WriteBatch:
+    """Parsed files that wait to be written."""
 
     def __init__(self, store: Store, model: EmbeddingModel, corpus: str, recipe: str, cache: EmbeddingCache) -> None:
-        """Start empty."""
+        """Start with no files."""
         self._store, self._model, self._corpus, self._recipe = store, model, corpus, recipe
         self._cache = cache
-        self._files: list[ReadFile] = []
+        self._files: list[ParsedFile] = []
         self._replaced: list[SourceId] = []
-        self._chunks = 0
+        self._chunk_count = 0
 
     @property
-    def full(self) -> bool:
-        """Whether it is time to write."""
-        return self._chunks >= _CHUNKS or len(self._files) >= _FILES
+    def is_full(self) -> bool:
+        """Whether the batch should be written."""
+        return self._chunk_count >= _MAX_CHUNKS or len(self._files) >= _MAX_FILES
 
-    def add(self, file: ReadFile, known: bool) -> None:
-        """Take a file; `known` if the corpus has a source of this path already."""
+    def add(self, file: ParsedFile, is_known: bool) -> None:
+        """Add a file; `is_known` if the corpus already has a source with this path."""
         self._files.append(file)
-        self._chunks += len(file.chunks)
-        if known:
-            self._replaced.append(source_id(self._corpus, file.path))
+        self._chunk_count += len(file.chunks)
+        if is_known:
+            self._replaced.append(make_source_id(self._corpus, file.path))
 
-    def write(self) -> Written:
-        """Write all files and start anew."""
+    def write(self) -> BatchResult:
+        """Write all files and clear the batch."""
         files, self._files = self._files, []
         replaced, self._replaced = self._replaced, []
-        self._chunks = 0
+        self._chunk_count = 0
         if not files:
-            return Written(0, 0)
-        # A merge needs unique keys, and a chunker may cut two empty-looking chunks at one place.
+            return BatchResult(0, 0)
+        # An upsert needs unique keys, and two chunks of white space may have the same id.
         chunks = {
-            chunk_id(origin.source, chunk.start, chunk.end, chunk.text): (origin, chunk)
-            for origin in map(self._origin, files)
+            make_chunk_id(origin.source, chunk.start, chunk.end, chunk.text): (origin, chunk)
+            for origin in map(self._build_origin, files)
             for chunk in origin.file.chunks
         }
-        vectors = vector_column(*self._cache.known([chunk.embedded for _, chunk in chunks.values()]))
-        fetched_at = catalogue.now()
-        self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=""), "id")
-        rows = self._chunk_rows(chunks, vectors)
-        self._store.merge(chunks_table(self._model.dimensions), rows, "id")
-        self._store.merge(MENTIONS, self._mentions(chunks), "id")
-        self._drop_stale(replaced, rows["id"].to_pylist())
-        self._store.merge(SOURCES, self._sources(files, fetched_at, recipe=self._recipe), "id")
-        return Written(rows.num_rows, rows["vector"].null_count)
+        vectors = build_vector_column(*self._cache.look_up([chunk.embedding_text for _, chunk in chunks.values()]))
+        fetched_at = catalogue.format_utc_now()
+        self._store.upsert(SOURCES, self._build_source_rows(files, fetched_at, recipe=""), "id")
+        rows = self._build_chunk_rows(chunks, vectors)
+        self._store.upsert(build_chunk_table_name(self._model.dimensions), rows, "id")
+        self._store.upsert(MENTIONS, self._build_mention_rows(chunks), "id")
+        self._delete_stale(replaced, rows["id"].to_pylist())
+        self._store.upsert(SOURCES, self._build_source_rows(files, fetched_at, recipe=self._recipe), "id")
+        return BatchResult(rows.num_rows, rows["vector"].null_count)
 
-    def _drop_stale(self, replaced: list[SourceId], current: list[str]) -> None:
-        own = chunks_table(self._model.dimensions)
-        for table in (*self._store.chunk_tables(), MENTIONS, STATEMENTS) if replaced else ():
-            # Vectors of another model's size stand in another table, and none of them is current.
-            unless = f"id IN {quoted(current)}" if table in (own, MENTIONS, STATEMENTS) else ""
-            self._store.delete_in(table, "source_id", replaced, unless)
+    def _delete_stale(self, replaced: list[SourceId], current: list[str]) -> None:
+        own = build_chunk_table_name(self._model.dimensions)
+        for table in (*self._store.list_chunk_tables(), MENTIONS, STATEMENTS) if replaced else ():
+            # Chunks of another vector size are in another table, and none of them is current.
+            unless = f"id IN {quote_list(current)}" if table in (own, MENTIONS, STATEMENTS) else ""
+            self._store.delete_rows_in(table, "source_id", replaced, unless)
 
-    def _sources(self, files: list[ReadFile], fetched_at: str, recipe: str) -> pa.Table:
+    def _build_source_rows(self, files: list[ParsedFile], fetched_at: str, recipe: str) -> pa.Table:
         rows = [
             {
-                "id": source_id(self._corpus, file.path),
+                "id": make_source_id(self._corpus, file.path),
                 "corpus": self._corpus,
                 "uri": file.path,
                 "title": file.document.title,
@@ -135,24 +135,24 @@ class Batch:
         ]
         return pa.Table.from_pylist(rows, schema=SOURCES_SCHEMA)
 
-    def _origin(self, file: ReadFile) -> _Origin:
-        published = iso_date(file.document.published)
-        return _Origin(source_id(self._corpus, file.path), file, published, _suffix(file.path))
+    def _build_origin(self, file: ParsedFile) -> _Origin:
+        published = normalize_date(file.document.published)
+        return _Origin(make_source_id(self._corpus, file.path), file, published, _parse_suffix(file.path))
 
-    def _mentions(self, chunks: _Chunks) -> pa.Table:
+    def _build_mention_rows(self, chunks: _ChunksById) -> pa.Table:
         rows = [
-            mention(key, origin.source, self._corpus, origin.file.document.title, chunk)
+            build_mention_row(key, origin.source, self._corpus, origin.file.document.title, chunk)
             for key, (origin, chunk) in chunks.items()
         ]
         return pa.Table.from_pylist(rows, schema=MENTIONS_SCHEMA)
 
-    def _chunk_rows(self, chunks: _Chunks, vectors: pa.FixedSizeListArray) -> pa.Table:
-        schema = chunks_schema(self._model.dimensions)
-        rows = [self._chunk_row(key, origin, chunk) for key, (origin, chunk) in chunks.items()]
+    def _build_chunk_rows(self, chunks: _ChunksById, vectors: pa.FixedSizeListArray) -> pa.Table:
+        schema = build_chunk_schema(self._model.dimensions)
+        rows = [self._build_chunk_row(key, origin, chunk) for key, (origin, chunk) in chunks.items()]
         plain = pa.Table.from_pylist(rows, schema=pa.schema([field for field in schema if field.name != "vector"]))
         return plain.append_column(schema.field("vector"), vectors)
 
-    def _chunk_row(self, key: ChunkId, origin: _Origin, chunk: ReadChunk) -> dict[str, object]:
+    def _build_chunk_row(self, key: ChunkId, origin: _Origin, chunk: ParsedChunk) -> dict[str, object]:
         file = origin.file
         return {
             "id": key,
@@ -174,6 +174,6 @@ class Batch:
         }
 
 
-def _suffix(path: str) -> str:
-    """Return the suffix of a path, or of the path of an address, whose host is no name of a file."""
+def _parse_suffix(path: str) -> str:
+    """Return the suffix of a path, or of the path of a URL."""
     return PurePath(urlsplit(path).path if "://" in path else path).suffix.lower()

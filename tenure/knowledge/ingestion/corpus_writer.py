@@ -1,7 +1,7 @@
-"""Writing into one corpus: what every way of filling it has in common.
+"""Write into one corpus: the steps that all kinds of ingestion share.
 
-Whoever fills a corpus claims it, adds what was read, and finishes: indexes, graph, vectors, μ and the
-corpus's record are then in the state of its rows, as far as they were not.
+An ingestion claims the corpus, adds files, and finishes. Finishing updates indexes, graph, vectors, the baseline μ and
+the corpus record as far as they are out of date.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,29 +9,29 @@ from dataclasses import replace
 
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import IngestProgress
+from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
 from tenure.knowledge.embeddings.cache import EmbeddingCache
-from tenure.knowledge.embeddings.calibration import unrelated_similarity
+from tenure.knowledge.embeddings.calibration import measure_baseline
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.embeddings.embedding import Embedding
 from tenure.knowledge.graph import graph
-from tenure.knowledge.ingestion.batches import Batch
+from tenure.knowledge.ingestion.batches import WriteBatch
 from tenure.knowledge.memory.memories import forget_sources
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
 from tenure.knowledge.store.errors import EmbeddingModelMismatch
-from tenure.knowledge.store.schema import MENTIONS, SOURCES, STATEMENTS, chunks_table
+from tenure.knowledge.store.schema import MENTIONS, SOURCES, STATEMENTS, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
-from tenure.sources.parsers.reading import RECIPE, ReadFile, Recipe
+from tenure.sources.parsers.reader_process import PARSER_VERSION, ParsedFile, ReadingOptions
 
 
-def recipe(model: EmbeddingModel, chunk_tokens: int) -> Recipe:
-    """Return how documents are cut for a model."""
-    return Recipe(chunk_tokens, model.max_tokens, model.count_tokens)
+def build_recipe(model: EmbeddingModel, chunk_tokens: int) -> ReadingOptions:
+    """Return the parameters by which documents are cut into chunks for a model."""
+    return ReadingOptions(chunk_tokens, model.max_tokens, model.count_tokens)
 
 
 class CorpusWriter:
-    """One go at writing into one corpus, while nobody else does so."""
+    """Writer of one corpus; the caller holds the lock of the corpus."""
 
     def __init__(
         self,
@@ -40,84 +40,86 @@ class CorpusWriter:
         cache: EmbeddingCache,
         chunk_tokens: int,
         corpus: str,
-        most: int | None,
+        max_vectors: int | None,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
     ) -> None:
-        """Take what writing needs; nothing is touched yet.
+        """Keep the dependencies; read and write nothing yet.
 
         Args:
-            store: where the corpus is.
-            model: what makes its vectors.
-            cache: vectors that are there.
-            chunk_tokens: target length of a chunk.
-            corpus: its name.
-            most: missing vectors up to which they are made at once; None for any number.
-            report: told about the embedding.
-            cancelled: asked whether to stop.
+            store: tables of the knowledge base.
+            model: embedding model.
+            cache: embedding cache.
+            chunk_tokens: target length of a chunk, in tokens.
+            corpus: name of the corpus.
+            max_vectors: missing vectors up to which `embed` computes them; None for no limit.
+            report: called with the progress of the embedding.
+            cancelled: returns True to stop.
         """
-        self._store, self._model, self._corpus, self._most = store, model, corpus, most
+        self._store, self._model, self._corpus, self._max_vectors = store, model, corpus, max_vectors
         self._chunks = ChunkVectors(store, model, cache)
-        self._embedding = Embedding(store, model, cache, corpus, report, cancelled, undisturbed=True)
-        self.recipe_name = f"{RECIPE}/{chunk_tokens}/{model.name}"
-        self._batch = Batch(store, model, corpus, self.recipe_name, cache)
+        self._embedding = EmbeddingBackfill(store, model, cache, corpus, report, cancelled, holds_lock=True)
+        self.recipe_name = f"{PARSER_VERSION}/{chunk_tokens}/{model.name}"
+        self._batch = WriteBatch(store, model, corpus, self.recipe_name, cache)
 
-    def claim(self, *, keeps_others: bool) -> None:
-        """Make the corpus known, and refuse to mix two models' vectors in it.
+    def claim(self, *, keeps_other_sources: bool) -> None:
+        """Create the corpus if needed, and refuse to mix vectors of two models.
 
         Raises:
-            EmbeddingModelMismatch: it has vectors of another model, and `keeps_others` says that some will stay.
+            EmbeddingModelMismatch: it has vectors of another model, and `keeps_other_sources` says that some remain.
         """
-        record = catalogue.corpora(self._store).get(self._corpus)
+        record = catalogue.list_corpora(self._store).get(self._corpus)
         if record is None:
-            record = CorpusRecord(self._corpus, self._model.name, self._model.dimensions, 0.0, "", catalogue.now())
+            record = CorpusRecord(
+                self._corpus, self._model.name, self._model.dimensions, 0.0, "", catalogue.format_utc_now()
+            )
             catalogue.save_corpus(self._store, record)
-        elif record.model != self._model.name and keeps_others:
+        elif record.model != self._model.name and keeps_other_sources:
             raise EmbeddingModelMismatch(self._corpus, record.model, self._model.name)
 
-    def add(self, file: ReadFile, *, known: bool) -> int:
-        """Take what was read, `known` if the corpus has a source of that address; return the chunks written."""
-        self._batch.add(file, known)
-        return self.flush() if self._batch.full else 0
+    def add(self, file: ParsedFile, *, is_known: bool) -> int:
+        """Add a file, `is_known` if the corpus has a source with its path; return the number of chunks written."""
+        self._batch.add(file, is_known)
+        return self.flush() if self._batch.is_full else 0
 
     def flush(self) -> int:
-        """Write what was taken; return the number of chunks."""
+        """Write the added files; return the number of chunks."""
         written = self._batch.write()
         if written.pending:
-            record = catalogue.corpora(self._store)[self._corpus]
+            record = catalogue.list_corpora(self._store)[self._corpus]
             catalogue.save_corpus(self._store, replace(record, pending=record.pending + written.pending))
         return written.chunks
 
-    def forget(self, sources: Sequence[SourceId]) -> None:
-        """Take sources out, with all that was made of them, and what is remembered from them alone."""
+    def remove_sources(self, sources: Sequence[SourceId]) -> None:
+        """Delete sources with their chunks, and the memories that only they support."""
         forget_sources(self._store, sources)
-        for table in (*self._store.chunk_tables(), MENTIONS, STATEMENTS, SOURCES) if sources else ():
-            self._store.delete_in(table, "id" if table == SOURCES else "source_id", sources)
+        for table in (*self._store.list_chunk_tables(), MENTIONS, STATEMENTS, SOURCES) if sources else ():
+            self._store.delete_rows_in(table, "id" if table == SOURCES else "source_id", sources)
 
     def embed(self) -> int:
-        """Make the vectors that are missing, where they are few; return how many were computed."""
-        few = self._most is None or self._pending() <= self._most
-        return self._embedding.complete().embedded if few else 0
+        """Compute the missing vectors if they are few; return the number computed."""
+        few = self._max_vectors is None or self._count_pending() <= self._max_vectors
+        return self._embedding.embed_all().embedded if few else 0
 
     def finish(self, *, changed: bool) -> int:
-        """Bring indexes, μ and the corpus's record up to date, as far as they are not; return how many vectors lack."""
-        record = catalogue.corpora(self._store)[self._corpus]
+        """Update indexes, graph, baseline and corpus record as needed; return the number of missing vectors."""
+        record = catalogue.list_corpora(self._store)[self._corpus]
         dimensions = self._model.dimensions
-        state = f"{self._model.name}/{catalogue.chunk_count(self._store, dimensions, self._corpus)}"
+        state = f"{self._model.name}/{catalogue.count_chunks(self._store, dimensions, self._corpus)}"
         if changed or record.calibrated != state:
-            self._store.refresh_indexes(chunks_table(dimensions))
-            graph.refresh(self._store, self._corpus)
+            self._store.refresh_indexes(build_chunk_table_name(dimensions))
+            graph.refresh_graph(self._store, self._corpus)
             self._store.compact(SOURCES)
             record = replace(
                 record,
                 model=self._model.name,
                 dimensions=dimensions,
-                unrelated=unrelated_similarity(self._store, self._corpus, self._chunks, self._model.embed),
+                baseline=measure_baseline(self._store, self._corpus, self._chunks, self._model.embed),
                 calibrated=state,
             )
-        pending = self._pending()
-        catalogue.save_corpus(self._store, replace(record, pending=pending, updated_at=catalogue.now()))
+        pending = self._count_pending()
+        catalogue.save_corpus(self._store, replace(record, pending=pending, updated_at=catalogue.format_utc_now()))
         return pending
 
-    def _pending(self) -> int:
-        return len(catalogue.unembedded(self._store, self._model.dimensions, self._corpus))
+    def _count_pending(self) -> int:
+        return len(catalogue.list_unembedded_chunks(self._store, self._model.dimensions, self._corpus))

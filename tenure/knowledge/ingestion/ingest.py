@@ -1,11 +1,11 @@
-"""Ingestion: from files to searchable chunks, in one pass with bounded memory.
+"""Ingest files into a corpus in one pass with bounded memory.
 
-Reader processes parse ahead while this process writes; rows are written in batches, since every commit
-costs. A source's row names its recipe only when all its chunks are stored, so whatever an interruption
-leaves behind is read again by the next ingestion, to the same ids.
+Reader processes parse ahead while this process writes. Rows are written in batches, because every commit has a cost.
+The row of a source names its recipe only when all its chunks are stored, so the next ingestion repeats whatever an
+interruption left unfinished, with the same ids.
 
-Reading comes first, and then the corpus can be searched: by words at once, by vectors as far as there are
-any. Few vectors that are missing are made here; many are left to whoever embeds in the background.
+The corpus is searchable as soon as all files are read: by BM25 immediately, by vectors as far as there are any. A few
+missing vectors are computed here; many are left to the backfill.
 """
 
 import time
@@ -15,28 +15,23 @@ from pathlib import Path
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
 from tenure.knowledge.embeddings.cache import EmbeddingCache
-from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, recipe
-from tenure.knowledge.ingestion.readers import Readers, readers_for
+from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
+from tenure.knowledge.ingestion.readers import ReaderPool, choose_reader_count
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import KnownFile
 from tenure.knowledge.store.errors import IngestCancelled
-from tenure.knowledge.store.locks import alone
+from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
-from tenure.sources.parsers.discover import discover
-from tenure.sources.parsers.reading import BadFile, Outcome, ReadFile, ReadTask
+from tenure.sources.parsers.discover import discover_files
+from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReaderOutcome, UnreadableFile
 
-_SKIPPED_LISTED = 200
-_REPORT_INTERVAL = 0.5
-
-
-def never() -> bool:
-    """Answer that nobody wants to stop."""
-    return False
+_MAX_LISTED_SKIPS = 200
+_REPORT_SECONDS = 0.5
 
 
 @dataclass
-class _Tally:
+class _Counts:
     added: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -59,107 +54,109 @@ class Ingestion:
         request: IngestRequest,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
-        most: int | None = None,
+        max_vectors: int | None = None,
     ) -> None:
-        """Take what `run` needs; nothing is touched yet."""
+        """Keep the dependencies; read and write nothing yet."""
         self._store, self._corpus, self._paths = store, request.corpus, request.paths
-        self._recipe = recipe(model, chunk_tokens)
-        self._writer = CorpusWriter(store, model, cache, chunk_tokens, request.corpus, most, report, cancelled)
+        self._recipe = build_recipe(model, chunk_tokens)
+        self._writer = CorpusWriter(store, model, cache, chunk_tokens, request.corpus, max_vectors, report, cancelled)
         self._report, self._cancelled = report, cancelled
         self._progress = IngestProgress()
         self._reported = 0.0
-        self._tally = _Tally()
+        self._counts = _Counts()
 
     def run(self) -> IngestReport:
-        """Do it all; see `KnowledgeBase.ingest`."""
+        """Run the ingestion; see `Corpora.ingest`."""
         started = time.monotonic()
-        roots = _existing(self._paths)
-        with alone(self._store.folder, self._corpus, lambda: self._tell(force=True)):
-            self._tell(stage="scanning", force=True)
-            files = {str(path): None for path in discover(roots)}
-            known = catalogue.known_files(self._store, self._corpus)
-            self._writer.claim(keeps_others=any(not _under(uri, roots) for uri in known))
-            self._tell(stage="reading", files_total=len(files), force=True)
+        roots = _check_paths(self._paths)
+        with process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True)):
+            self._report_progress(stage="scanning", force=True)
+            files = {str(path): None for path in discover_files(roots)}
+            known = catalogue.list_known_files(self._store, self._corpus)
+            self._writer.claim(keeps_other_sources=any(not _is_below(uri, roots) for uri in known))
+            self._report_progress(stage="reading", files_total=len(files), force=True)
             self._read(list(files), known)
-            self._tell(stage="indexing", force=True)
-            self._forget([file for uri, file in known.items() if uri not in files and _under(uri, roots)])
-            self._tally.embedded = self._writer.embed()
-            pending = self._writer.finish(changed=bool(self._tally.added or self._tally.changed or self._tally.removed))
-        self._tell(stage="done", files_done=len(files), force=True)
-        return self._summary(len(files), pending, time.monotonic() - started)
+            self._report_progress(stage="indexing", force=True)
+            self._remove([file for uri, file in known.items() if uri not in files and _is_below(uri, roots)])
+            self._counts.embedded = self._writer.embed()
+            pending = self._writer.finish(
+                changed=bool(self._counts.added or self._counts.changed or self._counts.removed)
+            )
+        self._report_progress(stage="done", files_done=len(files), force=True)
+        return self._build_report(len(files), pending, time.monotonic() - started)
 
     def _read(self, files: list[str], known: dict[str, KnownFile]) -> None:
-        with Readers(self._recipe, readers_for(len(files))) as readers:
-            for outcome in readers.outcomes(self._tasks(files, known), self._tell):
-                self._take(outcome, known.get(outcome.path))
-        self._wrote(self._writer.flush())
+        with ReaderPool(self._recipe, choose_reader_count(len(files))) as readers:
+            for outcome in readers.read_all(self._tasks(files, known), self._report_progress):
+                self._handle_outcome(outcome, known.get(outcome.path))
+        self._count_chunks(self._writer.flush())
 
-    def _tasks(self, files: list[str], known: dict[str, KnownFile]) -> Iterator[ReadTask]:
-        """Yield the files that must be opened; one of the same size and time as when it was read need not be."""
+    def _tasks(self, files: list[str], known: dict[str, KnownFile]) -> Iterator[FileTask]:
+        """Yield the files that must be opened; files with unchanged size and time are skipped."""
         for path in files:
             file = known.get(path)
             current = file is not None and file.recipe == self._writer.recipe_name
-            if file is not None and current and _untouched(path, file):
-                self._tally.unchanged += 1
-                self._tell(files_done=self._progress.files_done + 1, last=path)
+            if file is not None and current and _is_unchanged(path, file):
+                self._counts.unchanged += 1
+                self._report_progress(files_done=self._progress.files_done + 1, last_file=path)
             else:
-                yield ReadTask(path, file.content_hash if file is not None and current else "")
+                yield FileTask(path, file.content_hash if file is not None and current else "")
 
-    def _take(self, outcome: Outcome, known: KnownFile | None) -> None:
-        if isinstance(outcome, ReadFile):
-            self._wrote(self._writer.add(outcome, known=known is not None))
-            self._tally.changed += known is not None
-            self._tally.added += known is None
-        elif isinstance(outcome, BadFile):
+    def _handle_outcome(self, outcome: ReaderOutcome, known: KnownFile | None) -> None:
+        if isinstance(outcome, ParsedFile):
+            self._count_chunks(self._writer.add(outcome, is_known=known is not None))
+            self._counts.changed += known is not None
+            self._counts.added += known is None
+        elif isinstance(outcome, UnreadableFile):
             self._skip(outcome, known)
         else:
-            self._tally.unchanged += 1
-        self._tell(files_done=self._progress.files_done + 1, last=outcome.path)
+            self._counts.unchanged += 1
+        self._report_progress(files_done=self._progress.files_done + 1, last_file=outcome.path)
 
-    def _wrote(self, chunks: int) -> None:
-        self._tally.chunks += chunks
-        self._tell(chunks=self._tally.chunks)
+    def _count_chunks(self, chunks: int) -> None:
+        self._counts.chunks += chunks
+        self._report_progress(chunks=self._counts.chunks)
 
-    def _skip(self, bad: BadFile, known: KnownFile | None) -> None:
-        """List a file that cannot be read; what it said when it could be read is no longer evidence."""
-        self._tally.skipped_total += 1
-        if len(self._tally.skipped) < _SKIPPED_LISTED:
-            self._tally.skipped.append(SkippedFile(path=bad.path, reason=bad.reason))
+    def _skip(self, bad: UnreadableFile, known: KnownFile | None) -> None:
+        """Record a file that cannot be parsed, and remove its earlier text, which is no longer evidence."""
+        self._counts.skipped_total += 1
+        if len(self._counts.skipped) < _MAX_LISTED_SKIPS:
+            self._counts.skipped.append(SkippedFile(path=bad.path, reason=bad.reason))
         if known is not None:
-            self._forget([known])
+            self._remove([known])
 
-    def _forget(self, gone: list[KnownFile]) -> None:
-        self._writer.forget([file.source for file in gone])
-        self._tally.removed += len(gone)
+    def _remove(self, gone: list[KnownFile]) -> None:
+        self._writer.remove_sources([file.source for file in gone])
+        self._counts.removed += len(gone)
 
-    def _tell(self, force: bool = False, **changes: IngestStage | int | str) -> None:
-        """Note progress, pass it on when the last word was some time ago, and stop when told to."""
+    def _report_progress(self, force: bool = False, **changes: IngestStage | int | str) -> None:
+        """Update the progress, report it at intervals, and raise if cancelled."""
         self._progress = self._progress.model_copy(update=changes)
-        if force or time.monotonic() - self._reported >= _REPORT_INTERVAL:
+        if force or time.monotonic() - self._reported >= _REPORT_SECONDS:
             self._reported = time.monotonic()
             self._report(self._progress)
             if self._cancelled():
                 raise IngestCancelled(self._corpus, self._progress.files_done, self._progress.files_total)
 
-    def _summary(self, files: int, pending: int, seconds: float) -> IngestReport:
-        tally = self._tally
+    def _build_report(self, files: int, pending: int, seconds: float) -> IngestReport:
+        counts = self._counts
         return IngestReport(
             corpus=self._corpus,
             files=files,
-            added=tally.added,
-            changed=tally.changed,
-            unchanged=tally.unchanged,
-            removed=tally.removed,
-            chunks=tally.chunks,
-            embedded=tally.embedded,
+            added=counts.added,
+            changed=counts.changed,
+            unchanged=counts.unchanged,
+            removed=counts.removed,
+            chunks=counts.chunks,
+            embedded=counts.embedded,
             pending=pending,
             seconds=seconds,
-            skipped=tuple(tally.skipped),
-            skipped_total=tally.skipped_total,
+            skipped=tuple(counts.skipped),
+            skipped_total=counts.skipped_total,
         )
 
 
-def _existing(paths: tuple[str, ...]) -> list[Path]:
+def _check_paths(paths: tuple[str, ...]) -> list[Path]:
     roots = [Path(path).absolute() for path in paths]
     for root in roots:
         if not root.exists():
@@ -167,11 +164,11 @@ def _existing(paths: tuple[str, ...]) -> list[Path]:
     return roots
 
 
-def _under(uri: str, roots: list[Path]) -> bool:
+def _is_below(uri: str, roots: list[Path]) -> bool:
     return any(Path(uri).is_relative_to(root) for root in roots)
 
 
-def _untouched(path: str, file: KnownFile) -> bool:
+def _is_unchanged(path: str, file: KnownFile) -> bool:
     try:
         stat = Path(path).stat()
     except OSError:

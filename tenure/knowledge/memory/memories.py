@@ -1,7 +1,7 @@
-"""Memories: keeping impressions, being reminded of them, and forgetting them (document 003, memory systems).
+"""Remember, recall and forget memories of owners.
 
-An owner is reminded of his own memories only. What pages of the web say waits until another one says it too, one of
-another site and no copy; nobody is reminded of it before, so that a single page cannot put anything into a memory.
+An owner recalls only memories of their own. A statement from a web page is unconfirmed until a page of another site,
+which is no copy, says the same. Unconfirmed memories are never recalled, so that a single page cannot plant a memory.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,67 +14,67 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tenure.algorithms.memory import scoring as thinking
+from tenure.algorithms.memory import scoring
 from tenure.algorithms.text.passage import Encoder, Vectors
-from tenure.algorithms.text.sentences import fingerprint
+from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.base import SourceId
 from tenure.contracts.knowledge.memory import (
-    Details,
-    Episode,
+    ConsolidationProgress,
+    ConsolidationRequest,
+    ConsolidationStepReport,
+    EpisodeDetails,
     ForgetReply,
     ForgetRequest,
-    Impression,
     MemoriesReply,
     MemoriesRequest,
     Memory,
+    MemoryDetails,
     MemoryPolicy,
-    Recollected,
-    Recollecting,
-    Recollection,
+    MemorySearchReply,
+    MemorySearchRequest,
+    NewMemory,
     RememberReply,
     RememberRequest,
+    ScoredMemory,
     StrategyRecord,
 )
-from tenure.knowledge.embeddings.calibration import relevance, strangers_similarity
-from tenure.knowledge.graph.graph import Graph
-from tenure.knowledge.memory import rows as kept
+from tenure.knowledge.cancellation import is_never_cancelled
+from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
+from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.memory import rows as memory_rows
+from tenure.knowledge.memory.consolidation import Consolidation
+from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS
 from tenure.knowledge.store.errors import InvalidSearch
-from tenure.knowledge.store.schema import memories_table
-from tenure.knowledge.store.store import Store, literal, quoted
+from tenure.knowledge.store.schema import build_memory_table_name
+from tenure.knowledge.store.store import Store, quote_list, quote_literal
 from tenure.models.embedding import EmbeddingModel
 
-NEAR = 40
-"""Memories nearest to a query among which importance, time and use decide."""
-NAMING = 10
-"""Memories that name what a query names, and are looked at besides."""
-WITNESSES = 5
-"""Memories nearest to a new one of which may say the same."""
-BESIDE = 12
-"""Entities beside those that a query names whose facts are looked at."""
-PAYLOAD = 180_000
-"""Characters of memories that travel together."""
-ROW = 400
-"""Characters that a memory has besides its words."""
-PAGE = 2_000
-"""Memories that are in memory at once, where all of an owner are gone through."""
-
-FACTS = ("long_term", "semantic", "short_term")
-"""Kinds that say how something is, and may say the same or contradict each other."""
-
+MAX_NEAREST = 40
+"""Nearest memories of a query among which importance, age and use decide."""
+MAX_ENTITY_MATCHES = 10
+"""Additional memories that name an entity of the query."""
+MAX_CORROBORATING = 5
+"""Nearest memories of a new one that may say the same."""
+MAX_RELATED_ENTITIES = 12
+"""Neighbours of the entities of a query in the graph whose facts are considered."""
+MAX_REPLY_CHARACTERS = 180_000
+"""Characters of memories that fit into one reply."""
+CHARACTERS_PER_MEMORY = 400
+"""Characters of a memory in a reply besides its text."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """What an impression became."""
+class _ClassifiedMemory:
+    """New memory, and whether it was promoted immediately."""
 
     memory: Memory
     promoted: bool
 
 
-class _Near(NamedTuple):
-    """A memory that may come to mind."""
+class _RecallCandidate(NamedTuple):
+    """Memory that may be recalled."""
 
     memory: Memory
     similarity: float
@@ -82,146 +82,184 @@ class _Near(NamedTuple):
 
 
 class Memories:
-    """The memories of one knowledge base."""
+    """Memories of one knowledge base; safe to share between threads."""
 
     def __init__(self, store: Store, model: EmbeddingModel, encode: Encoder, policy: MemoryPolicy) -> None:
-        """Keep them in a store, found by a model's vectors."""
+        """Store memories in `store`, and search them by the vectors of `model`."""
         self._store, self._model, self._encode, self._policy = store, model, encode, policy
-        self._table = memories_table(model.dimensions)
+        self._table = build_memory_table_name(model.dimensions)
 
     def remember(self, request: RememberRequest) -> RememberReply:
-        """Keep impressions; repeating it leaves the same memories."""
-        witnessed = kept.supports(self._store, (one.origin.sources for one in request.impressions))
-        made = [self._made(one, seen, request) for one, seen in zip(request.impressions, witnessed, strict=True)]
+        """Store new memories; the operation is idempotent."""
+        support = memory_rows.compute_supports(self._store, (one.origin.sources for one in request.memories))
+        made = [self._build_memory(one, seen, request) for one, seen in zip(request.memories, support, strict=True)]
         first = {one.memory.id: one for one in reversed(made)}
-        known = self._known(list(first))
-        memories = [_again(one.memory, known.get(id)) for id, one in first.items()]
-        vectors = self._encode([kept.embedded_text(one) for one in memories])
-        joined = [self._joined(one, vector) for one, vector in zip(memories, vectors, strict=True)]
-        kept.write(self._store, self._table, joined, vectors, self._model.name, new=True)
+        known = self._load_memories(list(first))
+        memories = [_merge_repeated(one.memory, known.get(id)) for id, one in first.items()]
+        vectors = self._encode([memory_rows.select_embedded_text(one) for one in memories])
+        joined = [self._corroborate(one, vector) for one, vector in zip(memories, vectors, strict=True)]
+        memory_rows.write_memories(self._store, self._table, joined, vectors, self._model.name, new=True)
         state = {one.id: one for one in joined}
         return RememberReply(
             memories=tuple(one.memory.id for one in made),
             kinds=tuple(state[one.memory.id].kind for one in made),
             promoted=sum(one.promoted for one in first.values()),
-            awaiting=sum(one.awaiting for one in joined),
+            unconfirmed=sum(one.unconfirmed for one in joined),
         )
 
-    def _made(self, impression: Impression, witnessed: thinking.Support, request: RememberRequest) -> _Kept:
-        kind = thinking.kind_of(impression)
-        matters = thinking.importance(impression, kind, witnessed.independent)
-        lasting = thinking.kept_as(kind, impression.text, matters)
-        origin = impression.origin
+    def _build_memory(
+        self, new_memory: NewMemory, support: scoring.SourceSupport, request: RememberRequest
+    ) -> _ClassifiedMemory:
+        kind = scoring.classify_memory(new_memory)
+        matters = scoring.compute_importance(new_memory, kind, support.independent)
+        lasting = scoring.promote_kind(kind, new_memory.text, matters)
+        origin = new_memory.origin
         memory = Memory(
-            id=kept.memory_id(request.owner, origin.run, fingerprint(impression.text) or impression.text),
+            id=memory_rows.make_memory_id(
+                request.owner, origin.run, normalize_sentence(new_memory.text) or new_memory.text
+            ),
             kind=lasting,
             owner=request.owner,
-            text=impression.text,
-            made=request.now,
-            origin=origin.model_copy(update={"support": witnessed.independent}),
-            confidence=impression.confidence,
+            text=new_memory.text,
+            created_at=request.now,
+            origin=origin.model_copy(update={"support": support.independent}),
+            confidence=new_memory.confidence,
             importance=matters,
-            valence=impression.valence,
-            awaiting=_awaiting(impression.details, origin.sources, witnessed),
-            details=impression.details,
+            valence=new_memory.valence,
+            unconfirmed=_is_unconfirmed(new_memory.details, origin.sources, support),
+            details=new_memory.details,
         )
-        return _Kept(memory, promoted=lasting != kind)
+        return _ClassifiedMemory(memory, promoted=lasting != kind)
 
-    def _known(self, ids: Sequence[str]) -> dict[str, Memory]:
-        rows = self._store.rows_in(self._table, kept.COLUMNS, "id", ids).to_pylist()
-        return {one.id: one for one in map(kept.memory, rows)}
+    def _load_memories(self, ids: Sequence[str]) -> dict[str, Memory]:
+        rows = self._store.read_rows_in(self._table, memory_rows.COLUMNS, "id", ids).to_pylist()
+        return {memory.id: memory for memory in map(memory_rows.parse_memory, rows)}
 
-    def _joined(self, memory: Memory, vector: Vectors) -> Memory:
-        """Return a memory with the sources of others that say the same, where its own are too few."""
-        if not memory.awaiting:
+    def _corroborate(self, memory: Memory, vector: Vectors) -> Memory:
+        """Return a memory with the sources of others that say the same, if its own do not confirm it."""
+        if not memory.unconfirmed:
             return memory
-        where = f"{kept.owned(memory.owner, FACTS)} AND model = {literal(self._model.name)}"
-        near = self._store.nearest(self._table, ["id", "text", "sources"], vector, where, WITNESSES)
+        own = memory_rows.build_owner_condition(memory.owner, FACT_KINDS)
+        where = f"{own} AND model = {quote_literal(self._model.name)}"
+        near = self._store.search_vectors(self._table, ["id", "text", "sources"], vector, where, MAX_CORROBORATING)
         sources = [
             *memory.origin.sources,
             *(
                 source
                 for row in near.to_pylist()
-                if thinking.says_the_same(memory.text, row["text"], 1.0 - row["_distance"], self._policy.same)
+                if scoring.is_duplicate(memory.text, row["text"], 1.0 - row["_distance"], self._policy.merge_similarity)
                 for source in row["sources"]
             ),
         ]
-        return supported(self._store, memory, sources)
+        return replace_sources(self._store, memory, sources)
 
-    def recollect(self, request: Recollecting) -> Recollection:
-        """Return what comes to mind, and count its use.
+    def recall(self, request: MemorySearchRequest) -> MemorySearchReply:
+        """Return the memories that match a query, best first, and count their use.
 
         Raises:
-            InvalidSearch: there is nothing to look for.
+            InvalidSearch: the query or the list of kinds is empty.
         """
         if not request.query.strip() or not request.kinds:
-            raise InvalidSearch("there is nothing to be reminded of: no query, or no kind of memory")
-        near = self._near(request)
-        used = kept.uses(self._store, list(near))
-        ranked = sorted(self._ranked(near.values(), used, request), key=lambda one: (-one.score, one.memory.id))
-        best = tuple(fitting(ranked[: request.most], lambda one: one.memory))
-        if request.occasion:
-            ids = [one.memory.id for one in best]
-            kept.count_uses(self._store, ids, used, request.occasion, kept.seconds(request.now))
-        return Recollection(memories=best, strategies=self.strategies(request.owner) if request.statistics else ())
+            raise InvalidSearch("the query or the list of kinds is empty")
+        candidates = self._find_candidates(request)
+        uses = memory_rows.load_uses(self._store, list(candidates))
+        ranked = sorted(
+            self._score_candidates(candidates.values(), uses, request),
+            key=lambda scored: (-scored.score, scored.memory.id),
+        )
+        best = tuple(limit_to_payload(ranked[: request.limit], lambda scored: scored.memory))
+        if request.used_by:
+            ids = [scored.memory.id for scored in best]
+            memory_rows.count_uses(self._store, ids, uses, request.used_by, memory_rows.to_seconds(request.now))
+        return MemorySearchReply(
+            memories=best, strategies=self.load_strategies(request.owner) if request.include_strategies else ()
+        )
 
-    def _near(self, request: Recollecting) -> dict[str, _Near]:
-        """Return the memories nearest to a query, and those that name what it names, by their ids."""
-        with ThreadPoolExecutor(1) as beside:  # the vector of the query is made meanwhile
-            naming = beside.submit(self._naming, request)
-            asked = self._encode([request.query])[0]
-            own = self._recallable(request.owner, request.kinds)
-            near = self._store.nearest(self._table, kept.COLUMNS, asked, own, NEAR).to_pylist()
-        found = [_Near(kept.memory(row), 1.0 - row["_distance"]) for row in near]
-        found += [_Near(kept.memory(row), float(np.asarray(row["vector"]) @ asked)) for row in naming.result()]
-        return {one.memory.id: one for one in reversed(found)}
+    def _find_candidates(self, request: MemorySearchRequest) -> dict[str, _RecallCandidate]:
+        """Return the memories nearest to a query, and those that name its entities, by id."""
+        with ThreadPoolExecutor(1) as executor:  # runs while the query is embedded
+            naming = executor.submit(self._find_by_entity, request)
+            vector = self._encode([request.query])[0]
+            own = self._build_recall_condition(request.owner, request.kinds)
+            near = self._store.search_vectors(self._table, memory_rows.COLUMNS, vector, own, MAX_NEAREST).to_pylist()
+        candidates = [_RecallCandidate(memory_rows.parse_memory(row), 1.0 - row["_distance"]) for row in near]
+        candidates += [
+            _RecallCandidate(memory_rows.parse_memory(row), float(np.asarray(row["vector"]) @ vector))
+            for row in naming.result()
+        ]
+        return {candidate.memory.id: candidate for candidate in reversed(candidates)}
 
-    def _recallable(self, owner: str, kinds: Sequence[str]) -> str:
-        """Return the condition for what an owner may be reminded of."""
-        return f"{kept.owned(owner, kinds)} AND NOT awaiting AND model = {literal(self._model.name)}"
+    def _build_recall_condition(self, owner: str, kinds: Sequence[str]) -> str:
+        """Return the condition of memories that an owner may recall."""
+        own = memory_rows.build_owner_condition(owner, kinds)
+        return f"{own} AND NOT unconfirmed AND model = {quote_literal(self._model.name)}"
 
-    def _naming(self, request: Recollecting) -> list[dict[str, Any]]:
-        """Return facts that name what a query names."""
-        keys = self._named(request)
+    def _find_by_entity(self, request: MemorySearchRequest) -> list[dict[str, Any]]:
+        """Return facts that name an entity of the query."""
+        keys = self._extract_entity_keys(request)
         if not keys or "semantic" not in request.kinds:
             return []
-        own = self._recallable(request.owner, ("semantic",))
-        where = f"{own} AND array_has_any(entities, make_array{quoted(keys)})"
-        found: list[dict[str, Any]] = self._store.some_rows(
-            self._table, [*kept.COLUMNS, "vector"], where, NAMING
+        own = self._build_recall_condition(request.owner, ("semantic",))
+        where = f"{own} AND array_has_any(entities, make_array{quote_list(keys)})"
+        found: list[dict[str, Any]] = self._store.read_some_rows(
+            self._table, [*memory_rows.COLUMNS, "vector"], where, MAX_ENTITY_MATCHES
         ).to_pylist()
         return found
 
-    def _named(self, request: Recollecting) -> tuple[str, ...]:
-        """Return the keys of what a query may name, and of what stands beside that in the graph of corpora."""
-        keys = thinking.asked_for(request.query)
-        return (*keys, *Graph(self._store, request.corpora).beside(keys, BESIDE)) if request.corpora else keys
+    def _extract_entity_keys(self, request: MemorySearchRequest) -> tuple[str, ...]:
+        """Return the keys of the entities of a query, and of their neighbours in the graph of the corpora."""
+        keys = scoring.extract_query_keys(request.query)
+        return (
+            (*keys, *EntityGraph(self._store, request.corpora).find_neighbours(keys, MAX_RELATED_ENTITIES))
+            if request.corpora
+            else keys
+        )
 
-    def _ranked(
-        self, found: Iterable[_Near], used: Mapping[str, kept.Row], request: Recollecting
-    ) -> Iterable[Recollected]:
-        mean, now = self._strangers, kept.seconds(request.now)
-        near = [(kept.with_uses(one.memory, used.get(one.memory.id)), relevance(one.similarity, mean)) for one in found]
+    def _score_candidates(
+        self,
+        candidates: Iterable[_RecallCandidate],
+        uses: Mapping[str, memory_rows.MemoryRow],
+        request: MemorySearchRequest,
+    ) -> Iterable[ScoredMemory]:
+        mean, now = self._baseline, memory_rows.to_seconds(request.now)
+        near = [
+            (
+                memory_rows.add_uses(candidate.memory, uses.get(candidate.memory.id)),
+                normalize_relevance(candidate.similarity, mean),
+            )
+            for candidate in candidates
+        ]
         near = [(memory, likeness) for memory, likeness in near if likeness >= request.min_relevance]
-        touched = [kept.seconds(max(memory.made, memory.last_used or memory.made)) for memory, _ in near]
-        fresh = thinking.freshness(
+        touched = [
+            memory_rows.to_seconds(max(memory.created_at, memory.last_used_at or memory.created_at))
+            for memory, _ in near
+        ]
+        freshness_values = scoring.compute_freshness(
             [memory.kind for memory, _ in near], now - np.asarray(touched, dtype=np.float64), self._policy
         )
-        for (memory, likeness), left in zip(near, fresh.tolist(), strict=True):
-            score = thinking.score(
-                *(likeness, left, memory.importance, memory.confidence, memory.uses), disputed=bool(memory.disputed)
+        for (memory, likeness), freshness in zip(near, freshness_values.tolist(), strict=True):
+            score = scoring.score_memory(
+                *(likeness, freshness, memory.importance, memory.confidence, memory.use_count),
+                disputed=bool(memory.contradicted_by),
             )
-            yield Recollected(memory=memory, score=round(score.total, 6), **_rounded(score))
+            yield ScoredMemory(
+                memory=memory,
+                score=round(score.total, 6),
+                relevance=round(score.relevance, 4),
+                freshness=round(score.freshness, 4),
+                weight=round(score.weight, 4),
+                use_weight=round(score.practice, 4),
+            )
 
     @cached_property
-    def _strangers(self) -> float:
-        """How similar the model finds what has nothing to do with each other."""
-        return strangers_similarity(self._encode)
+    def _baseline(self) -> float:
+        """Baseline similarity μ of the model."""
+        return measure_model_baseline(self._encode)
 
-    def strategies(self, owner: str) -> tuple[StrategyRecord, ...]:
-        """Return how strategies did in all episodes of an owner."""
-        where = f"{kept.owned(owner, ('episodic',))} AND strategy <> ''"
-        rows = self._store.rows(self._table, ["query_type", "strategy", "score", "searches"], where)
+    def load_strategies(self, owner: str) -> tuple[StrategyRecord, ...]:
+        """Return the results of strategies over all episodes of an owner."""
+        where = f"{memory_rows.build_owner_condition(owner, ('episodic',))} AND strategy <> ''"
+        rows = self._store.read_rows(self._table, ["query_type", "strategy", "score", "searches"], where)
         groups = rows.group_by(["query_type", "strategy"], use_threads=False).aggregate(
             [([], "count_all"), ("score", "sum"), ("searches", "sum")]
         )
@@ -235,112 +273,128 @@ class Memories:
             )
             for row in groups.to_pylist()
         ]
-        return tuple(sorted(records, key=lambda one: (one.query_type, one.strategy)))
+        return tuple(sorted(records, key=lambda record: (record.query_type, record.strategy)))
 
-    def page(self, request: MemoriesRequest) -> MemoriesReply:
-        """Return a page of an owner's memories, in the order of their ids."""
-        where = kept.owned(request.owner, request.kinds)
-        following = f"{where} AND id > {literal(request.after)}"
-        ids = self._store.rows(self._table, ["id"], following)["id"]
-        first = ids.take(pc.sort_indices(ids)).slice(0, request.most).to_pylist() if len(ids) else []
-        known, used = self._known(first), kept.uses(self._store, first)
-        there = [kept.with_uses(known[id], used.get(id)) for id in first if id in known]
+    def list_page(self, request: MemoriesRequest) -> MemoriesReply:
+        """Return a page of the memories of an owner, sorted by id."""
+        where = memory_rows.build_owner_condition(request.owner, request.kinds)
+        following = f"{where} AND id > {quote_literal(request.after)}"
+        ids = self._store.read_rows(self._table, ["id"], following)["id"]
+        first = ids.take(pc.sort_indices(ids)).slice(0, request.limit).to_pylist() if len(ids) else []
+        stored, uses = self._load_memories(first), memory_rows.load_uses(self._store, first)
+        memories = [memory_rows.add_uses(stored[id], uses.get(id)) for id in first if id in stored]
         return MemoriesReply(
-            memories=tuple(fitting(there, lambda one: one)),
-            of=self._store.count(self._table, where),
+            memories=tuple(limit_to_payload(memories, lambda memory: memory)),
+            total=self._store.count_rows(self._table, where),
         )
 
+    def consolidate(
+        self,
+        request: ConsolidationRequest,
+        report: Callable[[ConsolidationProgress], None],
+        cancelled: Callable[[], bool] = is_never_cancelled,
+    ) -> ConsolidationStepReport:
+        """Run one step of a consolidation.
+
+        Raises:
+            ConsolidationCancelled: `cancelled` returned True.
+        """
+        return Consolidation(self._store, self._model, self._encode, self._policy, request, report, cancelled).run()
+
     def forget(self, request: ForgetRequest) -> ForgetReply:
-        """Forget what a person wants forgotten.
+        """Delete the memories that match a request.
 
         Raises:
             InvalidSearch: the request names nothing.
         """
-        if not (request.ids or request.run or request.source or request.kinds or request.everything):
-            raise InvalidSearch("name what is to be forgotten: memories, a run, a source, kinds, or everything")
-        where = kept.owned(request.owner, request.kinds)
-        where += f" AND run = {literal(request.run)}" if request.run else ""
-        where += f" AND id IN {quoted(request.ids)}" if request.ids else ""
+        if not (request.ids or request.run or request.source or request.kinds or request.all_memories):
+            raise InvalidSearch("name what to forget: memories, a run, a source, kinds, or everything")
+        where = memory_rows.build_owner_condition(request.owner, request.kinds)
+        where += f" AND run = {quote_literal(request.run)}" if request.run else ""
+        where += f" AND id IN {quote_list(request.ids)}" if request.ids else ""
         if request.source:
             return ForgetReply(forgotten=forget_sources(self._store, [SourceId(request.source)], where))
-        gone = 0
-        for table in kept.tables(self._store):
-            ids = self._store.rows(table, ["id"], where)["id"].to_pylist()
-            kept.delete(self._store, table, ids)
-            gone += len(ids)
-        return ForgetReply(forgotten=gone)
+        deleted = 0
+        for table in memory_rows.list_memory_tables(self._store):
+            ids = self._store.read_rows(table, ["id"], where)["id"].to_pylist()
+            memory_rows.delete_memories(self._store, table, ids)
+            deleted += len(ids)
+        return ForgetReply(forgotten=deleted)
 
 
-def fitting(found: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:
-    """Yield as much as travels in one payload, one thing at the least."""
-    left = PAYLOAD
-    for place, one in enumerate(found):
-        details = memory(one).details
-        left -= len(memory(one).text) + (len(details.model_dump_json()) if details else 0) + ROW
-        if place and left < 0:
+def limit_to_payload(found: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:
+    """Yield memories while they fit into one reply, at least one."""
+    remaining = MAX_REPLY_CHARACTERS
+    for place, item in enumerate(found):
+        details = memory(item).details
+        remaining -= len(memory(item).text) + (len(details.model_dump_json()) if details else 0) + CHARACTERS_PER_MEMORY
+        if place and remaining < 0:
             return
-        yield one
+        yield item
 
 
-def _awaiting(details: Details | None, sources: Sequence[SourceId], witnessed: thinking.Support) -> bool:
-    """Whether a memory waits for another source; what was measured of a run is nothing that pages say."""
-    return not isinstance(details, Episode) and bool(sources) and not witnessed.enough
+def _is_unconfirmed(details: MemoryDetails | None, sources: Sequence[SourceId], support: scoring.SourceSupport) -> bool:
+    """Return whether a memory needs another source; an episode does not, since the run itself measured it."""
+    return not isinstance(details, EpisodeDetails) and bool(sources) and not support.is_sufficient
 
 
-def _again(memory: Memory, known: Memory | None) -> Memory:
-    """Return a memory that may be known already; what it has gone through since stays."""
-    if known is None:
+def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
+    """Return a memory that may be stored already, with the state of the stored one."""
+    if stored is None:
         return memory
-    sources = tuple(dict.fromkeys((*known.origin.sources, *memory.origin.sources)))[: thinking.SOURCES]
-    update = {"made": known.made, "merged": known.merged, "disputed": known.disputed, "kind": known.kind}
-    update["importance"] = max(known.importance, memory.importance)
-    update["awaiting"] = memory.awaiting and known.awaiting
-    support = max(known.origin.support, memory.origin.support)
+    sources = tuple(dict.fromkeys((*stored.origin.sources, *memory.origin.sources)))[: scoring.MAX_SOURCES]
+    update = {
+        "created_at": stored.created_at,
+        "merged_count": stored.merged_count,
+        "contradicted_by": stored.contradicted_by,
+        "kind": stored.kind,
+    }
+    update["importance"] = max(stored.importance, memory.importance)
+    update["unconfirmed"] = memory.unconfirmed and stored.unconfirmed
+    support = max(stored.origin.support, memory.origin.support)
     return memory.model_copy(
         update=update | {"origin": memory.origin.model_copy(update={"sources": sources, "support": support})}
     )
 
 
-def supported(store: Store, memory: Memory, sources: Iterable[SourceId]) -> Memory:
-    """Return a memory that these sources say, as far as they are still there."""
-    named = tuple(dict.fromkeys(sources))[: thinking.SOURCES]
-    [seen] = kept.supports(store, [named])
+def replace_sources(store: Store, memory: Memory, sources: Iterable[SourceId]) -> Memory:
+    """Return a memory with these sources, as far as they still exist, and its new support."""
+    named = tuple(dict.fromkeys(sources))[: scoring.MAX_SOURCES]
+    [seen] = memory_rows.compute_supports(store, [named])
     return memory.model_copy(
         update={
             "origin": memory.origin.model_copy(update={"sources": named, "support": seen.independent}),
-            "awaiting": _awaiting(memory.details, named, seen),
+            "unconfirmed": _is_unconfirmed(memory.details, named, seen),
         }
     )
 
 
-def _rounded(score: thinking.Score) -> dict[str, float]:
-    return {name: round(float(value), 4) for name, value in score._asdict().items()}
-
-
 def forget_sources(store: Store, sources: Sequence[SourceId], where: str = "") -> int:
-    """Take sources away from the memories that name them; return how many are forgotten with them.
+    """Remove sources from the memories that name them; return the number of memories deleted.
 
-    A memory that no other source says goes too. One that others say stays, and waits again where these are too few.
+    A memory without any other source is deleted. One with other sources stays, unconfirmed if these are too few.
     """
-    gone, forgotten = set(sources), 0
-    for table in kept.tables(store) if gone else ():
+    removed, forgotten = set(sources), 0
+    for table in memory_rows.list_memory_tables(store) if removed else ():
         touched: list[str] = []
-        for batch in store.batches(table, ["id", "sources"], where, PAGE):
-            touched += _naming(batch, gone)
-        for at in range(0, len(touched), PAGE):
-            forgotten += _without(store, table, touched[at : at + PAGE], gone)
+        for batch in store.read_batches(table, ["id", "sources"], where, PASS_ROWS):
+            touched += _find_affected(batch, removed)
+        for at in range(0, len(touched), PASS_ROWS):
+            forgotten += _remove_sources(store, table, touched[at : at + PASS_ROWS], removed)
     return forgotten
 
 
-def _naming(batch: pa.RecordBatch, sources: set[SourceId]) -> list[str]:
+def _find_affected(batch: pa.RecordBatch, sources: set[SourceId]) -> list[str]:
     named = zip(batch["id"].to_pylist(), batch["sources"].to_pylist(), strict=True)
     return [id for id, ids in named if not sources.isdisjoint(ids)]
 
 
-def _without(store: Store, table: str, ids: Sequence[str], sources: set[SourceId]) -> int:
-    memories = [kept.memory(row) for row in store.rows_in(table, kept.COLUMNS, "id", ids).to_pylist()]
-    left = {one.id: [id for id in one.origin.sources if id not in sources] for one in memories}
-    kept.delete(store, table, [id for id, others in left.items() if not others])
-    staying = [supported(store, one, left[one.id]) for one in memories if left[one.id]]
-    kept.rewrite(store, table, staying)
+def _remove_sources(store: Store, table: str, ids: Sequence[str], sources: set[SourceId]) -> int:
+    memories = [
+        memory_rows.parse_memory(row) for row in store.read_rows_in(table, memory_rows.COLUMNS, "id", ids).to_pylist()
+    ]
+    remaining = {memory.id: [id for id in memory.origin.sources if id not in sources] for memory in memories}
+    memory_rows.delete_memories(store, table, [id for id, others in remaining.items() if not others])
+    staying = [replace_sources(store, memory, remaining[memory.id]) for memory in memories if remaining[memory.id]]
+    memory_rows.rewrite_memories(store, table, staying)
     return len(memories) - len(staying)

@@ -1,7 +1,7 @@
-"""Rows of memories: what stands in the table, and which sources stand behind it.
+"""Read and write the rows of memories and of their uses, and count the support of their sources.
 
-Each size of vectors has a table, as chunks have. Uses are counted in a table of their own, since a recall must not
-rewrite rows with vectors.
+Each size of vectors has a table of its own, as for chunks. Uses are counted in a separate table, so that a recall
+rewrites no vector.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,192 +11,233 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tenure.algorithms.memory.scoring import Support, Witness, entities, site, support
-from tenure.algorithms.text.near_duplicates import fingerprint
+from tenure.algorithms.memory.scoring import (
+    SourceEvidence,
+    SourceSupport,
+    count_independent_sources,
+    extract_entity_keys,
+    extract_site,
+)
+from tenure.algorithms.text.near_duplicates import compute_fingerprint
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import SourceId
-from tenure.contracts.knowledge.memory import Episode, Memory
-from tenure.knowledge.embeddings.cache import vector_column
-from tenure.knowledge.store.indexes import INDEX_ROWS
+from tenure.contracts.knowledge.memory import EpisodeDetails, Memory
+from tenure.knowledge.embeddings.cache import build_vector_column
+from tenure.knowledge.store.indexes import MIN_INDEXED_ROWS
 from tenure.knowledge.store.schema import (
     MEMORIES_PREFIX,
     MEMORY_USES,
     MEMORY_USES_SCHEMA,
     SOURCES,
-    digest,
-    memories_schema,
+    build_memory_schema,
+    hash_parts,
 )
-from tenure.knowledge.store.store import Store, literal, quoted
+from tenure.knowledge.store.store import Store, quote_list, quote_literal
 
 COLUMNS = ("memory",)
-"""What a memory is read from; what it is found by stands in columns beside it."""
+"""Columns from which a memory is read: one contains it serialized; searchable fields have columns of their own."""
+
+PASS_ROWS = 2_000
+"""Memories of a batch in a pass over all memories of an owner."""
+
+FACT_KINDS = ("long_term", "semantic", "short_term")
+"""Kinds of memories that state facts and may therefore agree with or contradict each other."""
 
 _NOT_AN_EPISODE = {"query_type": "", "strategy": "", "score": 0.0, "searches": 0}
 
-_COMMITS = 32
-"""Commits of uses after which their small files are joined: reading many takes longer than counting a use."""
+_COMPACT_EVERY = 32
+"""Commits of uses after which their small files are compacted: reading many takes longer than counting a use."""
 
-Row = Mapping[str, Any]
-
-
-def memory_id(owner: str, run: str, words: str) -> str:
-    """Return the id of what a run remembers for an owner."""
-    return digest(owner, run, words)[:24]
+MemoryRow = Mapping[str, Any]
 
 
-def seconds(moment: datetime) -> int:
-    """Return a moment as the tables have it."""
+def make_memory_id(owner: str, run: str, words: str) -> str:
+    """Return the id of a memory of an owner from a run."""
+    return hash_parts(owner, run, words)[:24]
+
+
+def to_seconds(moment: datetime) -> int:
+    """Return a time in seconds since 1970, as the tables store it."""
     return int(moment.timestamp())
 
 
-def moment(at: int) -> datetime:
-    """Return a moment of the tables."""
+def from_seconds(at: int) -> datetime:
+    """Return the time of seconds since 1970."""
     return datetime.fromtimestamp(at, UTC)
 
 
-def tables(store: Store) -> tuple[str, ...]:
-    """Return the tables of memories there are, whatever their vectors' size."""
-    return tuple(sorted(name for name in store.names() if name.startswith(MEMORIES_PREFIX)))
+def list_memory_tables(store: Store) -> tuple[str, ...]:
+    """Return the names of the tables of memories, for all sizes of vectors."""
+    return tuple(sorted(name for name in store.list_table_names() if name.startswith(MEMORIES_PREFIX)))
 
 
-def memory(row: Row) -> Memory:
-    """Return the memory of a row of `COLUMNS`, as if it was never used."""
+def parse_memory(row: MemoryRow) -> Memory:
+    """Return the memory of a row of `COLUMNS`, without its uses."""
     return Memory.model_validate_json(row["memory"])
 
 
-def with_uses(one: Memory, use: Row | None) -> Memory:
-    """Return a memory with its row of uses."""
-    return one.model_copy(update={"uses": use["uses"], "last_used": moment(use["last_used"])}) if use else one
+def add_uses(memory: Memory, use_row: MemoryRow | None) -> Memory:
+    """Return a memory with the counts of its row of uses."""
+    return (
+        memory.model_copy(
+            update={"use_count": use_row["use_count"], "last_used_at": from_seconds(use_row["last_used_at"])}
+        )
+        if use_row
+        else memory
+    )
 
 
-def row(one: Memory) -> dict[str, Any]:
-    """Return what stands in the table of a memory, but for its vector, the vector's model and whether it is new."""
-    details = one.details
-    episode = details.model_dump(include=set(_NOT_AN_EPISODE)) if isinstance(details, Episode) else _NOT_AN_EPISODE
+def build_row(memory: Memory) -> dict[str, Any]:
+    """Return the row of a memory without vector, model and `compared`."""
+    details = memory.details
+    episode = (
+        details.model_dump(include=set(_NOT_AN_EPISODE)) if isinstance(details, EpisodeDetails) else _NOT_AN_EPISODE
+    )
     return {
-        **{name: getattr(one, name) for name in ("id", "owner", "kind", "text", "importance", "awaiting", "disputed")},
-        "made": seconds(one.made),
-        "run": one.origin.run,
-        "sources": list(one.origin.sources),
-        "memory": one.model_dump_json(exclude={"uses", "last_used"}),
-        "entities": list(entities(one.text, details)),
+        **{
+            name: getattr(memory, name)
+            for name in ("id", "owner", "kind", "text", "importance", "unconfirmed", "contradicted_by")
+        },
+        "created_at": to_seconds(memory.created_at),
+        "run": memory.origin.run,
+        "sources": list(memory.origin.sources),
+        "memory": memory.model_dump_json(exclude={"use_count", "last_used_at"}),
+        "entities": list(extract_entity_keys(memory.text, details)),
         **episode,
     }
 
 
-def write(store: Store, table: str, memories: Sequence[Memory], vectors: Vectors, model: str, *, new: bool) -> None:
-    """Write memories with their vectors; one of the same id is replaced.
+def write_memories(
+    store: Store, table: str, memories: Sequence[Memory], vectors: Vectors, model: str, *, new: bool
+) -> None:
+    """Upsert memories with their vectors.
 
     Args:
-        store: where they are written.
-        table: of memories with vectors of this size.
-        memories: the memories, n of them.
-        vectors: theirs, shape (n, dimensions).
-        model: what made the vectors.
-        new: whether a consolidation has to hold them against the others.
+        store: tables of memories.
+        table: table of memories with vectors of this size.
+        memories: n memories.
+        vectors: their vectors, shape (n, dimensions).
+        model: name of the embedding model.
+        new: whether a consolidation has to compare them with the others.
     """
     if memories:
-        schema = memories_schema(vectors.shape[1])
-        rows = [row(one) for one in memories]
-        columns: dict[str, Any] = {name: [one[name] for one in rows] for name in rows[0]}
-        columns |= {"compared": [not new] * len(rows), "model": [model] * len(rows), "vector": vector_column(vectors)}
-        store.merge(table, pa.table({name: columns[name] for name in schema.names}, schema=schema), "id")
+        schema = build_memory_schema(vectors.shape[1])
+        rows = [build_row(memory) for memory in memories]
+        columns: dict[str, Any] = {name: [memory[name] for memory in rows] for name in rows[0]}
+        columns |= {
+            "compared": [not new] * len(rows),
+            "model": [model] * len(rows),
+            "vector": build_vector_column(vectors),
+        }
+        store.upsert(table, pa.table({name: columns[name] for name in schema.names}, schema=schema), "id")
 
 
-def embedded_text(one: Memory) -> str:
-    """Return what a memory is found by: of an episode the question, since a like question is what recalls it."""
-    return one.details.question if isinstance(one.details, Episode) else one.text
+def select_embedded_text(memory: Memory) -> str:
+    """Return the text by which a memory is found: the question of an episode, else the memory's text."""
+    return memory.details.question if isinstance(memory.details, EpisodeDetails) else memory.text
 
 
-def uses(store: Store, ids: Sequence[str]) -> dict[str, Row]:
-    """Return the rows of uses of memories that were ever used."""
+def load_uses(store: Store, ids: Sequence[str]) -> dict[str, MemoryRow]:
+    """Return the rows of uses by memory id, for memories that were ever used."""
     if not ids:
         return {}
     columns = MEMORY_USES_SCHEMA.names
-    if store.count(MEMORY_USES) > INDEX_ROWS:
-        found = store.rows_in(MEMORY_USES, columns, "memory", list(ids))
+    if store.count_rows(MEMORY_USES) > MIN_INDEXED_ROWS:
+        found = store.read_rows_in(MEMORY_USES, columns, "memory", list(ids))
     else:
-        rows = store.all_rows(MEMORY_USES, columns)
+        rows = store.read_small_table(MEMORY_USES, columns)
         found = rows.filter(pc.is_in(rows["memory"], pa.array(ids, pa.string())))
     return {row["memory"]: row for row in found.to_pylist()}
 
 
-def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, Row], occasion: str, now: int) -> None:
-    """Count a use of memories, once for each occasion."""
+def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, MemoryRow], occasion: str, now: int) -> None:
+    """Count a use of memories, once per `occasion`."""
     rows = [
         {
             "memory": id,
-            "uses": (known[id]["uses"] if id in known else 0) + 1,
-            "last_used": now,
-            "occasion": occasion,
+            "use_count": (known[id]["use_count"] if id in known else 0) + 1,
+            "last_used_at": now,
+            "used_by": occasion,
         }
         for id in ids
-        if id not in known or known[id]["occasion"] != occasion
+        if id not in known or known[id]["used_by"] != occasion
     ]
-    store.merge(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
-    if store.table(MEMORY_USES).version % _COMMITS == 0:
+    store.upsert(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
+    if store.open_table(MEMORY_USES).version % _COMPACT_EVERY == 0:
         store.compact(MEMORY_USES)
 
 
-def keep_uses(store: Store, memories: Iterable[Memory]) -> None:
-    """Write the uses of memories that were made of others."""
+def store_uses(store: Store, memories: Iterable[Memory]) -> None:
+    """Store the use counts of merged memories."""
     rows = [
-        {"memory": one.id, "uses": one.uses, "last_used": seconds(one.last_used), "occasion": ""}
-        for one in memories
-        if one.last_used is not None
+        {
+            "memory": memory.id,
+            "use_count": memory.use_count,
+            "last_used_at": to_seconds(memory.last_used_at),
+            "used_by": "",
+        }
+        for memory in memories
+        if memory.last_used_at is not None
     ]
-    store.merge(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
+    store.upsert(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
 
 
-def delete(store: Store, table: str, ids: Sequence[str]) -> None:
-    """Delete memories with their uses; what was disputed for one of them no longer is."""
+def delete_memories(store: Store, table: str, ids: Sequence[str]) -> None:
+    """Delete memories with their uses, and clear contradictions by them."""
     if ids:
-        store.delete_in(MEMORY_USES, "memory", ids)
+        store.delete_rows_in(MEMORY_USES, "memory", ids)
         gone = set(ids)
-        disputed = [memory(row) for row in store.rows_in(table, COLUMNS, "disputed", ids).to_pylist()]
-        store.delete_in(table, "id", ids)
-        rewrite(store, table, [one.model_copy(update={"disputed": ""}) for one in disputed if one.id not in gone])
+        disputed = [parse_memory(row) for row in store.read_rows_in(table, COLUMNS, "contradicted_by", ids).to_pylist()]
+        store.delete_rows_in(table, "id", ids)
+        rewrite_memories(
+            store,
+            table,
+            [memory.model_copy(update={"contradicted_by": ""}) for memory in disputed if memory.id not in gone],
+        )
 
 
-def rewrite(store: Store, table: str, memories: Sequence[Memory]) -> None:
-    """Write memories that are still there anew; their vectors stay."""
-    fill(store, table, [row(one) for one in memories])
+def rewrite_memories(store: Store, table: str, memories: Sequence[Memory]) -> None:
+    """Rewrite memories that still exist; their vectors stay."""
+    update_memories(store, table, [build_row(memory) for memory in memories])
 
 
-def fill(store: Store, table: str, rows: Sequence[Row]) -> None:
-    """Write some columns of memories that are still there; all rows have the same ones.
+def update_memories(store: Store, table: str, rows: Sequence[MemoryRow]) -> None:
+    """Update some columns of memories that still exist; all rows have the same columns.
 
-    The rows are written whole: where only some columns are given, the database reads all of the table.
+    The rows are written whole: with partial rows the database would read the whole table.
     """
     if rows:
-        schema = memories_schema(int(table.removeprefix(MEMORIES_PREFIX)))
-        there = store.rows_in(table, schema.names, "id", [one["id"] for one in rows])
-        changed = {one["id"]: one for one in rows}
+        schema = build_memory_schema(int(table.removeprefix(MEMORIES_PREFIX)))
+        there = store.read_rows_in(table, schema.names, "id", [memory["id"] for memory in rows])
+        changed = {memory["id"]: memory for memory in rows}
         columns = {name: there[name] for name in schema.names}
         for name in rows[0]:
             columns[name] = pa.array([changed[id][name] for id in there["id"].to_pylist()], schema.field(name).type)
-        store.fill(table, pa.table(columns, schema=schema), "id")
+        store.update_columns(table, pa.table(columns, schema=schema), "id")
 
 
-def supports(store: Store, sources: Iterable[Sequence[SourceId]]) -> list[Support]:
-    """Return for each memory what its sources are worth; a source that is gone is worth nothing.
+def compute_supports(store: Store, sources: Iterable[Sequence[SourceId]]) -> list[SourceSupport]:
+    """Return the support of each memory by its sources; deleted sources count nothing.
 
-    Texts are read only of pages of the web, and only where a memory has several: one page never supports itself.
+    Texts are read only of web pages, and only for memories with several sources: a page never confirms itself.
     """
     listed = [tuple(dict.fromkeys(ids)) for ids in sources]
     every = list(dict.fromkeys(id for ids in listed for id in ids))
-    uris = dict(_pairs(store, every, "uri"))
-    outside = {id for ids in listed if len(ids) > 1 for id in ids if site(uris.get(id, ""))}
-    prints = {id: fingerprint(text) for id, text in _pairs(store, sorted(outside), "text")}
-    return [support(Witness(id, uris[id], prints.get(id, ())) for id in ids if id in uris) for ids in listed]
+    uris = dict(_read_column(store, every, "uri"))
+    web_sources = {id for ids in listed if len(ids) > 1 for id in ids if extract_site(uris.get(id, ""))}
+    fingerprints = {id: compute_fingerprint(text) for id, text in _read_column(store, sorted(web_sources), "text")}
+    return [
+        count_independent_sources(SourceEvidence(id, uris[id], fingerprints.get(id, ())) for id in ids if id in uris)
+        for ids in listed
+    ]
 
 
-def _pairs(store: Store, ids: Sequence[SourceId], column: str) -> list[tuple[SourceId, str]]:
-    found = store.rows_in(SOURCES, ["id", column], "id", list(ids)) if ids else None
+def _read_column(store: Store, ids: Sequence[SourceId], column: str) -> list[tuple[SourceId, str]]:
+    found = store.read_rows_in(SOURCES, ["id", column], "id", list(ids)) if ids else None
     return list(zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)) if found is not None else []
 
 
-def owned(owner: str, kinds: Sequence[str] = ()) -> str:
-    """Return the condition for an owner's memories of some kinds, of all where none is named."""
-    own = f"owner = {literal(owner)}"
-    return f"{own} AND kind IN {quoted(kinds)}" if kinds else own
+def build_owner_condition(owner: str, kinds: Sequence[str] = ()) -> str:
+    """Return the condition of an owner's memories of some kinds; of all kinds if none is given."""
+    own = f"owner = {quote_literal(owner)}"
+    return f"{own} AND kind IN {quote_list(kinds)}" if kinds else own

@@ -1,7 +1,7 @@
-"""The page cache: what was fetched of the web, shared by all runs.
+"""Cache fetched web pages for all runs.
 
-A page stands under its own canonical address. Where a request was redirected, each address on the way has a row that
-names where it led, so that the same request finds the page again without asking anyone.
+A page is stored under its canonical URL. Each URL that redirected to it has a row with its target, so that the same
+request finds the page without network access.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,111 +14,111 @@ import pyarrow as pa
 from tenure.knowledge.store.schema import PAGES, PAGES_SCHEMA
 from tenure.knowledge.store.store import Store
 
-_OVERHEAD: Final = 500
-"""Bytes that a row is taken to need beside its body."""
-_FACTS: Final = [name for name in PAGES_SCHEMA.names if name != "body"]
-_FRESHNESS: Final = ("address", "etag", "last_modified", "fetched_at", "fresh_until")
+_ROW_OVERHEAD_BYTES: Final = 500
+"""Estimated bytes of a row besides the body."""
+_METADATA_COLUMNS: Final = [name for name in PAGES_SCHEMA.names if name != "body"]
+_FRESHNESS_COLUMNS: Final = ("url", "etag", "last_modified", "fetched_at", "fresh_until")
 
 
-class KnownPage(NamedTuple):
-    """What is known of a page, without its body."""
+class PageMetadata(NamedTuple):
+    """Cached metadata of a page, without its body."""
 
-    address: str
-    """Its canonical address."""
-    goal: str
-    """Where a request for it led; the same address unless it was redirected."""
+    url: str
+    """Canonical URL."""
+    target_url: str
+    """URL to which the request was redirected; equal to `url` without a redirect."""
     fetched_at: str
-    """When its server last confirmed it, ISO 8601 in UTC."""
+    """Time of the last confirmation by the server, ISO 8601 in UTC."""
     fresh_until: str
-    """Until when nobody has to ask again, likewise."""
+    """Time until which no revalidation is needed, ISO 8601 in UTC."""
     etag: str = ""
     last_modified: str = ""
     media_type: str = ""
-    """What it is, such as `text/html`."""
+    """Media type, such as `text/html`."""
     charset: str = ""
-    """The encoding of its text, where the header names one."""
+    """Charset from the HTTP header; empty if there is none."""
     content_hash: str = ""
-    """Hash of its body."""
+    """SHA-256 hash of the body."""
     size: int = 0
-    """Bytes of its body."""
+    """Size of the body, in bytes."""
 
     def is_fresh(self, now: datetime) -> bool:
-        """Whether it can be used without asking its server."""
-        return moment(now) < self.fresh_until
+        """Return whether the page can be used without revalidation."""
+        return format_time(now) < self.fresh_until
 
 
 @dataclass(frozen=True)
 class CachedPage:
-    """A page with its body."""
+    """Page with its body."""
 
-    known: KnownPage
+    known: PageMetadata
     body: bytes
 
 
 class PageCache:
-    """The pages of a knowledge base; safe to share between threads, processes and machines."""
+    """Pages of a knowledge base; safe to share between threads, processes and machines."""
 
     def __init__(self, store: Store) -> None:
-        """Keep pages in `store`."""
+        """Store pages in `store`."""
         self._store = store
 
-    def known(self, addresses: Iterable[str]) -> dict[str, KnownPage]:
-        """Return what is known of pages by canonical address, and of those that requests for them were led to."""
-        found = self._known(sorted(set(addresses)))
-        goals = sorted({page.goal for page in found.values()} - found.keys())
-        return found | self._known(goals)
+    def load_metadata(self, urls: Iterable[str]) -> dict[str, PageMetadata]:
+        """Return the metadata of canonical URLs and of their redirect targets, by URL."""
+        found = self._read_metadata(sorted(set(urls)))
+        targets = sorted({page.target_url for page in found.values()} - found.keys())
+        return found | self._read_metadata(targets)
 
-    def keep(self, pages: Sequence[CachedPage]) -> None:
-        """Keep pages; one that is there already is replaced."""
-        rows = {page.known.address: _row(page) for page in pages}  # the database takes each key once
-        self._store.merge(PAGES, pa.Table.from_pylist(list(rows.values()), schema=PAGES_SCHEMA), "address")
+    def store_pages(self, pages: Sequence[CachedPage]) -> None:
+        """Insert or replace pages."""
+        rows = {page.known.url: _to_row(page) for page in pages}  # the database requires unique keys
+        self._store.upsert(PAGES, pa.Table.from_pylist(list(rows.values()), schema=PAGES_SCHEMA), "url")
 
-    def confirm(self, pages: Sequence[KnownPage]) -> None:
-        """Keep that servers have confirmed pages, and leave the bodies as they are."""
-        rows = {page.address: {name: getattr(page, name) for name in _FRESHNESS} for page in pages}
-        schema = pa.schema([PAGES_SCHEMA.field(name) for name in _FRESHNESS])
-        self._store.fill(PAGES, pa.Table.from_pylist(list(rows.values()), schema=schema), "address")
+    def confirm(self, pages: Sequence[PageMetadata]) -> None:
+        """Update the freshness of pages that their servers confirmed; keep the bodies."""
+        rows = {page.url: {name: getattr(page, name) for name in _FRESHNESS_COLUMNS} for page in pages}
+        schema = pa.schema([PAGES_SCHEMA.field(name) for name in _FRESHNESS_COLUMNS])
+        self._store.update_columns(PAGES, pa.Table.from_pylist(list(rows.values()), schema=schema), "url")
 
-    def pages(self, addresses: Iterable[str], at_once: int = 16) -> Iterator[CachedPage]:
-        """Yield the pages of canonical addresses that are at hand, in order, a few bodies in memory at a time."""
-        wanted = list(dict.fromkeys(addresses))
-        for start in range(0, len(wanted), at_once):
-            part = wanted[start : start + at_once]
-            rows = self._store.rows_in(PAGES, PAGES_SCHEMA.names, "address", part).to_pylist()
-            there = {row["address"]: CachedPage(_known(row), row["body"]) for row in rows}
-            yield from (there[address] for address in part if address in there)
+    def load_pages(self, urls: Iterable[str], batch_size: int = 16) -> Iterator[CachedPage]:
+        """Yield the cached pages of canonical URLs, in order, reading at most `batch_size` bodies ahead."""
+        wanted = list(dict.fromkeys(urls))
+        for start in range(0, len(wanted), batch_size):
+            part = wanted[start : start + batch_size]
+            rows = self._store.read_rows_in(PAGES, PAGES_SCHEMA.names, "url", part).to_pylist()
+            there = {row["url"]: CachedPage(_read_metadata(row), row["body"]) for row in rows}
+            yield from (there[url] for url in part if url in there)
 
-    def _known(self, addresses: Sequence[str]) -> dict[str, KnownPage]:
-        rows = self._store.rows_in(PAGES, _FACTS, "address", addresses).to_pylist()
-        return {row["address"]: _known(row) for row in rows}
+    def _read_metadata(self, urls: Sequence[str]) -> dict[str, PageMetadata]:
+        rows = self._store.read_rows_in(PAGES, _METADATA_COLUMNS, "url", urls).to_pylist()
+        return {row["url"]: _read_metadata(row) for row in rows}
 
 
-def trim(store: Store, limit: int) -> int:
-    """Remove the pages that were confirmed longest ago until the bodies fit in `limit` bytes; return how many went."""
-    rows = store.rows(PAGES, ["address", "size", "fetched_at"]).to_pylist()
-    rows.sort(key=lambda row: (row["fetched_at"], row["address"]), reverse=True)
+def trim_pages(store: Store, limit: int) -> int:
+    """Remove the pages confirmed longest ago until the rest fits in `limit` bytes; return the number removed."""
+    rows = store.read_rows(PAGES, ["url", "size", "fetched_at"]).to_pylist()
+    rows.sort(key=lambda row: (row["fetched_at"], row["url"]), reverse=True)
     gone, total = [], 0
     for row in rows:
-        total += row["size"] + _OVERHEAD
+        total += row["size"] + _ROW_OVERHEAD_BYTES
         if total > limit:
-            gone.append(row["address"])
-    store.delete_in(PAGES, "address", gone)
+            gone.append(row["url"])
+    store.delete_rows_in(PAGES, "url", gone)
     return len(gone)
 
 
-def moment(when: datetime) -> str:
-    """Return a time as the table has it: in UTC, so that later means larger."""
+def format_time(when: datetime) -> str:
+    """Return a time in the format of the table: ISO 8601 in UTC, so that strings compare like times."""
     return when.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def redirected(address: str, to: KnownPage) -> CachedPage:
-    """Return the row of an address from which a request was led to a page."""
-    return CachedPage(KnownPage(address, to.address, fetched_at=to.fetched_at, fresh_until=to.fresh_until), b"")
+def build_redirect(url: str, to: PageMetadata) -> CachedPage:
+    """Return the row of a URL that redirects to a page."""
+    return CachedPage(PageMetadata(url, to.url, fetched_at=to.fetched_at, fresh_until=to.fresh_until), b"")
 
 
-def _known(row: dict[str, Any]) -> KnownPage:
-    return KnownPage(**{name: row[name] for name in KnownPage._fields})
+def _read_metadata(row: dict[str, Any]) -> PageMetadata:
+    return PageMetadata(**{name: row[name] for name in PageMetadata._fields})
 
 
-def _row(page: CachedPage) -> dict[str, Any]:
+def _to_row(page: CachedPage) -> dict[str, Any]:
     return {**page.known._asdict(), "body": page.body}

@@ -1,7 +1,7 @@
-"""Fetching pages into the page cache: who asks again is answered from it, and a server only confirms what is there.
+"""Fetch web pages through the page cache, with conditional requests for pages that are cached but stale.
 
-Pages that several ask for at the same time are requested once. A page whose server does not answer is taken as it
-was last, and the reply says so.
+Concurrent requests for the same page share one fetch. If a server does not answer, the cached copy is used and the
+reply says so.
 """
 
 import asyncio
@@ -11,138 +11,144 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from tenure.algorithms.text.urls import InvalidAddress, canonical
+from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url
 from tenure.contracts.evidence.web import FetchedPage, FetchReply, FetchRequest
-from tenure.knowledge.pages.cache import CachedPage, KnownPage, PageCache, moment, redirected
-from tenure.sources.fetch.errors import BadStatus, FetchError, NotAnswered, Refused
-from tenure.sources.fetch.fetcher import Fetched
+from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata, build_redirect, format_time
+from tenure.sources.fetch.errors import ErrorStatus, FetchError, NoResponse, RequestRefused
+from tenure.sources.fetch.fetcher import FetchedResponse
 from tenure.sources.fetch.transfer import Validators
 
-CONFIRMED: Final = timedelta(hours=1)
-"""Time after which a page that is to be confirmed is asked for again."""
-LEAST: Final = timedelta(minutes=10)
-"""Time for which a page is used again even if its server says that it must not be kept: a run has to be able to
-read what it has fetched, and a repeated attempt must not fetch it anew."""
-_BATCH: Final = 32
+REVALIDATE_AFTER: Final = timedelta(hours=1)
+"""Age from which a page is revalidated if the request demands it."""
+MIN_LIFETIME: Final = timedelta(minutes=10)
+"""Minimum time for which a page is reused, even if its server forbids caching: a run must be able to read what it has
+fetched, and a retried attempt must not fetch it again.
+"""
+_MAX_BATCH_PAGES: Final = 32
 """Pages that are written together."""
-_BATCH_BYTES: Final = 8_000_000
+_MAX_BATCH_BYTES: Final = 8_000_000
 
 
-def now() -> datetime:
-    """Return the time."""
+def read_utc_clock() -> datetime:
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
-class Visitor(Protocol):
-    """Who fetches single pages."""
+class PageFetcher(Protocol):
+    """Client that fetches single pages."""
 
-    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> Fetched:
+    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> FetchedResponse:
         """Fetch a page.
 
         Args:
-            address: where it is.
-            known: validators of the pages at hand, by canonical address.
+            address: URL of the page.
+            known: validators of the cached pages, by canonical URL.
 
         Raises:
-            FetchError: it is not to be had; the text says why.
+            FetchError: the page cannot be fetched; the message gives the reason.
         """
         ...
 
 
 class PageFetching:
-    """Fetches pages for all runs of one worker; to be used in one event loop."""
+    """Page fetching for all runs of one worker; used in one event loop."""
 
     def __init__(
         self,
         cache: PageCache,
-        fetcher: Visitor,
-        lasts: timedelta,
-        clock: Callable[[], datetime] = now,
+        fetcher: PageFetcher,
+        max_age: timedelta,
+        clock: Callable[[], datetime] = read_utc_clock,
         *,
-        anew: bool = False,
+        refetch: bool = False,
     ) -> None:
-        """Fetch with `fetcher` into `cache`, and use a page again as long as it lasts, unless all are wanted anew."""
-        self._cache, self._fetcher, self._lasts, self._clock = cache, fetcher, lasts, clock
-        self._anew = anew
-        self._shared: dict[str, _Shared] = {}
+        """Fetch with `fetcher` into `cache`; reuse a page up to `max_age`, or never if `refetch`."""
+        self._cache, self._fetcher, self._max_age, self._clock = cache, fetcher, max_age, clock
+        self._refetch = refetch
+        self._shared: dict[str, _SharedRequest] = {}
         self._writing = asyncio.Lock()
 
     async def fetch(self, request: FetchRequest) -> FetchReply:
-        """Fetch pages, as far as they are not at hand; each page fails by itself.
+        """Fetch pages that are not cached; a failure of one page does not affect the others.
 
         Raises:
             KnowledgeError: the page cache cannot be read or written.
         """
-        forms = {address: _form(address) for address in request.addresses}
+        forms = {address: _canonicalize(address) for address in request.urls}
         wanted = list(dict.fromkeys(form for form in forms.values() if isinstance(form, str)))
-        known = await asyncio.to_thread(self._cache.known, wanted)
-        kept = _Kept(self._cache, self._writing)
+        known = await asyncio.to_thread(self._cache.load_metadata, wanted)
+        writes = _PendingWrites(self._cache, self._writing)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = {form: group.create_task(self._one(form, known, kept, request.confirm)) for form in wanted}
+                tasks = {
+                    form: group.create_task(self._fetch_page(form, known, writes, request.revalidate))
+                    for form in wanted
+                }
         except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None  # pages fail by themselves: this is the cache
-        await kept.write()
+            raise errors.exceptions[0] from None  # failures of pages raise nothing: this is the cache
+        await writes.flush()
         return FetchReply(
             pages=tuple(
-                tasks[form].result().model_copy(update={"address": address}) if isinstance(form, str) else form
-                for address in request.addresses
+                tasks[form].result().model_copy(update={"url": address}) if isinstance(form, str) else form
+                for address in request.urls
                 for form in (forms[address],)
             )
         )
 
-    async def _one(
-        self, address: str, known: Mapping[str, KnownPage], kept: "_Kept", confirm: bool = False
+    async def _fetch_page(
+        self, address: str, known: Mapping[str, PageMetadata], writes: "_PendingWrites", confirm: bool = False
     ) -> FetchedPage:
-        """Fetch one page."""
+        """Return a page from the cache or from its server."""
         time = self._clock()
-        copy = _copy(address, known)
-        old = copy and confirm and copy.fetched_at < moment(time - CONFIRMED)
-        if not (self._anew or old) and copy and known[address].is_fresh(time) and copy.is_fresh(time):
-            return _at_hand(address, copy)
-        told = {page.address: Validators(page.etag, page.last_modified) for page in known.values()}
-        validators = {where: one for where, one in told.items() if any(one)}
+        copy = _find_copy(address, known)
+        old = copy and confirm and copy.fetched_at < format_time(time - REVALIDATE_AFTER)
+        if not (self._refetch or old) and copy and known[address].is_fresh(time) and copy.is_fresh(time):
+            return _build_cached_reply(address, copy)
+        validators_by_url = {page.url: Validators(page.etag, page.last_modified) for page in known.values()}
+        validators = {where: one for where, one in validators_by_url.items() if any(one)}
         try:
-            fetched = await self._fetched(address, validators)
-        except Refused as error:
-            return FetchedPage(address=address, status="refused", note=str(error))
+            fetched = await self._fetch_shared(address, validators)
+        except RequestRefused as error:
+            return FetchedPage(url=address, status="refused", note=str(error))
         except FetchError as error:
-            code = error.code if isinstance(error, BadStatus) else 0
-            if copy and (isinstance(error, NotAnswered) or (isinstance(error, BadStatus) and error.passing)):
-                return _at_hand(address, copy, f"{error}; this is what it was on {copy.fetched_at[:10]}")
-            return FetchedPage(address=address, status="failed", code=code, note=str(error))
-        return await self._keep(address, fetched, known, kept)
+            code = error.code if isinstance(error, ErrorStatus) else 0
+            if copy and (isinstance(error, NoResponse) or (isinstance(error, ErrorStatus) and error.is_transient)):
+                return _build_cached_reply(address, copy, f"{error}; this is the copy of {copy.fetched_at[:10]}")
+            return FetchedPage(url=address, status="failed", status_code=code, note=str(error))
+        return await self._store_page(address, fetched, known, writes)
 
-    async def _keep(self, address: str, fetched: Fetched, known: Mapping[str, KnownPage], kept: "_Kept") -> FetchedPage:
-        """Keep a page that was fetched, or that its server has confirmed."""
-        page = self._page(fetched, known.get(fetched.address))
-        if fetched.unchanged:
-            await kept.confirmed(page)
+    async def _store_page(
+        self, address: str, fetched: FetchedResponse, known: Mapping[str, PageMetadata], writes: "_PendingWrites"
+    ) -> FetchedPage:
+        """Store a page that was fetched or confirmed."""
+        page = self._build_metadata(fetched, known.get(fetched.url))
+        if fetched.not_modified:
+            await writes.add_confirmation(page)
         else:
-            await kept.fetched(CachedPage(page, fetched.body))
-        for hop in fetched.hops[:-1]:
-            await kept.fetched(redirected(hop, page))
+            await writes.add_page(CachedPage(page, fetched.body))
+        for hop in fetched.redirect_chain[:-1]:
+            await writes.add_page(build_redirect(hop, page))
         return FetchedPage(
-            address=address,
-            status="unchanged" if fetched.unchanged else "fetched",
-            page=page.address,
+            url=address,
+            status="unchanged" if fetched.not_modified else "fetched",
+            canonical_url=page.url,
             media_type=page.media_type,
             size=page.size,
-            transferred=fetched.transferred,
-            code=fetched.code,
+            transferred=fetched.transferred_bytes,
+            status_code=fetched.status_code,
         )
 
-    def _page(self, fetched: Fetched, before: KnownPage | None) -> KnownPage:
-        """Return what is known of a page once it was fetched."""
+    def _build_metadata(self, fetched: FetchedResponse, before: PageMetadata | None) -> PageMetadata:
+        """Return the metadata of a fetched page."""
         time = self._clock()
-        lasts = self._lasts
-        if fetched.lifetime is not None:
-            lasts = min(lasts, max(timedelta(seconds=fetched.lifetime), LEAST))
-        page = KnownPage(
-            address=fetched.address,
-            goal=fetched.address,
-            fetched_at=moment(time),
-            fresh_until=moment(time + lasts),
+        max_age = self._max_age
+        if fetched.max_age is not None:
+            max_age = min(max_age, max(timedelta(seconds=fetched.max_age), MIN_LIFETIME))
+        page = PageMetadata(
+            url=fetched.url,
+            target_url=fetched.url,
+            fetched_at=format_time(time),
+            fresh_until=format_time(time + max_age),
             etag=fetched.validators.etag,
             last_modified=fetched.validators.last_modified,
             media_type=fetched.media_type,
@@ -150,14 +156,14 @@ class PageFetching:
             content_hash=hashlib.sha256(fetched.body).hexdigest(),
             size=len(fetched.body),
         )
-        return _confirmed(before, page) if fetched.unchanged and before else page
+        return _merge_confirmation(before, page) if fetched.not_modified and before else page
 
-    async def _fetched(self, address: str, validators: Mapping[str, Validators]) -> Fetched:
-        """Fetch a page, together with whoever else is fetching it now."""
+    async def _fetch_shared(self, address: str, validators: Mapping[str, Validators]) -> FetchedResponse:
+        """Fetch a page, or wait for a concurrent fetch of the same page."""
         shared = self._shared.get(address)
         if shared is None:
             task = asyncio.create_task(self._fetcher.fetch(address, validators))
-            shared = self._shared[address] = _Shared(task)
+            shared = self._shared[address] = _SharedRequest(task)
         shared.waiting += 1
         try:
             return await asyncio.shield(shared.task)
@@ -165,62 +171,62 @@ class PageFetching:
             shared.waiting -= 1
             if not shared.waiting:
                 self._shared.pop(address)
-                shared.task.cancel()  # without effect if it is done; else whoever waited was cancelled
+                shared.task.cancel()  # no effect if it is done; otherwise all callers were cancelled
 
 
 @dataclass
-class _Shared:
-    """A request under way, and how many wait for it."""
+class _SharedRequest:
+    """Running request, and the number of callers that wait for it."""
 
-    task: "asyncio.Task[Fetched]"
+    task: "asyncio.Task[FetchedResponse]"
     waiting: int = 0
 
 
-class _Kept:
-    """Pages on their way into the cache, a batch at a time."""
+class _PendingWrites:
+    """Pages that wait to be written to the cache."""
 
     def __init__(self, cache: PageCache, writing: asyncio.Lock) -> None:
         self._cache, self._writing = cache, writing
         self._pages: list[CachedPage] = []
-        self._confirmed: list[KnownPage] = []
+        self._merge_confirmation: list[PageMetadata] = []
         self._size = 0
 
-    async def fetched(self, page: CachedPage) -> None:
-        """Take a page; it is written with others, before too much memory is used."""
+    async def add_page(self, page: CachedPage) -> None:
+        """Add a page; write the batch if it is large."""
         self._pages.append(page)
         self._size += len(page.body)
-        if len(self._pages) >= _BATCH or self._size >= _BATCH_BYTES:
-            await self.write()
+        if len(self._pages) >= _MAX_BATCH_PAGES or self._size >= _MAX_BATCH_BYTES:
+            await self.flush()
 
-    async def confirmed(self, page: KnownPage) -> None:
-        """Take the news that a page is current."""
-        self._confirmed.append(page)
+    async def add_confirmation(self, page: PageMetadata) -> None:
+        """Add the confirmation of a page."""
+        self._merge_confirmation.append(page)
 
-    async def write(self) -> None:
-        """Write what was taken so far."""
-        pages, confirmed = self._pages, self._confirmed
-        self._pages, self._confirmed, self._size = [], [], 0
-        async with self._writing:  # commits of one process need not conflict with each other
+    async def flush(self) -> None:
+        """Write everything that was added."""
+        pages, confirmed = self._pages, self._merge_confirmation
+        self._pages, self._merge_confirmation, self._size = [], [], 0
+        async with self._writing:  # avoids commit conflicts within this process
             await asyncio.to_thread(_write, self._cache, pages, confirmed)
 
 
-def _write(cache: PageCache, pages: Sequence[CachedPage], confirmed: Sequence[KnownPage]) -> None:
+def _write(cache: PageCache, pages: Sequence[CachedPage], confirmed: Sequence[PageMetadata]) -> None:
     if pages:
-        cache.keep(pages)
+        cache.store_pages(pages)
     if confirmed:
         cache.confirm(confirmed)
 
 
-def _form(address: str) -> str | FetchedPage:
-    """Return the canonical form of an address, or what becomes of one that has none."""
+def _canonicalize(address: str) -> str | FetchedPage:
+    """Return the canonical URL, or the reply for an invalid one."""
     try:
-        return canonical(address)
-    except InvalidAddress as error:
-        return FetchedPage(address=address, status="refused", note=str(error))
+        return canonicalize_url(address)
+    except InvalidUrlError as error:
+        return FetchedPage(url=address, status="refused", note=str(error))
 
 
-def _confirmed(before: KnownPage, page: KnownPage) -> KnownPage:
-    """Return what is known of a page that its server has confirmed: an answer without a body says less of it."""
+def _merge_confirmation(before: PageMetadata, page: PageMetadata) -> PageMetadata:
+    """Return the metadata of a confirmed page; a reply without a body has fewer headers than the original."""
     return before._replace(
         etag=page.etag or before.etag,
         last_modified=page.last_modified or before.last_modified,
@@ -229,14 +235,14 @@ def _confirmed(before: KnownPage, page: KnownPage) -> KnownPage:
     )
 
 
-def _copy(address: str, known: Mapping[str, KnownPage]) -> KnownPage | None:
-    """Return the page that a request for an address led to the last time, where it is at hand."""
-    there = known.get(address)
-    copy = known.get(there.goal) if there else None
-    return copy if copy and copy.goal == copy.address else None
+def _find_copy(address: str, known: Mapping[str, PageMetadata]) -> PageMetadata | None:
+    """Return the cached page of a URL after redirects; None if it is not cached."""
+    metadata = known.get(address)
+    copy = known.get(metadata.target_url) if metadata else None
+    return copy if copy and copy.target_url == copy.url else None
 
 
-def _at_hand(address: str, copy: KnownPage, note: str = "") -> FetchedPage:
+def _build_cached_reply(address: str, copy: PageMetadata, note: str = "") -> FetchedPage:
     return FetchedPage(
-        address=address, status="cached", page=copy.address, media_type=copy.media_type, size=copy.size, note=note
+        url=address, status="cached", canonical_url=copy.url, media_type=copy.media_type, size=copy.size, note=note
     )

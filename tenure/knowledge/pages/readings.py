@@ -1,7 +1,6 @@
-"""What a run has read of the web, and what it could not read: kept beside its corpus, for its report.
+"""Record which web pages a run has read or failed to read, and how search providers answered.
 
-A page has one row for each corpus, an engine one for each query. The rows are small, since text stands in the
-sources.
+There is one row per page and corpus, and one per provider and query. The texts are stored in the sources.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,24 +10,24 @@ from typing import Literal
 import pyarrow as pa
 
 from tenure.algorithms.text.near_duplicates import Fingerprint
-from tenure.contracts.evidence.web import PageStatus, ProviderAnswer, WebAccount, WebEngine, WebPage
-from tenure.knowledge.store.catalogue import now
-from tenure.knowledge.store.schema import READINGS, READINGS_SCHEMA, digest
-from tenure.knowledge.store.store import Store, literal
+from tenure.contracts.evidence.web import PageStatus, ProviderOutcome, ProviderUsage, WebPage, WebReport
+from tenure.knowledge.store.catalogue import format_utc_now
+from tenure.knowledge.store.schema import READINGS, READINGS_SCHEMA, hash_parts
+from tenure.knowledge.store.store import Store, quote_literal
 
-MOST_PAGES = 150
-"""Pages that an account lists, so that it travels in one payload."""
+MAX_PAGES = 150
+"""Pages listed in a report, so that it fits into one payload."""
 
-_FIRST: Sequence[str] = ("read", "left_out", "refused", "failed")
+_STATUS_ORDER: Sequence[str] = ("read", "left_out", "refused", "failed")
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A page and what became of it."""
+class PageReading:
+    """Page and its outcome."""
 
-    address: str
+    url: str
     status: PageStatus | Literal["moved"]
-    """`moved` for an address under which a page was asked for that is cited by another one."""
+    """Outcome; `moved` for a requested URL whose page is cited by another one."""
     query: str = ""
     cycle: int = 0
     source_id: str = ""
@@ -39,28 +38,30 @@ class Reading:
     fingerprint: Fingerprint = ()
 
 
-def keep_pages(store: Store, corpus: str, readings: Iterable[Reading]) -> None:
-    """Write down what became of pages; of one address the last word counts."""
+def store_readings(store: Store, corpus: str, readings: Iterable[PageReading]) -> None:
+    """Record the outcomes of pages; the last one of each URL counts."""
     rows = {
-        reading.address: asdict(reading)
-        | {"id": digest(corpus, reading.address), "corpus": corpus, "at": now(), "engine": ""}
+        reading.url: asdict(reading)
+        | {"id": hash_parts(corpus, reading.url), "corpus": corpus, "at": format_utc_now(), "provider": ""}
         for reading in readings
     }
-    _merge(store, rows.values())
+    _upsert(store, rows.values())
 
 
-def keep_answers(store: Store, corpus: str, query: str, cycle: int, answers: Sequence[ProviderAnswer]) -> None:
-    """Write down how engines answered a query."""
-    blank = asdict(Reading(address="", status="read", query=query, cycle=cycle))
-    _merge(
+def store_provider_answers(
+    store: Store, corpus: str, query: str, cycle: int, answers: Sequence[ProviderOutcome]
+) -> None:
+    """Record how providers answered a query."""
+    blank = asdict(PageReading(url="", status="read", query=query, cycle=cycle))
+    _upsert(
         store,
         [
             blank
             | {
-                "id": digest(corpus, answer.provider, query),
+                "id": hash_parts(corpus, answer.provider, query),
                 "corpus": corpus,
-                "at": now(),
-                "engine": answer.provider,
+                "at": format_utc_now(),
+                "provider": answer.provider,
                 "status": answer.status,
                 "note": answer.note,
             }
@@ -69,53 +70,55 @@ def keep_answers(store: Store, corpus: str, query: str, cycle: int, answers: Seq
     )
 
 
-def copy(store: Store, old: str, new: str, cycle: int, sources: Mapping[str, str]) -> None:
-    """Write down for another corpus what a run has read up to a cycle; `sources` are the ids of its copies."""
-    where = f"corpus = {literal(old)} AND cycle <= {cycle}"
-    rows = store.rows(READINGS, READINGS_SCHEMA.names, where).to_pylist()
-    _merge(store, [row | _renamed(row, new, sources) for row in rows])
+def copy_readings(store: Store, old: str, new: str, cycle: int, sources: Mapping[str, str]) -> None:
+    """Copy the readings up to a cycle to another corpus; `sources` maps source ids to ids of copies."""
+    where = f"corpus = {quote_literal(old)} AND cycle <= {cycle}"
+    rows = store.read_rows(READINGS, READINGS_SCHEMA.names, where).to_pylist()
+    _upsert(store, [row | _rename_row(row, new, sources) for row in rows])
 
 
-def _renamed(row: Mapping[str, str], corpus: str, sources: Mapping[str, str]) -> dict[str, object]:
-    key = (row["engine"], row["query"]) if row["engine"] else (row["address"],)
-    return {"id": digest(corpus, *key), "corpus": corpus, "source_id": sources.get(row["source_id"], "")}
+def _rename_row(row: Mapping[str, str], corpus: str, sources: Mapping[str, str]) -> dict[str, object]:
+    key = (row["provider"], row["query"]) if row["provider"] else (row["url"],)
+    return {"id": hash_parts(corpus, *key), "corpus": corpus, "source_id": sources.get(row["source_id"], "")}
 
 
-def pages(store: Store, corpus: str) -> dict[str, Reading]:
-    """Return what became of the pages of a corpus, by address."""
-    columns = list(Reading.__dataclass_fields__)
-    rows = store.rows(READINGS, columns, f"corpus = {literal(corpus)} AND engine = ''").to_pylist()
+def load_readings(store: Store, corpus: str) -> dict[str, PageReading]:
+    """Return the readings of a corpus by URL."""
+    columns = list(PageReading.__dataclass_fields__)
+    rows = store.read_rows(READINGS, columns, f"corpus = {quote_literal(corpus)} AND provider = ''").to_pylist()
     return {
-        row["address"]: Reading(**row | {name: tuple(row[name]) for name in ("flaws", "fingerprint")}) for row in rows
+        row["url"]: PageReading(**row | {name: tuple(row[name]) for name in ("flaws", "fingerprint")}) for row in rows
     }
 
 
-def account(store: Store, corpus: str) -> WebAccount:
-    """Return what a run has read of the web, and how the engines served it."""
-    there = [page for page in pages(store, corpus).values() if page.status != "moved"]
-    read = sorted(there, key=lambda page: (_FIRST.index(page.status), page.address))
+def build_web_report(store: Store, corpus: str) -> WebReport:
+    """Return the pages that a run has read, and the usage of search providers."""
+    there = [page for page in load_readings(store, corpus).values() if page.status != "moved"]
+    read = sorted(there, key=lambda page: (_STATUS_ORDER.index(page.status), page.url))
     listed = tuple(
         WebPage.model_validate({name: getattr(page, name) for name in WebPage.model_fields})
-        for page in read[:MOST_PAGES]
+        for page in read[:MAX_PAGES]
     )
-    return WebAccount(engines=_engines(store, corpus), pages=listed, more=len(read) - len(listed))
+    return WebReport(providers=_count_provider_usage(store, corpus), pages=listed, omitted=len(read) - len(listed))
 
 
-def _engines(store: Store, corpus: str) -> tuple[WebEngine, ...]:
-    rows = store.rows(READINGS, ["engine", "status", "note", "at"], f"corpus = {literal(corpus)} AND engine != ''")
-    served: dict[str, WebEngine] = {}
-    for row in sorted(rows.to_pylist(), key=lambda row: (row["engine"], row["at"], row["note"])):
-        before = served.get(row["engine"], WebEngine(engine=row["engine"]))
-        served[row["engine"]] = WebEngine(
-            engine=row["engine"],
-            asked=before.asked + (row["status"] != "left_out"),
+def _count_provider_usage(store: Store, corpus: str) -> tuple[ProviderUsage, ...]:
+    rows = store.read_rows(
+        READINGS, ["provider", "status", "note", "at"], f"corpus = {quote_literal(corpus)} AND provider != ''"
+    )
+    served: dict[str, ProviderUsage] = {}
+    for row in sorted(rows.to_pylist(), key=lambda row: (row["provider"], row["at"], row["note"])):
+        before = served.get(row["provider"], ProviderUsage(provider=row["provider"]))
+        served[row["provider"]] = ProviderUsage(
+            provider=row["provider"],
+            searches=before.searches + (row["status"] != "left_out"),
             answered=before.answered + (row["status"] == "answered"),
-            set_up=row["status"] != "left_out",
+            configured=row["status"] != "left_out",
             note=row["note"] or before.note,
         )
     return tuple(served.values())
 
 
-def _merge(store: Store, rows: Iterable[dict[str, object]]) -> None:
+def _upsert(store: Store, rows: Iterable[dict[str, object]]) -> None:
     if listed := list(rows):
-        store.merge(READINGS, pa.Table.from_pylist(listed, schema=READINGS_SCHEMA), "id")
+        store.upsert(READINGS, pa.Table.from_pylist(listed, schema=READINGS_SCHEMA), "id")

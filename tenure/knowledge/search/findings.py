@@ -1,4 +1,4 @@
-"""Findings: what a run has accepted, cycle by cycle, and the judgement of what it finds next (DESIGN §5, §6)."""
+"""Accept or reject the passages of a research cycle, and store the accepted ones as findings of the run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,41 +7,48 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tenure.algorithms.retrieval.acceptance import computed, linked
-from tenure.algorithms.retrieval.relevance import Judged, clusters, judge
+from tenure.algorithms.retrieval.evidence_selection import is_computed, is_linked
+from tenure.algorithms.retrieval.relevance import FindingAssessment, assess_findings, cluster_vectors
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.research.spiral import Aim, Analysis, AnalysisRequest, Candidate, Finding, Rejection
-from tenure.knowledge.embeddings.cache import vector_rows
+from tenure.contracts.research.spiral import (
+    AnalysisReply,
+    AnalysisRequest,
+    CandidatePassage,
+    Finding,
+    Rejection,
+    TopicState,
+)
+from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import catalogue
-from tenure.knowledge.store.schema import FINDINGS, FINDINGS_SCHEMA, digest
-from tenure.knowledge.store.store import Store, quoted
+from tenure.knowledge.store.schema import FINDINGS, FINDINGS_SCHEMA, hash_parts
+from tenure.knowledge.store.store import Store, quote_list
 
-CLOSENESS = 0.6
-"""Cosine to its centre from which a passage belongs to a latent topic."""
-LEAST_GROUP, MOST_GROUPS, SHOWN = 3, 3, 5
-"""Passages that make a latent topic, latent topics of one cycle, and passages of each that are shown to be named."""
+MIN_TOPIC_SIMILARITY = 0.6
+"""Minimum cosine between a passage and the centre of a latent topic."""
+MIN_TOPIC_PASSAGES, MAX_TOPICS, MAX_TOPIC_EXAMPLES = 3, 3, 5
+"""Passages that form a latent topic, latent topics per cycle, and passages of each that are returned for naming."""
 
 
-def analyze(store: Store, chunks: ChunkVectors, encode: Encoder, request: AnalysisRequest) -> Analysis:
-    """Judge what a cycle has found, and keep what is accepted.
+def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, request: AnalysisRequest) -> AnalysisReply:
+    """Accept the candidates that are relevant and new, store them as findings, and return the decisions.
 
-    Repeating it gives the same answer and leaves the same rows: only earlier cycles count as known.
+    The operation is idempotent: only findings of earlier cycles count as known.
 
     Raises:
         UnknownCorpus: a corpus was never ingested.
     """
-    candidates, paths, vectors, means = _candidates(store, chunks, request)
-    if not candidates or not request.aims:
-        return Analysis()
-    topics = _vectors(encode, request.aims)
-    relevance = _relevance(vectors, topics, means)
-    headings = [aim.topic.heading for aim in request.aims]
-    wanted = [_position(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
-    known = _known(store, vectors.shape[1], request)
-    vouched = [linked(candidate.passage) or computed(candidate.passage) for candidate in candidates]
-    judged = judge(vectors, relevance, wanted, vouched, known, request.min_relevance, request.min_novelty)
+    candidates, paths, vectors, means = _load_candidates(store, chunks, request)
+    if not candidates or not request.topics:
+        return AnalysisReply()
+    topics = _encode_topics(encode, request.topics)
+    relevance = _compute_relevance(vectors, topics, means)
+    headings = [aim.topic.heading for aim in request.topics]
+    wanted = [_find_topic(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
+    known = _load_known_vectors(store, vectors.shape[1], request)
+    is_vouched = [is_linked(candidate.passage) or is_computed(candidate.passage) for candidate in candidates]
+    judged = assess_findings(vectors, relevance, wanted, is_vouched, known, request.min_relevance, request.min_novelty)
     findings = [
         Finding(
             topic=headings[verdict.topic],
@@ -53,66 +60,66 @@ def analyze(store: Store, chunks: ChunkVectors, encode: Encoder, request: Analys
         if verdict.verdict == "accepted"
     ]
     accepted = [index for index, verdict in enumerate(judged) if verdict.verdict == "accepted"]
-    _keep(store, request, findings, vectors[accepted])
-    named = _relevance(vectors, encode([request.question, *headings]), means)
-    return Analysis(
+    _store_findings(store, request, findings, vectors[accepted])
+    heading_relevance = _compute_relevance(vectors, encode([request.question, *headings]), means)
+    return AnalysisReply(
         accepted=tuple(sorted(findings, key=lambda f: (-f.passage.relevance, f.passage.chunk))),
-        rejected=_rejections(candidates, judged),
-        latent=_latent([c.passage for c in candidates], vectors, named, request.min_relevance),
+        rejected=_count_rejections(candidates, judged),
+        latent=_find_latent_topics([c.passage for c in candidates], vectors, heading_relevance, request.min_relevance),
     )
 
 
-def _candidates(
+def _load_candidates(
     store: Store, chunks: ChunkVectors, request: AnalysisRequest
-) -> tuple[list[Candidate], list[list[str]], Vectors, NDArray[np.float32]]:
-    """Return the candidates that are still stored, each chunk once, with their headings, vectors and μ."""
-    unrelated = {name: catalogue.corpus(store, name).unrelated for name in request.corpora}
-    first: dict[str, Candidate] = {}
+) -> tuple[list[CandidatePassage], list[list[str]], Vectors, NDArray[np.float32]]:
+    """Return the stored candidates, each chunk once, with heading paths, vectors (n, d) and baselines μ (n,)."""
+    baselines = {name: catalogue.load_corpus(store, name).baseline for name in request.corpora}
+    first: dict[str, CandidatePassage] = {}
     for candidate in request.candidates:
         first.setdefault(candidate.passage.chunk, candidate)
-    rows = store.rows_in(chunks.table, ["id", "corpus", "heading_path", "vector"], "id", list(first))
+    rows = store.read_rows_in(chunks.table, ["id", "corpus", "heading_path", "vector"], "id", list(first))
     order = np.argsort(np.asarray(rows["id"].to_pylist(), dtype=str)) if rows.num_rows else np.zeros(0, dtype=int)
     ids, corpora, paths = (rows[name].to_pylist() for name in ("id", "corpus", "heading_path"))
-    means = np.asarray([unrelated.get(corpora[i], 0.0) for i in order], dtype=np.float32)
-    return [first[ids[i]] for i in order], [paths[i] for i in order], chunks.of(rows)[order], means
+    means = np.asarray([baselines.get(corpora[i], 0.0) for i in order], dtype=np.float32)
+    return [first[ids[i]] for i in order], [paths[i] for i in order], chunks.load_vectors(rows)[order], means
 
 
-def _vectors(encode: Encoder, aims: Sequence[Aim]) -> Vectors:
-    """Return h_j of every topic: the mean of its question's and its imagined passage's embeddings."""
-    asked = encode([aim.topic.question for aim in aims])
-    imagined = encode([aim.hypothetical or aim.topic.question for aim in aims])
-    mean = asked + imagined
+def _encode_topics(encode: Encoder, aims: Sequence[TopicState]) -> Vectors:
+    """Return one unit vector per topic, shape (m, d): the mean of its question and hypothetical answer (HyDE)."""
+    questions = encode([aim.topic.question for aim in aims])
+    hypothetical = encode([aim.hypothetical_answer or aim.topic.question for aim in aims])
+    mean = questions + hypothetical
     unit: Vectors = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
-def _relevance(vectors: Vectors, topics: Vectors, unrelated: NDArray[np.float32]) -> NDArray[np.float32]:
-    mean = unrelated[:, None]
+def _compute_relevance(vectors: Vectors, topics: Vectors, baselines: NDArray[np.float32]) -> NDArray[np.float32]:
+    mean = baselines[:, None]
     normalised: NDArray[np.float32] = np.minimum((vectors @ topics.T - mean) / (1.0 - mean), 1.0)
     return normalised
 
 
-def _position(headings: Sequence[str], path: Sequence[str], topic: str) -> int:
-    """Return where the topic of a passage stands: the heading it has in its document, else what it was found for.
+def _find_topic(headings: Sequence[str], path: Sequence[str], topic: str) -> int:
+    """Return the index of the topic of a passage: the heading it has in its document, else the topic it was found for.
 
-    One that was found for a topic that was dropped meanwhile counts as found for the first.
+    A passage that was found for a dropped topic belongs to the first one.
     """
     places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
     known = (places[name.casefold()] for name in (*reversed(path), topic) if name.casefold() in places)
     return next(known, 0)
 
 
-def _known(store: Store, dimensions: int, request: AnalysisRequest) -> Vectors:
-    where = f"run = {quoted([request.run])[1:-1]} AND cycle < {request.cycle}"
-    rows = store.rows(FINDINGS, ["vector"], where)
-    return vector_rows(rows["vector"], dimensions)
+def _load_known_vectors(store: Store, dimensions: int, request: AnalysisRequest) -> Vectors:
+    where = f"run = {quote_list([request.run])[1:-1]} AND cycle < {request.cycle}"
+    rows = store.read_rows(FINDINGS, ["vector"], where)
+    return read_vector_column(rows["vector"], dimensions)
 
 
-def _keep(store: Store, request: AnalysisRequest, findings: Sequence[Finding], vectors: Vectors) -> None:
+def _store_findings(store: Store, request: AnalysisRequest, findings: Sequence[Finding], vectors: Vectors) -> None:
     if not findings:
         return
     columns = {
-        "key": [digest(request.run, finding.passage.chunk) for finding in findings],
+        "key": [hash_parts(request.run, finding.passage.chunk) for finding in findings],
         "run": [request.run] * len(findings),
         "cycle": [request.cycle] * len(findings),
         "topic": [finding.topic for finding in findings],
@@ -123,10 +130,12 @@ def _keep(store: Store, request: AnalysisRequest, findings: Sequence[Finding], v
         "novelty": [finding.novelty for finding in findings],
         "vector": list(vectors),
     }
-    store.merge(FINDINGS, pa.table(columns, schema=FINDINGS_SCHEMA), "key")
+    store.upsert(FINDINGS, pa.table(columns, schema=FINDINGS_SCHEMA), "key")
 
 
-def _rejections(candidates: Sequence[Candidate], judged: Sequence[Judged]) -> tuple[Rejection, ...]:
+def _count_rejections(
+    candidates: Sequence[CandidatePassage], judged: Sequence[FindingAssessment]
+) -> tuple[Rejection, ...]:
     counts = Counter((c.query, verdict.verdict) for c, verdict in zip(candidates, judged, strict=True))
     queries = dict.fromkeys(candidate.query for candidate in candidates)
     found = [
@@ -136,18 +145,18 @@ def _rejections(candidates: Sequence[Candidate], judged: Sequence[Judged]) -> tu
     return tuple(rejection for rejection in found if rejection.irrelevant or rejection.known)
 
 
-def _latent(
-    passages: Sequence[PassageRef], vectors: Vectors, named: NDArray[np.float32], min_relevance: float
+def _find_latent_topics(
+    passages: Sequence[PassageRef], vectors: Vectors, heading_relevance: NDArray[np.float32], min_relevance: float
 ) -> tuple[tuple[PassageRef, ...], ...]:
-    """Return groups of passages that are nearer to the question than to any heading of the outline.
+    """Return clusters of passages that are more relevant to the question than to any heading of the outline.
 
     Args:
         passages: n passages.
         vectors: their unit vectors, shape (n, d).
-        named: their relevance to the question, and to each of the m headings, shape (n, 1 + m).
-        min_relevance: to the question.
+        heading_relevance: their relevance to the question and to each of the m headings, shape (n, 1 + m).
+        min_relevance: minimum relevance to the question.
     """
-    whole = named[:, 0]
-    off = np.flatnonzero((whole >= min_relevance) & (named[:, 1:].max(axis=1) < whole))
-    grouped = clusters(vectors[off], CLOSENESS, LEAST_GROUP, MOST_GROUPS)
-    return tuple(tuple(passages[off[i]] for i in group[:SHOWN]) for group in grouped)
+    to_question = heading_relevance[:, 0]
+    outside = np.flatnonzero((to_question >= min_relevance) & (heading_relevance[:, 1:].max(axis=1) < to_question))
+    grouped = cluster_vectors(vectors[outside], MIN_TOPIC_SIMILARITY, MIN_TOPIC_PASSAGES, MAX_TOPICS)
+    return tuple(tuple(passages[outside[i]] for i in group[:MAX_TOPIC_EXAMPLES]) for group in grouped)

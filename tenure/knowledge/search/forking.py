@@ -1,8 +1,7 @@
-"""Forking: what a run knew after a cycle, as a new run's own.
+"""Copy the knowledge of a run after a cycle into a new run.
 
-Findings, conversations and pages of the web are copied as far as they belong to the cycles that the fork takes over;
-what came later is not seen, and nothing of the original is changed. Copies have ids of their own, so repeating a fork
-leaves the same rows.
+Findings, conversations and web pages up to the cycle are copied; the original stays unchanged. Copies have ids of their
+own that depend only on the original and the new run, so a repeated fork leaves the same rows.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +11,7 @@ import pyarrow as pa
 
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.web import WebScope
-from tenure.contracts.research.fork import Forked, ForkRequest
+from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter
 from tenure.knowledge.pages import readings
 from tenure.knowledge.store import catalogue
@@ -26,88 +25,88 @@ from tenure.knowledge.store.schema import (
     STATEMENTS,
     TURNS,
     TURNS_SCHEMA,
-    chunk_id,
-    chunks_schema,
-    chunks_table,
-    digest,
-    source_id,
+    build_chunk_schema,
+    build_chunk_table_name,
+    hash_parts,
+    make_chunk_id,
+    make_source_id,
 )
-from tenure.knowledge.store.store import Store, literal
+from tenure.knowledge.store.store import Store, quote_literal
 from tenure.models.embedding import EmbeddingModel
 
 C = TypeVar("C", bound=Contract)
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 
-def fork(store: Store, writer: CorpusWriter, model: EmbeddingModel, request: ForkRequest) -> Forked:
-    """Copy what the fork takes over; return its state and evidence with the ids of the copies.
+def fork_run(store: Store, writer: CorpusWriter, model: EmbeddingModel, request: ForkRequest) -> ForkReply:
+    """Copy the knowledge of a run; return the state and the evidence with the ids of the copies.
 
     Args:
-        store: where everything is.
-        writer: writes into the corpus of the fork's pages.
-        model: what makes its vectors.
-        request: what is taken over.
+        store: tables of the knowledge base.
+        writer: writer of the corpus of the new run's web pages.
+        model: embedding model of the vectors.
+        request: original run, new run, and the state to copy.
 
     Raises:
-        UnknownCorpus: the original's pages are gone.
+        UnknownCorpus: the web pages of the original run are deleted.
         EmbeddingModelMismatch: they were embedded with another model.
     """
-    names = _pages(store, writer, model, request) if request.web else {}
-    _findings(store, request, names)
-    _turns(store, request)
-    state = _renamed(request.state, names)
+    names = _copy_pages(store, writer, model, request) if request.web else {}
+    _copy_findings(store, request, names)
+    _copy_turns(store, request)
+    state = _rename_ids(request.state, names)
     turns = {role: turn.model_copy(update={"run": request.run}) for role, turn in state.turns.items()}
-    return Forked(
+    return ForkReply(
         state=state.model_copy(update={"turns": turns}),
-        evidence=tuple(_renamed(passage, names) for passage in request.evidence),
+        evidence=tuple(_rename_ids(passage, names) for passage in request.evidence),
     )
 
 
-def _findings(store: Store, request: ForkRequest, names: Mapping[str, str]) -> None:
-    where = f"run = {literal(request.origin)} AND cycle <= {request.state.cycle}"
-    rows = store.rows(FINDINGS, FINDINGS_SCHEMA.names, where).to_pylist()
-    copies = [_replaced(row, names) | {"run": request.run} for row in rows]
-    _merge(store, FINDINGS, [copy | {"key": digest(request.run, copy["chunk"])} for copy in copies], "key")
+def _copy_findings(store: Store, request: ForkRequest, names: Mapping[str, str]) -> None:
+    where = f"run = {quote_literal(request.origin)} AND cycle <= {request.state.cycle}"
+    rows = store.read_rows(FINDINGS, FINDINGS_SCHEMA.names, where).to_pylist()
+    copies = [_replace_ids(row, names) | {"run": request.run} for row in rows]
+    _upsert(store, FINDINGS, [copy | {"key": hash_parts(request.run, copy["chunk"])} for copy in copies], "key")
 
 
-def _turns(store: Store, request: ForkRequest) -> None:
-    """Copy what the roles and their models have said to each other before the turns that come next."""
+def _copy_turns(store: Store, request: ForkRequest) -> None:
+    """Copy the turns of each conversation that precede the turn in the state."""
     for role, turn in request.state.turns.items():
-        where = f"run = {literal(request.origin)} AND role = {literal(role)} AND turn < {turn.number}"
-        rows = store.rows(TURNS, TURNS_SCHEMA.names, where).to_pylist()
-        copies = [row | {"run": request.run, "key": digest(request.run, role, str(row["turn"]))} for row in rows]
-        _merge(store, TURNS, copies, "key")
+        where = f"run = {quote_literal(request.origin)} AND role = {quote_literal(role)} AND turn < {turn.number}"
+        rows = store.read_rows(TURNS, TURNS_SCHEMA.names, where).to_pylist()
+        copies = [row | {"run": request.run, "key": hash_parts(request.run, role, str(row["turn"]))} for row in rows]
+        _upsert(store, TURNS, copies, "key")
 
 
-def _pages(store: Store, writer: CorpusWriter, model: EmbeddingModel, request: ForkRequest) -> dict[str, str]:
-    """Copy the pages that were read by then; return the ids of the copies by those of the originals."""
+def _copy_pages(store: Store, writer: CorpusWriter, model: EmbeddingModel, request: ForkRequest) -> dict[str, str]:
+    """Copy the web pages read up to the cycle; return the ids of the copies by the ids of the originals."""
     old, new = (WebScope(run=RunId(run)).corpus for run in (request.origin, request.run))
-    if (embedded := catalogue.corpus(store, old).model) != model.name:
+    if (embedded := catalogue.load_corpus(store, old).model) != model.name:
         raise EmbeddingModelMismatch(old, embedded, model.name)
-    read = readings.pages(store, old).values()
-    sources = {page.source_id: page.address for page in read if page.source_id and page.cycle <= request.state.cycle}
-    writer.claim(keeps_others=True)
-    names = {source: str(source_id(new, address)) for source, address in sources.items()}
-    chunks = chunks_table(model.dimensions)
-    cuts = store.rows_in(chunks, ["id", "source_id", "start", "end", "text"], "source_id", list(sources))
+    read = readings.load_readings(store, old).values()
+    sources = {page.source_id: page.url for page in read if page.source_id and page.cycle <= request.state.cycle}
+    writer.claim(keeps_other_sources=True)
+    names = {source: str(make_source_id(new, address)) for source, address in sources.items()}
+    chunks = build_chunk_table_name(model.dimensions)
+    cuts = store.read_rows_in(chunks, ["id", "source_id", "start", "end", "text"], "source_id", list(sources))
     for chunk in cuts.to_pylist():
         source = SourceId(names[chunk["source_id"]])
-        names[chunk["id"]] = str(chunk_id(source, chunk["start"], chunk["end"], chunk["text"]))
+        names[chunk["id"]] = str(make_chunk_id(source, chunk["start"], chunk["end"], chunk["text"]))
     schemas = {
-        chunks: chunks_schema(model.dimensions),
+        chunks: build_chunk_schema(model.dimensions),
         **{name: SCHEMAS[name] for name in (MENTIONS, STATEMENTS, SOURCES)},
     }
     for table, schema in schemas.items():
         key = "id" if table == SOURCES else "source_id"
-        _copied(store, table, store.rows_in(table, schema.names, key, list(sources)), names, new)
-    readings.copy(store, old, new, request.state.cycle, names)
+        _copy_rows(store, table, store.read_rows_in(table, schema.names, key, list(sources)), names, new)
+    readings.copy_readings(store, old, new, request.state.cycle, names)
     writer.finish(changed=bool(sources))
     return names
 
 
-def _copied(store: Store, table: str, rows: pa.Table, names: Mapping[str, str], corpus: str) -> None:
-    """Write rows again under the names of the copies; vectors stay in columns, since there may be many."""
+def _copy_rows(store: Store, table: str, rows: pa.Table, names: Mapping[str, str], corpus: str) -> None:
+    """Write rows again with the ids of the copies; vectors stay in Arrow columns, because there may be many."""
     if not rows.num_rows:
         return
     columns = {name: rows[name] for name in rows.column_names}
@@ -115,24 +114,24 @@ def _copied(store: Store, table: str, rows: pa.Table, names: Mapping[str, str], 
         if name in columns:
             columns[name] = pa.array([names[value] for value in columns[name].to_pylist()])
     columns["corpus"] = pa.array([corpus] * rows.num_rows)
-    store.merge(table, pa.table(columns, schema=rows.schema), "id")
+    store.upsert(table, pa.table(columns, schema=rows.schema), "id")
 
 
-def _merge(store: Store, table: str, rows: Iterable[Row], key: str) -> None:
+def _upsert(store: Store, table: str, rows: Iterable[_Row], key: str) -> None:
     if listed := list(rows):
-        store.merge(table, pa.Table.from_pylist(listed, schema=SCHEMAS[table]), key)
+        store.upsert(table, pa.Table.from_pylist(listed, schema=SCHEMAS[table]), key)
 
 
-def _renamed(model: C, names: Mapping[str, str]) -> C:
-    return type(model).model_validate(_replaced(model.model_dump(), names)) if names else model
+def _rename_ids(model: C, names: Mapping[str, str]) -> C:
+    return type(model).model_validate(_replace_ids(model.model_dump(), names)) if names else model
 
 
-def _replaced(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a value in which every text that is an id of an original is that of its copy."""
+def _replace_ids(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a value in which every string that is the id of an original is replaced by the id of its copy."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, dict):
-        return {key: _replaced(one, names) for key, one in value.items()}
+        return {key: _replace_ids(item, names) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_replaced(one, names) for one in value)
+        return type(value)(_replace_ids(item, names) for item in value)
     return value

@@ -1,26 +1,25 @@
-"""Lookup: where a term stands to the letter, in the whole of some sources.
+"""Find every sentence that contains a term in all chunks of some sources.
 
-A search finds what is near; who wants to know what a word means in a document, or whether a number occurs in it at
-all, asks for the word itself.
+A search ranks by similarity; this lookup answers whether and where an exact term or number occurs.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tenure.algorithms.text.sentences import fingerprint, sentences
-from tenure.algorithms.text.term_lookup import defines, finder
+from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
+from tenure.algorithms.text.term_lookup import compile_term_pattern, is_definition
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.research.tools import FoundTerm, LookupReply, LookupRequest
-from tenure.knowledge.store.schema import chunks_table
+from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
+from tenure.knowledge.store.schema import build_chunk_table_name
 from tenure.knowledge.store.store import Store
 
 _COLUMNS = ["id", "source_id", "text", "start"]
-_LONGEST = 400
-"""Characters of a line that is no sentence."""
+_MAX_LINE_CHARACTERS = 400
+"""Maximum length of a returned line that is not a sentence."""
 
 
-class _Place(NamedTuple):
+class _Occurrence(NamedTuple):
     defines: bool
     source: int
     start: int
@@ -28,41 +27,48 @@ class _Place(NamedTuple):
     sentence: str
 
 
-def lookup(store: Store, dimensions: int, request: LookupRequest) -> LookupReply:
-    """Find a term; a definition comes first, then the order of the sources and the places in them."""
+def find_term(store: Store, dimensions: int, request: LookupRequest) -> LookupReply:
+    """Return the sentences that contain a term: definitions first, then by source and position."""
     rank = {source: number for number, source in enumerate(request.sources)}
-    rows = store.rows_in(chunks_table(dimensions), _COLUMNS, "source_id", list(rank)).to_pylist()
-    found: dict[tuple[int, str], _Place] = {}
+    rows = store.read_rows_in(build_chunk_table_name(dimensions), _COLUMNS, "source_id", list(rank)).to_pylist()
+    found: dict[tuple[int, str], _Occurrence] = {}
     for row in rows:
-        for place in _places(row, rank[row["source_id"]], request.term):
-            # Chunks may overlap, and documents repeat themselves.
-            found.setdefault((place.source, fingerprint(place.sentence)), place)
-    ordered = sorted(found.values(), key=lambda one: (not one.defines, one.source, one.start))
+        for place in _find_occurrences(row, rank[row["source_id"]], request.term):
+            # Chunks overlap, and documents repeat sentences.
+            found.setdefault((place.source, normalize_sentence(place.sentence)), place)
+    ordered = sorted(
+        found.values(), key=lambda occurrence: (not occurrence.defines, occurrence.source, occurrence.start)
+    )
     return LookupReply(
-        found=tuple(_found(one, request.sources[one.source], n) for n, one in enumerate(ordered[: request.most], 1)),
+        matches=tuple(
+            _to_found_term(occurrence, request.sources[occurrence.source], rank_)
+            for rank_, occurrence in enumerate(ordered[: request.limit], 1)
+        ),
         count=len(ordered),
     )
 
 
-def _places(row: dict[str, Any], source: int, term: str) -> Iterator[_Place]:
-    """Yield where a chunk holds a term: its sentences, and lines that are none."""
-    text, pattern = str(row["text"]), finder(term)
+def _find_occurrences(row: dict[str, Any], source: int, term: str) -> Iterator[_Occurrence]:
+    """Yield the sentences of a chunk that contain a term; if there are none, the lines."""
+    text, pattern = str(row["text"]), compile_term_pattern(term)
     if not pattern.search(text):
         return
-    spans = [(one.start, one.text) for one in sentences(text) if pattern.search(one.text)]
-    for start, said in spans or _lines(text, term):
-        yield _Place(defines(said, term), source, int(row["start"]) + start, ChunkId(row["id"]), said)
+    spans = [(sentence.start, sentence.text) for sentence in split_sentences(text) if pattern.search(sentence.text)]
+    for start, sentence_text in spans or _find_lines(text, term):
+        yield _Occurrence(
+            is_definition(sentence_text, term), source, int(row["start"]) + start, ChunkId(row["id"]), sentence_text
+        )
 
 
-def _lines(text: str, term: str) -> Iterator[tuple[int, str]]:
-    """Yield lines of tables, headings and programs that hold a term."""
+def _find_lines(text: str, term: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of tables, headings and programs that contain a term, with their offsets."""
     start = 0
     for line in text.splitlines(keepends=True):
-        if finder(term).search(line):
-            yield start, line.strip()[:_LONGEST]
+        if compile_term_pattern(term).search(line):
+            yield start, line.strip()[:_MAX_LINE_CHARACTERS]
         start += len(line)
 
 
-def _found(place: _Place, source: SourceId, rank: int) -> FoundTerm:
+def _to_found_term(place: _Occurrence, source: SourceId, rank: int) -> TermMatch:
     passage = PassageRef(chunk=place.chunk, source=source, score=1 / (60 + rank), relevance=0.0, sparse_rank=rank)
-    return FoundTerm(passage=passage, sentence=place.sentence)
+    return TermMatch(passage=passage, sentence=place.sentence)

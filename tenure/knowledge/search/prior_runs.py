@@ -1,8 +1,7 @@
-"""Inheriting: what a run may begin with of what earlier runs on related questions have accepted (003, memory).
+"""Select findings of earlier runs on related questions that a new run may start with.
 
-Nothing is believed because it was accepted once. A passage has to be there still, and is held against the present
-question as a search would hold it: it resembles the question, or it stands in a document that a passage resembling the
-question names, or names that one's document, as links are followed in a search.
+An earlier acceptance is no proof. A finding must still be stored, and it is assessed against the new question: it is
+similar to the question, or a name links its document to a passage that is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,111 +10,115 @@ from typing import Any
 
 import numpy as np
 
-from tenure.algorithms.retrieval.acceptance import BESIDE, LINKED, evidence
+from tenure.algorithms.retrieval.evidence_selection import MAX_GRAPH_RANK, MIN_SUPPORTING_SHARE, select_evidence
 from tenure.algorithms.text.passage import Encoder
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.research.learning import Inheritance, Inherited, InheritRequest
-from tenure.knowledge.embeddings.calibration import relevance
+from tenure.contracts.research.learning import InheritedPassage, InheritReply, InheritRequest
+from tenure.knowledge.embeddings.calibration import normalize_relevance
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import catalogue
-from tenure.knowledge.store.filters import condition
+from tenure.knowledge.store.filters import build_condition
 from tenure.knowledge.store.schema import FINDINGS, MENTIONS, SOURCES
-from tenure.knowledge.store.store import Store, literal, quoted
+from tenure.knowledge.store.store import Store, quote_list, quote_literal
 
 
-def inherit(store: Store, chunks: ChunkVectors, encode: Encoder, request: InheritRequest) -> Inherited:
-    """Return what related runs leave to a run.
+def inherit_findings(store: Store, chunks: ChunkVectors, encode: Encoder, request: InheritRequest) -> InheritReply:
+    """Return the findings of related runs that are relevant to a question.
 
     Raises:
-        InvalidFilter: a filter cannot be applied.
+        InvalidFilter: a filter is invalid.
         UnknownCorpus: a corpus was never ingested.
     """
-    accepted = _accepted(store, request)
-    passages = _standing(store, chunks, encode, request, list(accepted))
-    relevant = evidence(passages, request.min_relevance)
-    order = {one.run: place for place, one in enumerate(request.runs)}
-    others = [one for one in passages if one.relevance < BESIDE * request.min_relevance]
-    others.sort(key=lambda one: (order[accepted[one.chunk]["run"]], -one.relevance, one.chunk))
-    linked = tuple(_linked(store, relevant, others))
-    kept = (*relevant[: request.most - len(linked)], *linked)
-    return Inherited(
+    accepted = _load_accepted(store, request)
+    passages = _load_passages(store, chunks, encode, request, list(accepted))
+    relevant = select_evidence(passages, request.min_relevance)
+    order = {prior.run: rank for rank, prior in enumerate(request.runs)}
+    others = [passage for passage in passages if passage.relevance < MIN_SUPPORTING_SHARE * request.min_relevance]
+    others.sort(key=lambda passage: (order[accepted[passage.chunk]["run"]], -passage.relevance, passage.chunk))
+    linked = tuple(_find_linked(store, relevant, others))
+    selected = (*relevant[: request.limit - len(linked)], *linked)
+    return InheritReply(
         passages=tuple(
-            Inheritance(passage=one, query=accepted[one.chunk]["query"], run=RunId(accepted[one.chunk]["run"]))
-            for one in kept
+            InheritedPassage(
+                passage=passage, query=accepted[passage.chunk]["query"], run=RunId(accepted[passage.chunk]["run"])
+            )
+            for passage in selected
         ),
-        unchanged=_unchanged(store, request),
+        unchanged=_list_unchanged_runs(store, request),
     )
 
 
-def _accepted(store: Store, request: InheritRequest) -> dict[str, Mapping[str, Any]]:
-    """Return what the runs have accepted, by passage; of two runs that have accepted it, the nearer one counts."""
-    order = {one.run: place for place, one in enumerate(request.runs)}
-    rows = store.rows_in(FINDINGS, ["run", "chunk", "query"], "run", list(order)).to_pylist()
+def _load_accepted(store: Store, request: InheritRequest) -> dict[str, Mapping[str, Any]]:
+    """Return the findings of the runs by chunk; if several runs accepted a chunk, the most similar run counts."""
+    order = {prior.run: rank for rank, prior in enumerate(request.runs)}
+    rows = store.read_rows_in(FINDINGS, ["run", "chunk", "query"], "run", list(order)).to_pylist()
     first: dict[str, Mapping[str, Any]] = {}
     for row in sorted(rows, key=lambda row: (order[row["run"]], row["chunk"])):
         first.setdefault(row["chunk"], row)
     return first
 
 
-def _standing(
+def _load_passages(
     store: Store, chunks: ChunkVectors, encode: Encoder, request: InheritRequest, wanted: Sequence[str]
 ) -> list[PassageRef]:
-    """Return passages that are still there, with their relevance to the question, most relevant first."""
-    unrelated = {name: catalogue.corpus(store, name).unrelated for name in request.corpora}
-    filtered = condition(request.filters)
-    where = f"corpus IN {quoted(request.corpora)}" + (f" AND {filtered}" if filtered else "")
-    rows = store.rows_in(chunks.table, ["id", "source_id", "corpus", "vector"], "id", wanted, where)
-    near = chunks.of(rows) @ encode([request.question])[0] if rows.num_rows else np.zeros(0)
+    """Return the passages that are still stored, with their relevance to the question, most relevant first."""
+    baselines = {name: catalogue.load_corpus(store, name).baseline for name in request.corpora}
+    filtered = build_condition(request.filters)
+    where = f"corpus IN {quote_list(request.corpora)}" + (f" AND {filtered}" if filtered else "")
+    rows = store.read_rows_in(chunks.table, ["id", "source_id", "corpus", "vector"], "id", wanted, where)
+    similarities = chunks.load_vectors(rows) @ encode([request.question])[0] if rows.num_rows else np.zeros(0)
     found = [
         PassageRef(
             chunk=ChunkId(row["id"]),
             source=SourceId(row["source_id"]),
             score=0.0,
-            relevance=round(relevance(float(similarity), unrelated[row["corpus"]]), 4),
+            relevance=round(normalize_relevance(float(similarity), baselines[row["corpus"]]), 4),
         )
-        for row, similarity in zip(rows.drop_columns("vector").to_pylist(), near, strict=True)
+        for row, similarity in zip(rows.drop_columns("vector").to_pylist(), similarities, strict=True)
     ]
     return sorted(found, key=lambda passage: (-passage.relevance, passage.chunk))
 
 
-def _linked(store: Store, relevant: Sequence[PassageRef], others: Sequence[PassageRef]) -> Iterator[PassageRef]:
-    """Yield the first passages among others that links join to a relevant one, with their ranks."""
+def _find_linked(store: Store, relevant: Sequence[PassageRef], others: Sequence[PassageRef]) -> Iterator[PassageRef]:
+    """Yield the first of the other passages that a name links to a relevant one, with their ranks."""
     chunks = [passage.chunk for passage in (*relevant, *others)]
-    rows = store.rows_in(MENTIONS, ["id", "title", "names", "parts"], "id", chunks).to_pylist()
+    rows = store.read_rows_in(MENTIONS, ["id", "title", "names", "parts"], "id", chunks).to_pylist()
     known = {row["id"]: row for row in rows}
-    titles = {known[one.chunk]["title"] for one in relevant if one.chunk in known}
-    named = {name for one in relevant if one.chunk in known for name in _names(known[one.chunk])}
+    titles = {known[passage.chunk]["title"] for passage in relevant if passage.chunk in known}
+    names = {name for passage in relevant if passage.chunk in known for name in _all_names(known[passage.chunk])}
     joined = (
-        one
-        for one in others
-        if one.chunk in known
-        and (known[one.chunk]["title"] in named or not titles.isdisjoint(_names(known[one.chunk])))
+        passage
+        for passage in others
+        if passage.chunk in known
+        and (known[passage.chunk]["title"] in names or not titles.isdisjoint(_all_names(known[passage.chunk])))
     )
-    for rank, one in enumerate(islice(joined, LINKED), 1):
-        yield one.model_copy(update={"graph_rank": rank})
+    for rank, passage in enumerate(islice(joined, MAX_GRAPH_RANK), 1):
+        yield passage.model_copy(update={"graph_rank": rank})
 
 
-def _names(mention: Mapping[str, Any]) -> set[str]:
+def _all_names(mention: Mapping[str, Any]) -> set[str]:
     return {*mention["names"], *mention["parts"]}
 
 
-def _unchanged(store: Store, request: InheritRequest) -> tuple[RunId, ...]:
-    """Return the runs that have read all of the corpora, as far as what they accepted tells, in their present state."""
-    own = f"corpus IN {quoted(request.corpora)}"
-    read = _read(store, [one.run for one in request.runs])
+def _list_unchanged_runs(store: Store, request: InheritRequest) -> tuple[RunId, ...]:
+    """Return the runs whose findings cover all of the corpora and which no later change of the corpora affects."""
+    condition = f"corpus IN {quote_list(request.corpora)}"
+    read = _load_read_corpora(store, [prior.run for prior in request.runs])
     return tuple(
-        one.run
-        for one in request.runs
-        if read.get(one.run, set()).issuperset(request.corpora)
-        and not store.count(SOURCES, f"{own} AND fetched_at > {literal(one.at.isoformat(timespec='seconds'))}")
+        prior.run
+        for prior in request.runs
+        if read.get(prior.run, set()).issuperset(request.corpora)
+        and not store.count_rows(
+            SOURCES, f"{condition} AND fetched_at > {quote_literal(prior.ended_at.isoformat(timespec='seconds'))}"
+        )
     )
 
 
-def _read(store: Store, runs: Sequence[RunId]) -> dict[RunId, set[str]]:
-    """Return the corpora that runs have accepted something of."""
-    rows = store.rows_in(FINDINGS, ["run", "source"], "run", runs).to_pylist()
-    sources = store.rows_in(SOURCES, ["id", "corpus"], "id", list({row["source"] for row in rows})).to_pylist()
+def _load_read_corpora(store: Store, runs: Sequence[RunId]) -> dict[RunId, set[str]]:
+    """Return the corpora from which each run has accepted findings."""
+    rows = store.read_rows_in(FINDINGS, ["run", "source"], "run", runs).to_pylist()
+    sources = store.read_rows_in(SOURCES, ["id", "corpus"], "id", list({row["source"] for row in rows})).to_pylist()
     corpora = {row["id"]: row["corpus"] for row in sources}
     read: dict[RunId, set[str]] = {}
     for row in rows:

@@ -1,14 +1,11 @@
-"""Search: a vector leg, a full-text leg, their fusion, and a walk over the links from what they find (DESIGN §5, §6).
+"""Search by dense vectors, by BM25, by their fusion, or by a graph walk from what they find; then rerank if requested.
 
-That is the first stage. Where a search asks for it, a second one looks at the best candidates again.
+The query vector is the mean of the embeddings of the question and of the hypothetical answer (HyDE). Every passage
+carries its normalized relevance to that vector, whichever retriever found it. Ties are broken by chunk id, so that the
+same rows give the same result.
 
-The query vector is the mean of the question's and the hypothetical answer's embeddings. Every passage
-found carries its normalised relevance to that vector, whichever leg found it. Ties are broken by chunk
-id, so that the same rows give the same answer.
-
-In a corpus that is not embedded yet, words and links lead to chunks without a vector. The best of them get
-theirs at once, and from then on nothing tells them from the others: they have a similarity, a place in the
-vector leg, and a relevance.
+In a partly embedded corpus, BM25 and links also find chunks without a vector. The best of them are embedded on demand;
+they then count as results of the dense retriever too.
 """
 
 from collections import Counter
@@ -22,34 +19,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tenure.algorithms.retrieval.rrf import fuse
-from tenure.algorithms.retrieval.score_fusion import REFERENCE, blend
+from tenure.algorithms.retrieval.rrf import fuse_rankings
+from tenure.algorithms.retrieval.score_fusion import REFERENCE_RANK, blend_scores
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import STOP_WORDS
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest, Strategy
+from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchReply, SearchRequest
 from tenure.knowledge.embeddings import calibration
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.graph.graph import Graph
-from tenure.knowledge.search.reranking import SecondStage
+from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, InvalidSearch
-from tenure.knowledge.store.filters import condition
-from tenure.knowledge.store.store import Store, quoted
+from tenure.knowledge.store.filters import build_condition
+from tenure.knowledge.store.store import Store, quote_list
 from tenure.models.embedding import EmbeddingModel
 
-MAX_QUERY = 20_000
-"""Characters of a query; as many as a run's question may have."""
-ENCYCLOPAEDIC = 0.3
-"""Share of the candidates that name what they are about, from which an adaptive search follows links."""
-_SEEDS = 10
-_BESIDE = 0.02
-"""Weight of the other legs' blended score beside the walk's."""
+MAX_QUERY_CHARACTERS = 20_000
+"""Maximum length of a query; equal to the maximum length of a question."""
+MIN_TITLE_SHARE = 0.3
+"""Share of candidates that name the title of their document, from which an adaptive search follows links."""
+_MAX_SEEDS = 10
+_HYBRID_WEIGHT = 0.02
+"""Weight of the hybrid score relative to the score of the graph walk."""
 _DEPTH_PER_RESULT = 5
 _MAX_DEPTH = 1000
-_ON_DEMAND = 64
-"""Vectors that a leg makes at least, where they are missing; more only if more passages are asked for."""
+_MIN_COMPUTED_VECTORS = 64
+"""Missing vectors that a retriever computes on demand; more only if more passages are requested."""
 _COLUMNS = ["id", "source_id", "corpus", "vector"]
 
 
@@ -59,14 +56,14 @@ class _Hit:
     source: str
     similarity: float
     corpus: str
-    made: bool
-    """Whether its vector was missing and had to be made."""
+    is_computed: bool
+    """Whether its vector was missing and computed on demand."""
     score: float
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What a strategy found, by chunk: its score, and its rank in each leg that found it."""
+class _Ranking:
+    """Chunks with their score, and their rank in each retriever that found them."""
 
     hits: dict[str, _Hit]
     scores: dict[str, float]
@@ -80,70 +77,70 @@ def search(
     model: EmbeddingModel,
     chunks: ChunkVectors,
     encode: Encoder,
-    second: SecondStage,
+    reranker: Reranker,
     request: SearchRequest,
 ) -> SearchReply:
-    """Answer a search.
+    """Return the passages that match a query, best first.
 
     Raises:
-        InvalidSearch: nothing to look for, nowhere to look, or no passage wanted.
+        InvalidSearch: the query or the list of corpora is empty, or a parameter is invalid.
         UnknownCorpus: a corpus was never ingested.
-        EmbeddingModelMismatch: a corpus's vectors come from another model.
+        EmbeddingModelMismatch: the vectors of a corpus come from another model.
     """
-    records = _checked(store, model, request)
-    unrelated = {record.corpus: record.unrelated for record in records}
-    share = catalogue.embedded_share(store, model.dimensions, records)
-    second.check(request.rerank)
-    depth = min(_MAX_DEPTH, max(REFERENCE, _DEPTH_PER_RESULT * request.k))
+    records = _validate(store, model, request)
+    baselines = {record.corpus: record.baseline for record in records}
+    share = catalogue.compute_embedded_share(store, model.dimensions, records)
+    reranker.validate(request.rerank)
+    depth = min(_MAX_DEPTH, max(REFERENCE_RANK, _DEPTH_PER_RESULT * request.k))
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
-    legs = _Legs(store, chunks, request, query_vector(encode, request), depth, share < 1)
-    found = _STRATEGIES[request.strategy](legs)
+    retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1)
+    found = _STRATEGIES[request.mode](retrievers)
     order = sorted(found.hits.values(), key=lambda hit: (-found.scores[hit.chunk], -hit.similarity, hit.chunk))
     first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
-    again = second.order(store, chunks, request.query, request.rerank, first) if request.rerank.asked else {}
-    ranks = _ranks(order) if again else {}
+    reranked = reranker.rerank(store, chunks, request.query, request.rerank, first) if request.rerank.is_enabled else {}
+    ranks = _ranks(order) if reranked else {}
     return SearchReply(
         passages=tuple(
             PassageRef(
                 chunk=ChunkId(hit.chunk),
                 source=SourceId(hit.source),
                 score=found.scores[hit.chunk],
-                relevance=calibration.relevance(hit.similarity, unrelated[hit.corpus]),
+                relevance=calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]),
                 dense_rank=found.dense.get(hit.chunk),
                 sparse_rank=found.sparse.get(hit.chunk),
                 graph_rank=found.graph.get(hit.chunk),
                 first_rank=ranks.get(hit.chunk),
-                rerank_score=again.get(hit.chunk),
+                rerank_score=reranked.get(hit.chunk),
             )
-            for hit in _capped(_behind(again, order), request)
+            for hit in _limit_results(_put_first(reranked, order), request)
         ),
         embedded_share=share,
     )
 
 
-def query_vector(encode: Encoder, request: SearchRequest) -> Vectors:
-    """Return the unit vector a search compares with."""
-    texts = [request.query, *([request.hypothetical] if request.hypothetical.strip() else [])]
+def encode_query(encode: Encoder, request: SearchRequest) -> Vectors:
+    """Return the unit vector of a query, shape (dimensions,)."""
+    texts = [request.query, *([request.hypothetical_answer] if request.hypothetical_answer.strip() else [])]
     mean = encode(texts).mean(axis=0)
     unit: Vectors = (mean / np.linalg.norm(mean)).astype(np.float32)
     return unit
 
 
-def _checked(store: Store, model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
-    """Return the corpora, once the request is found to be answerable."""
+def _validate(store: Store, model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
+    """Return the records of the corpora after checking the request."""
     if not request.query.strip():
         raise InvalidSearch("the query is empty")
-    if len(request.query) > MAX_QUERY:
-        raise InvalidSearch(f"the query has {len(request.query)} characters; ask for less than {MAX_QUERY + 1}")
-    if request.strategy not in _STRATEGIES:
-        raise InvalidSearch(f"no strategy {request.strategy!r}; there are {', '.join(_STRATEGIES)}")
+    if len(request.query) > MAX_QUERY_CHARACTERS:
+        raise InvalidSearch(f"the query has {len(request.query)} characters; the maximum is {MAX_QUERY_CHARACTERS}")
+    if request.mode not in _STRATEGIES:
+        raise InvalidSearch(f"unknown search mode {request.mode!r}; available: {', '.join(_STRATEGIES)}")
     if request.k <= 0:
-        raise InvalidSearch(f"at least one passage must be asked for, not {request.k}")
+        raise InvalidSearch(f"k must be at least 1, not {request.k}")
     if not request.corpora:
-        raise InvalidSearch("no corpus was named to search in")
-    condition(request.filters)  # a filter that cannot be applied is found before anything is embedded
-    records = [catalogue.corpus(store, name) for name in dict.fromkeys(request.corpora)]
+        raise InvalidSearch("the list of corpora is empty")
+    build_condition(request.filters)  # fail before anything is embedded
+    records = [catalogue.load_corpus(store, name) for name in dict.fromkeys(request.corpora)]
     for record in records:
         if record.model != model.name:
             raise EmbeddingModelMismatch(record.corpus, record.model, model.name)
@@ -151,81 +148,87 @@ def _checked(store: Store, model: EmbeddingModel, request: SearchRequest) -> lis
 
 
 @dataclass(frozen=True)
-class _Legs:
+class Retrievers:
+    """Retrievers of one search, with the condition and the depth that they share."""
+
     store: Store
     chunks: ChunkVectors
     request: SearchRequest
     vector: Vectors
     depth: int
-    partly: bool
+    is_partly_embedded: bool
     """Whether some chunks have no vector yet."""
 
     @cached_property
-    def _where(self) -> str:
-        # No condition where it would keep every chunk: the database would look at all of them to find that out.
-        every = catalogue.corpora(self.store).keys() <= set(self.request.corpora)
-        corpora = "" if every else f"corpus IN {quoted(tuple(dict.fromkeys(self.request.corpora)))}"
-        sources = f"source_id IN {quoted(self.request.sources)}" if self.request.sources else ""
-        return " AND ".join(filter(None, (corpora, sources, condition(self.request.filters))))
+    def _condition(self) -> str:
+        # Omit a condition that keeps every chunk: the database would evaluate it on each.
+        every = catalogue.list_corpora(self.store).keys() <= set(self.request.corpora)
+        corpora = "" if every else f"corpus IN {quote_list(tuple(dict.fromkeys(self.request.corpora)))}"
+        sources = f"source_id IN {quote_list(self.request.sources)}" if self.request.sources else ""
+        return " AND ".join(filter(None, (corpora, sources, build_condition(self.request.filters))))
 
-    def dense(self) -> list[_Hit]:
-        """Return the nearest chunks, best first; their scores are their similarities."""
-        return self.both()[0] if self.partly else self._nearest()
+    def retrieve_dense(self) -> list[_Hit]:
+        """Return the nearest chunks, best first; the score is the cosine."""
+        return self.retrieve_both()[0] if self.is_partly_embedded else self._nearest()
 
     def _nearest(self) -> list[_Hit]:
-        rows = self.store.nearest(self.chunks.table, _COLUMNS, self.vector, self._where, self.depth)
-        return _sorted(self._hits(self._own(rows)))
+        rows = self.store.search_vectors(self.chunks.table, _COLUMNS, self.vector, self._condition, self.depth)
+        return _sorted(self._build_hits(self._drop_other_corpora(rows)))
 
-    def sparse(self) -> list[_Hit]:
-        """Return the chunks with the best words, best first."""
-        words = _content(self.request.query)
-        rows = self.store.matching(self.chunks.table, _COLUMNS, words, self._where, self.depth)
-        return _sorted(self._hits(self._affordable(self._own(rows)), "_score"))
+    def retrieve_sparse(self) -> list[_Hit]:
+        """Return the best chunks by BM25, best first."""
+        words = _drop_stop_words(self.request.query)
+        rows = self.store.search_text(self.chunks.table, _COLUMNS, words, self._condition, self.depth)
+        return _sorted(self._build_hits(self._drop_unaffordable(self._drop_other_corpora(rows)), "_score"))
 
-    def both(self) -> tuple[list[_Hit], list[_Hit]]:
-        """Return what both legs find; they are asked at the same time, since neither uses all cores.
+    def retrieve_both(self) -> tuple[list[_Hit], list[_Hit]]:
+        """Return the dense and the sparse results; they run concurrently, because neither uses all cores.
 
-        A chunk that words have found and that has got its vector just now counts for the leg of vectors as well.
+        A sparse result that was embedded on demand also counts as a dense result.
         """
-        with ThreadPoolExecutor(1) as beside:
-            asked = beside.submit(self.sparse)
-            near, sparse = self._nearest(), asked.result()
-        made = {hit.chunk: replace(hit, score=hit.similarity) for hit in sparse if hit.made}
-        if made:
-            near = _sorted((made | {hit.chunk: hit for hit in near}).values())[: self.depth]
+        with ThreadPoolExecutor(1) as executor:
+            sparse_search = executor.submit(self.retrieve_sparse)
+            near, sparse = self._nearest(), sparse_search.result()
+        computed = {hit.chunk: replace(hit, score=hit.similarity) for hit in sparse if hit.is_computed}
+        if computed:
+            near = _sorted((computed | {hit.chunk: hit for hit in near}).values())[: self.depth]
         return near, sparse
 
-    def among(self, chunks: Sequence[str]) -> list[_Hit]:
-        """Return those of some chunks, the most important ones first, that the search may find."""
+    def load_hits(self, chunks: Sequence[str]) -> list[_Hit]:
+        """Return those of some chunks, most important first, that satisfy the condition of the search."""
         places = {chunk: place for place, chunk in enumerate(chunks)}
-        rows = self._own(self.store.rows_in(self.chunks.table, _COLUMNS, "id", chunks, self._where))
+        rows = self._drop_other_corpora(
+            self.store.read_rows_in(self.chunks.table, _COLUMNS, "id", chunks, self._condition)
+        )
         order = np.argsort([places[chunk] for chunk in rows["id"].to_pylist()]).astype(np.int64)
-        return self._hits(self._affordable(rows.take(order)))
+        return self._build_hits(self._drop_unaffordable(rows.take(order)))
 
     @property
-    def graph(self) -> Graph:
-        """The graph of the corpora."""
-        return Graph(self.store, self.request.corpora)
+    def graph(self) -> EntityGraph:
+        """Graph of the corpora."""
+        return EntityGraph(self.store, self.request.corpora)
 
-    def _hits(self, rows: pa.Table, score: str = "") -> list[_Hit]:
-        """Make hits of rows; their scores stand in a column, or are their similarities."""
-        similar = (self.chunks.of(rows) @ self.vector).tolist()
-        made = pc.is_null(rows["vector"]).to_pylist()
+    def _build_hits(self, rows: pa.Table, score: str = "") -> list[_Hit]:
+        """Return the hits of rows; the score is the column `score`, or the cosine."""
+        similar = (self.chunks.load_vectors(rows) @ self.vector).tolist()
+        computed = pc.is_null(rows["vector"]).to_pylist()
         chunks, sources, corpora = (rows[name].to_pylist() for name in ("id", "source_id", "corpus"))
-        return list(map(_Hit, chunks, sources, similar, corpora, made, rows[score].to_pylist() if score else similar))
+        return list(
+            map(_Hit, chunks, sources, similar, corpora, computed, rows[score].to_pylist() if score else similar)
+        )
 
-    def _affordable(self, rows: pa.Table) -> pa.Table:
-        """Leave out the rows without a vector that come too late to get one."""
+    def _drop_unaffordable(self, rows: pa.Table) -> pa.Table:
+        """Drop rows without a vector beyond the number of vectors that may be computed on demand."""
         absent = pc.is_null(rows["vector"]).to_numpy()
-        return rows.filter(pa.array(~absent | (absent.cumsum() <= max(_ON_DEMAND, self.request.k))))
+        return rows.filter(pa.array(~absent | (absent.cumsum() <= max(_MIN_COMPUTED_VECTORS, self.request.k))))
 
-    def _own(self, rows: pa.Table) -> pa.Table:
-        """Leave out the chunks of a corpus that came into being this moment."""
+    def _drop_other_corpora(self, rows: pa.Table) -> pa.Table:
+        """Drop the chunks of a corpus that was created after the condition was built."""
         return rows.filter(pc.is_in(rows["corpus"], pa.array(self.request.corpora)))
 
 
-def _content(query: str) -> str:
-    """Return the words of a query that carry a topic, all of them where there is none or a phrase is asked for."""
+def _drop_stop_words(query: str) -> str:
+    """Return a query without stop words; unchanged if it contains a phrase or nothing else."""
     content = [word for word in query.split() if word.strip(".,;:?!()").lower() not in STOP_WORDS]
     return " ".join(content) if content and '"' not in query else query
 
@@ -238,62 +241,66 @@ def _ranks(hits: Iterable[_Hit]) -> dict[str, int]:
     return {hit.chunk: rank for rank, hit in enumerate(hits, 1)}
 
 
-def _behind(again: Mapping[str, float], hits: Sequence[_Hit]) -> list[_Hit]:
-    """Put those that the second stage has looked at first, in its order."""
+def _put_first(reranked: Mapping[str, float], hits: Sequence[_Hit]) -> list[_Hit]:
+    """Return the hits with the reranked ones first, in their order."""
     hit_of = {hit.chunk: hit for hit in hits}
-    return [hit_of[chunk] for chunk in dict.fromkeys([*again, *hit_of])]
+    return [hit_of[chunk] for chunk in dict.fromkeys([*reranked, *hit_of])]
 
 
 def _scores(hits: Iterable[_Hit]) -> dict[str, float]:
     return {hit.chunk: hit.score for hit in hits}
 
 
-def _by_rank(dense: list[_Hit], sparse: list[_Hit]) -> _Found:
+def _by_rank(dense: list[_Hit], sparse: list[_Hit]) -> _Ranking:
     near, worded = _ranks(dense), _ranks(sparse)
-    return _Found({hit.chunk: hit for hit in (*dense, *sparse)}, fuse([near, worded]), near, worded)
+    return _Ranking({hit.chunk: hit for hit in (*dense, *sparse)}, fuse_rankings([near, worded]), near, worded)
 
 
-def _dense(legs: _Legs) -> _Found:
-    return _by_rank(legs.dense(), [])
+def _dense(retrievers: Retrievers) -> _Ranking:
+    return _by_rank(retrievers.retrieve_dense(), [])
 
 
-def _sparse(legs: _Legs) -> _Found:
-    return _by_rank([], legs.sparse())
+def _sparse(retrievers: Retrievers) -> _Ranking:
+    return _by_rank([], retrievers.retrieve_sparse())
 
 
-def _rrf(legs: _Legs) -> _Found:
-    return _by_rank(*legs.both())
+def _rrf(retrievers: Retrievers) -> _Ranking:
+    return _by_rank(*retrievers.retrieve_both())
 
 
-def _hybrid(legs: _Legs) -> _Found:
-    dense, sparse = legs.both()
-    scores = blend(_scores(dense), _scores(sparse), legs.request.alpha)
+def _hybrid(retrievers: Retrievers) -> _Ranking:
+    dense, sparse = retrievers.retrieve_both()
+    scores = blend_scores(_scores(dense), _scores(sparse), retrievers.request.alpha)
     return replace(_by_rank(dense, sparse), scores=scores)
 
 
-def _graph(legs: _Legs) -> _Found:
-    return _walked(legs, _hybrid(legs))
+def _graph(retrievers: Retrievers) -> _Ranking:
+    return _rank_by_walk(retrievers, _hybrid(retrievers))
 
 
-def _adaptive(legs: _Legs) -> _Found:
-    found = _hybrid(legs)
-    follow = legs.graph.encyclopaedic(list(found.hits)) >= ENCYCLOPAEDIC
-    return _walked(legs, found) if follow else found
+def _adaptive(retrievers: Retrievers) -> _Ranking:
+    found = _hybrid(retrievers)
+    follow = retrievers.graph.compute_title_share(list(found.hits)) >= MIN_TITLE_SHARE
+    return _rank_by_walk(retrievers, found) if follow else found
 
 
-def _walked(legs: _Legs, found: _Found) -> _Found:
-    """Rank by a walk from the best; whatever the walk does not come by keeps its order, behind."""
-    best = dict(sorted(found.scores.items(), key=lambda item: (-item[1], item[0]))[:_SEEDS])
-    shares = legs.graph.walk(legs.request.query, best)
-    walked = sorted(shares, key=lambda chunk: (-shares[chunk], chunk))[: legs.depth]
-    hits = {hit.chunk: hit for hit in legs.among([chunk for chunk in walked if chunk not in found.hits])} | found.hits
+def _rank_by_walk(retrievers: Retrievers, found: _Ranking) -> _Ranking:
+    """Rank by a graph walk from the best hits; hits that the walk does not reach keep their order behind it."""
+    best = dict(sorted(found.scores.items(), key=lambda item: (-item[1], item[0]))[:_MAX_SEEDS])
+    shares = retrievers.graph.walk(retrievers.request.query, best)
+    walked = sorted(shares, key=lambda chunk: (-shares[chunk], chunk))[: retrievers.depth]
+    hits = {
+        hit.chunk: hit for hit in retrievers.load_hits([chunk for chunk in walked if chunk not in found.hits])
+    } | found.hits
     walked = [chunk for chunk in walked if chunk in hits]
     most, highest = max(shares.values(), default=1.0), max(found.scores.values(), default=0.0) or 1.0
-    scores = {chunk: shares.get(chunk, 0.0) / most + _BESIDE * found.scores.get(chunk, 0.0) / highest for chunk in hits}
+    scores = {
+        chunk: shares.get(chunk, 0.0) / most + _HYBRID_WEIGHT * found.scores.get(chunk, 0.0) / highest for chunk in hits
+    }
     return replace(found, hits=hits, scores=scores, graph={chunk: rank for rank, chunk in enumerate(walked, 1)})
 
 
-_STRATEGIES: Final[Mapping[Strategy, Callable[[_Legs], _Found]]] = {
+_STRATEGIES: Final[Mapping[SearchMode, Callable[[Retrievers], _Ranking]]] = {
     "dense": _dense,
     "sparse": _sparse,
     "rrf": _rrf,
@@ -303,7 +310,7 @@ _STRATEGIES: Final[Mapping[Strategy, Callable[[_Legs], _Found]]] = {
 }
 
 
-def _capped(hits: Iterable[_Hit], request: SearchRequest) -> Iterator[_Hit]:
+def _limit_results(hits: Iterable[_Hit], request: SearchRequest) -> Iterator[_Hit]:
     taken: Counter[str] = Counter()
     for hit in hits:
         if request.max_per_source is None or taken[hit.source] < request.max_per_source:

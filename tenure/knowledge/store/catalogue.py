@@ -1,4 +1,4 @@
-"""What the knowledge base holds, row by row: corpora, sources, and passages by reference."""
+"""Read and write the records of corpora, sources and passages."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -23,48 +23,48 @@ from tenure.knowledge.store.schema import (
     RELATIONS,
     SOURCES,
     STATEMENTS,
-    chunks_table,
-    is_ours,
+    build_chunk_table_name,
+    is_knowledge_table,
 )
-from tenure.knowledge.store.store import Store, TableFigures, literal, quoted
-from tenure.sources.tables.catalogue import FORMATS
+from tenure.knowledge.store.store import Store, TableState, quote_list, quote_literal
+from tenure.sources.tables.catalogue import TABLE_FORMATS
 
-_RESULTS: Final = " (results)"
-"""What the corpus of results has after the name of the one they go with."""
+_RESULTS_SUFFIX: Final = " (results)"
+"""Suffix of the corpus that holds the results of a corpus."""
 
 
 @dataclass(frozen=True)
 class SourceRecord:
-    """A stored source with its full text."""
+    """Stored source with its full text."""
 
     id: SourceId
-    """Its id."""
+    """Id of the source."""
     uri: str
-    """Where it is: a path or an address."""
+    """Path of the file, or URL."""
     title: str
-    """Its title."""
+    """Title."""
     author: str
-    """Who wrote it, empty where unknown."""
+    """Author; empty if unknown."""
     published: str
-    """When it was published, empty where unknown."""
+    """Publication date; empty if unknown."""
     accessed: str
-    """When it was read, ISO 8601 in UTC."""
+    """Time at which the source was read, ISO 8601 in UTC."""
     kind: str
     """`prose` or `code`."""
     text: str
-    """The text that chunks and citations point into."""
+    """Text that chunks and citations refer to by offset."""
     pages: Sequence[int] | None = None
-    """Where in the text each page begins; None for a source without pages."""
+    """Offset in the text at which each page starts; None if the source has no pages."""
     derived: bool = False
-    """Whether a run had it made: what was computed, or what a tool has answered."""
+    """Whether a run created the source: output of a program, a query or a tool."""
 
-    def page(self, offset: int) -> int | None:
-        """Return the number of the page that a place in the text stands on; None where there are no pages."""
+    def find_page(self, offset: int) -> int | None:
+        """Return the page number of an offset in the text, counted from 1; None if the source has no pages."""
         return bisect_right(self.pages, offset) if self.pages else None
 
 
 class KnownFile(NamedTuple):
-    """What an ingestion remembers of a file."""
+    """File as an earlier ingestion has seen it."""
 
     source: SourceId
     content_hash: str
@@ -75,89 +75,93 @@ class KnownFile(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusRecord:
-    """A corpus, the model of its vectors, and the model's similarity between its unrelated chunks."""
+    """Corpus, its embedding model, and the baseline similarity (μ) of that model in it."""
 
     corpus: str
     model: str
     dimensions: int
-    unrelated: float
+    baseline: float
     calibrated: str
     updated_at: str
     pending: int = 0
 
 
-def now() -> str:
-    """Return the present time, ISO 8601 in UTC, to the second."""
+def format_utc_now() -> str:
+    """Return the current time, ISO 8601 in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def corpora(store: Store) -> dict[str, CorpusRecord]:
+def list_corpora(store: Store) -> dict[str, CorpusRecord]:
     """Return all corpora by name, in alphabetical order."""
-    rows = store.all_rows(CORPORA, CORPORA_SCHEMA.names).to_pylist()
+    rows = store.read_small_table(CORPORA, CORPORA_SCHEMA.names).to_pylist()
     return {row["corpus"]: CorpusRecord(**row) for row in sorted(rows, key=lambda row: str(row["corpus"]))}
 
 
-def corpus(store: Store, name: str) -> CorpusRecord:
+def load_corpus(store: Store, name: str) -> CorpusRecord:
     """Return one corpus.
 
     Raises:
-        UnknownCorpus: there is none of that name.
+        UnknownCorpus: no corpus has this name.
     """
-    known = corpora(store)
+    known = list_corpora(store)
     if name not in known:
         raise UnknownCorpus(name, tuple(known))
     return known[name]
 
 
 def save_corpus(store: Store, record: CorpusRecord) -> None:
-    """Write a corpus down."""
-    store.merge(CORPORA, pa.Table.from_pylist([vars(record)], schema=CORPORA_SCHEMA), "corpus")
+    """Insert or replace a corpus record."""
+    store.upsert(CORPORA, pa.Table.from_pylist([vars(record)], schema=CORPORA_SCHEMA), "corpus")
 
 
-def source_ids(store: Store, name: str) -> list[SourceId]:
-    """Return the ids of a corpus's sources, results of queries over its tables included."""
-    rows = store.rows(SOURCES, ["id"], f"corpus IN {quoted([name, results_corpus(name)])}")
+def list_source_ids(store: Store, name: str) -> list[SourceId]:
+    """Return the ids of all sources of a corpus, including stored results."""
+    rows = store.read_rows(SOURCES, ["id"], f"corpus IN {quote_list([name, derive_results_corpus(name)])}")
     return [SourceId(id) for id in rows["id"].to_pylist()]
 
 
 def drop_corpus(store: Store, name: str) -> bool:
-    """Forget a corpus with all its sources and chunks; tell whether it was there."""
-    if name not in corpora(store):
+    """Delete a corpus with its sources and chunks; return False if there is no such corpus."""
+    if name not in list_corpora(store):
         return False
-    where = f"corpus IN {quoted([name, results_corpus(name)])}"
-    # The corpus itself goes last: an interrupted drop can be repeated.
-    for table in (*store.chunk_tables(), MENTIONS, STATEMENTS, ENTITIES, RELATIONS, READINGS, SOURCES, CORPORA):
-        store.delete(table, where)
+    where = f"corpus IN {quote_list([name, derive_results_corpus(name)])}"
+    # The corpus record is deleted last, so that an interrupted drop can be repeated.
+    for table in (*store.list_chunk_tables(), MENTIONS, STATEMENTS, ENTITIES, RELATIONS, READINGS, SOURCES, CORPORA):
+        store.delete_rows(table, where)
     return True
 
 
-def stats(store: Store) -> tuple[CorpusStats, ...]:
-    """Return what each corpus holds."""
-    sums = store.rows(SOURCES, ["corpus", "chunks", "characters"]).group_by("corpus")
-    held = {
+def summarize_corpora(store: Store) -> tuple[CorpusStats, ...]:
+    """Return the size and state of each corpus."""
+    sums = store.read_rows(SOURCES, ["corpus", "chunks", "characters"]).group_by("corpus")
+    sums_by_corpus = {
         row["corpus"]: row
         for row in sums.aggregate([("corpus", "count"), ("chunks", "sum"), ("characters", "sum")]).to_pylist()
     }
     return tuple(
         CorpusStats(
             corpus=name,
-            sources=held.get(name, {}).get("corpus_count", 0),
-            chunks=held.get(name, {}).get("chunks_sum", 0),
-            characters=held.get(name, {}).get("characters_sum", 0),
+            sources=sums_by_corpus.get(name, {}).get("corpus_count", 0),
+            chunks=sums_by_corpus.get(name, {}).get("chunks_sum", 0),
+            characters=sums_by_corpus.get(name, {}).get("characters_sum", 0),
             pending=record.pending,
             embedding_model=record.model,
             updated_at=record.updated_at,
         )
-        for name, record in corpora(store).items()
+        for name, record in list_corpora(store).items()
     )
 
 
-def tables(store: Store) -> tuple[TableStats, ...]:
-    """Return what each table holds and how it is indexed, by name."""
-    return tuple(_table(name, store.figures(name)) for name in sorted(store.names()) if is_ours(name))
+def summarize_tables(store: Store) -> tuple[TableStats, ...]:
+    """Return the size and the indexes of each table, sorted by name."""
+    return tuple(
+        _to_table_stats(name, store.describe_table(name))
+        for name in sorted(store.list_table_names())
+        if is_knowledge_table(name)
+    )
 
 
-def _table(name: str, figures: TableFigures) -> TableStats:
+def _to_table_stats(name: str, figures: TableState) -> TableStats:
     return TableStats(
         table=name,
         rows=figures.rows,
@@ -177,65 +181,69 @@ def _table(name: str, figures: TableFigures) -> TableStats:
     )
 
 
-def known_files(store: Store, name: str) -> dict[str, KnownFile]:
-    """Return what is remembered of a corpus's files, by their path."""
+def list_known_files(store: Store, name: str) -> dict[str, KnownFile]:
+    """Return the files of a corpus that earlier ingestions have read, by path."""
     columns = ["uri", "id", "content_hash", "recipe", "size", "mtime_ns"]
-    rows = store.rows(SOURCES, columns, f"corpus = {literal(name)}")
+    rows = store.read_rows(SOURCES, columns, f"corpus = {quote_literal(name)}")
     return {uri: KnownFile(*rest) for uri, *rest in zip(*(rows[column].to_pylist() for column in columns), strict=True)}
 
 
-def results_corpus(name: str) -> str:
-    """Return where results of queries over a corpus's tables are kept.
+def derive_results_corpus(name: str) -> str:
+    """Return the name of the corpus with the query and tool results of a corpus.
 
-    They are evidence for the run that asked and for no other: a figure that answers one question is misleading
-    next to another. So they stand outside the corpus, under a name that no search can be given.
+    Results are evidence only for the run that produced them, because a figure that answers one question misleads next
+    to
+    another. Their corpus has a name that no search request can contain.
     """
-    return f"{name}{_RESULTS}"
+    return f"{name}{_RESULTS_SUFFIX}"
 
 
-def tabular(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return `uri`, `corpus` and `text` of the files of corpora that hold tables, by their paths."""
-    like = " OR ".join(f"lower(uri) LIKE '%{suffix}'" for suffix in FORMATS)
-    rows = store.rows(
-        SOURCES, ["uri", "corpus", "text"], f"corpus IN {quoted(names)} AND ({like}) AND uri NOT LIKE '%://%'"
+def list_table_files(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
+    """Return `uri`, `corpus` and `text` of the files with tables in some corpora, sorted by path."""
+    like = " OR ".join(f"lower(uri) LIKE '%{suffix}'" for suffix in TABLE_FORMATS)
+    rows = store.read_rows(
+        SOURCES, ["uri", "corpus", "text"], f"corpus IN {quote_list(names)} AND ({like}) AND uri NOT LIKE '%://%'"
     )
     return sorted(rows.to_pylist(), key=lambda row: (row["uri"], row["corpus"]))
 
 
-def sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
-    """Return the sources with these ids; ids of sources that are gone are absent."""
+def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
+    """Return the sources with these ids, without those that are deleted."""
     columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text", "pages", "corpus"]
-    rows = store.rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
+    rows = store.read_rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         ["accessed" if column == "fetched_at" else column for column in columns]
     )
-    return {SourceId(row["id"]): _record(**row) for row in rows.to_pylist()}
+    return {SourceId(row["id"]): _to_source_record(**row) for row in rows.to_pylist()}
 
 
-def _record(corpus: str, **row: Any) -> SourceRecord:
-    return SourceRecord(**row, derived=corpus.endswith(_RESULTS))
+def _to_source_record(corpus: str, **row: Any) -> SourceRecord:
+    return SourceRecord(**row, derived=corpus.endswith(_RESULTS_SUFFIX))
 
 
-def sources_of(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, str]:
-    """Return the corpus of each source, ids of sources that are gone absent."""
-    rows = store.rows_in(SOURCES, ["id", "corpus"], "id", list(dict.fromkeys(ids)))
+def map_sources_to_corpora(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, str]:
+    """Return the corpus of each source, without sources that are deleted."""
+    rows = store.read_rows_in(SOURCES, ["id", "corpus"], "id", list(dict.fromkeys(ids)))
     return {SourceId(row["id"]): row["corpus"] for row in rows.to_pylist()}
 
 
-def passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
-    """Return the passages behind the references, in their order, each with its reference's relevance.
+def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+    """Return the passages of references, in their order and with their relevance.
 
     Raises:
-        UnknownChunk: one of them is not stored.
+        UnknownChunk: a chunk is not stored.
     """
     columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind"]
     wanted = list(dict.fromkeys(ref.chunk for ref in refs))
-    rows = {row["id"]: row for row in store.rows_in(chunks_table(dimensions), columns, "id", wanted).to_pylist()}
+    rows = {
+        row["id"]: row
+        for row in store.read_rows_in(build_chunk_table_name(dimensions), columns, "id", wanted).to_pylist()
+    }
     if missing := [chunk for chunk in wanted if chunk not in rows]:
         raise UnknownChunk(missing)
-    return tuple(_passage(rows[ref.chunk], ref) for ref in refs)
+    return tuple(_to_passage(rows[ref.chunk], ref) for ref in refs)
 
 
-def _passage(row: dict[str, object], ref: PassageRef) -> Passage:
+def _to_passage(row: dict[str, object], ref: PassageRef) -> Passage:
     path = row["heading_path"]
     return Passage(
         chunk=ref.chunk,
@@ -251,28 +259,30 @@ def _passage(row: dict[str, object], ref: PassageRef) -> Passage:
     )
 
 
-def chunk_count(store: Store, dimensions: int, name: str) -> int:
-    """Count a corpus's chunks."""
-    return store.count(chunks_table(dimensions), f"corpus = {literal(name)}")
+def count_chunks(store: Store, dimensions: int, name: str) -> int:
+    """Return the number of chunks of a corpus."""
+    return store.count_rows(build_chunk_table_name(dimensions), f"corpus = {quote_literal(name)}")
 
 
-def unembedded(store: Store, dimensions: int, name: str) -> list[str]:
-    """Return the ids of a corpus's chunks that have no vector, sorted."""
-    rows = store.rows(chunks_table(dimensions), ["id"], f"corpus = {literal(name)} AND vector IS NULL")
+def list_unembedded_chunks(store: Store, dimensions: int, name: str) -> list[str]:
+    """Return the sorted ids of the chunks of a corpus that have no vector."""
+    rows = store.read_rows(
+        build_chunk_table_name(dimensions), ["id"], f"corpus = {quote_literal(name)} AND vector IS NULL"
+    )
     return sorted(rows["id"].to_pylist())
 
 
-def embedded_share(store: Store, dimensions: int, records: Sequence[CorpusRecord]) -> float:
-    """Return the share of the chunks of corpora that have a vector; 1 where there are none."""
+def compute_embedded_share(store: Store, dimensions: int, records: Sequence[CorpusRecord]) -> float:
+    """Return the share of chunks that have a vector, from 0 to 1; 1 for empty corpora."""
     pending = sum(record.pending for record in records)
     if not pending:
         return 1.0
-    chunks = sum(chunk_count(store, dimensions, record.corpus) for record in records)
+    chunks = sum(count_chunks(store, dimensions, record.corpus) for record in records)
     return max(0.0, 1.0 - pending / chunks) if chunks else 1.0
 
 
-def chunk_origins(store: Store, dimensions: int, name: str) -> list[tuple[str, str]]:
-    """Return (chunk id, source id) of every chunk of a corpus, sorted."""
-    rows = store.rows(chunks_table(dimensions), ["id", "source_id"], f"corpus = {literal(name)}")
+def list_chunk_origins(store: Store, dimensions: int, name: str) -> list[tuple[str, str]]:
+    """Return (chunk id, source id) of every chunk of a corpus, sorted by chunk id."""
+    rows = store.read_rows(build_chunk_table_name(dimensions), ["id", "source_id"], f"corpus = {quote_literal(name)}")
     order = pc.sort_indices(rows["id"])
     return list(zip(rows["id"].take(order).to_pylist(), rows["source_id"].take(order).to_pylist(), strict=True))

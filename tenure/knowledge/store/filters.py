@@ -1,96 +1,98 @@
-"""Filters as a condition in SQL, which the database applies before it searches.
+"""Translate filters into an SQL condition that the database applies before the search.
 
-Nothing of a filter reaches the condition as it is: a field is looked up, a number is printed from a
-number, and a text is quoted.
+No part of a filter is copied into the condition: the field is looked up, a number is formatted from an integer, and a
+text is quoted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from tenure.algorithms.text.dates import Period, period
-from tenure.contracts.evidence.filters import Filter, Scalar
+from tenure.algorithms.text.dates import DateRange, parse_date_range
+from tenure.contracts.evidence.filters import Filter, FilterValue
 from tenure.knowledge.store.errors import InvalidFilter
-from tenure.knowledge.store.schema import FILTERABLE, Field
-from tenure.knowledge.store.store import literal
+from tenure.knowledge.store.schema import FILTER_COLUMNS, FilterColumn
+from tenure.knowledge.store.store import quote_literal
 
-_MOST_VALUES = 1000
+_MAX_VALUES = 1000
 
 T = TypeVar("T")
 
 
-def condition(filters: Sequence[Filter]) -> str:
-    """Return the condition that all filters together are, empty for none.
+def build_condition(filters: Sequence[Filter]) -> str:
+    """Return the conjunction of all filters as SQL; empty without filters.
 
     Raises:
-        InvalidFilter: a field is unknown, a value is of the wrong kind, or nothing is asked of the field.
+        InvalidFilter: a field is unknown, a value has the wrong type, or a filter has no criterion.
     """
-    return " AND ".join(part for one in filters for part in _parts(one))
+    return " AND ".join(part for spec in filters for part in _build_parts(spec))
 
 
-def _parts(one: Filter) -> Iterator[str]:
-    field = FILTERABLE.get(one.field)
+def _build_parts(spec: Filter) -> Iterator[str]:
+    field = FILTER_COLUMNS.get(spec.field)
     if field is None:
-        raise InvalidFilter(one.field, f"there is no such field; there are {', '.join(FILTERABLE)}")
-    if one.equals is None and one.any_of is None and one.min is None and one.max is None:
-        raise InvalidFilter(one.field, "give equals, any_of, min or max")
-    yield from {"text": _text_parts, "number": _number_parts, "date": _date_parts}[field.kind](one, field)
+        raise InvalidFilter(spec.field, f"unknown field; available: {', '.join(FILTER_COLUMNS)}")
+    if spec.equals is None and spec.any_of is None and spec.min is None and spec.max is None:
+        raise InvalidFilter(spec.field, "give equals, any_of, min or max")
+    yield from {"text": _build_text_parts, "number": _build_number_parts, "date": _build_date_parts}[field.kind](
+        spec, field
+    )
 
 
-def _text_parts(one: Filter, field: Field) -> Iterator[str]:
-    def written(value: Scalar) -> str:
-        return literal(_checked(one, value, "a text", value if isinstance(value, str) else None))
+def _build_text_parts(spec: Filter, field: FilterColumn) -> Iterator[str]:
+    def to_sql(value: FilterValue) -> str:
+        return quote_literal(_require(spec, value, "a text", value if isinstance(value, str) else None))
 
-    return _compared(one, field, written)
-
-
-def _number_parts(one: Filter, field: Field) -> Iterator[str]:
-    def written(value: Scalar) -> str:
-        # `True` is an integer in Python only; a column holds 64 bits.
-        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-        return str(_checked(one, value, "a whole number", value if whole else None))
-
-    return _compared(one, field, written)
+    return _build_comparisons(spec, field, to_sql)
 
 
-def _compared(one: Filter, field: Field, written: Callable[[Scalar], str]) -> Iterator[str]:
-    if one.equals is not None:
-        yield f"{field.column} = {written(one.equals)}"
-    if one.any_of is not None:
-        yield f"{field.column} IN ({', '.join(written(value) for value in _listed(one))})"
-    if one.min is not None:
-        yield f"{field.column} >= {written(one.min)}"
-    if one.max is not None:
-        yield f"{field.column} <= {written(one.max)}"
+def _build_number_parts(spec: Filter, field: FilterColumn) -> Iterator[str]:
+    def to_sql(value: FilterValue) -> str:
+        # In Python `True` is an integer; a column holds 64 bits.
+        is_integer = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+        return str(_require(spec, value, "a whole number", value if is_integer else None))
+
+    return _build_comparisons(spec, field, to_sql)
 
 
-def _date_parts(one: Filter, field: Field) -> Iterator[str]:
-    def days(value: Scalar) -> Period:
-        found = period(value) if isinstance(value, str) else None
-        return _checked(one, value, "a date such as 2001, 2001-03 or 2001-03-12", found)
-
-    def within(value: Scalar) -> str:
-        first, last = days(value)
-        return f"({field.column} >= {literal(first)} AND {field.column} <= {literal(last)})"
-
-    if one.equals is not None:
-        yield within(one.equals)
-    if one.any_of is not None:
-        yield "(" + " OR ".join(within(value) for value in _listed(one)) + ")"
-    if one.min is not None:
-        yield f"{field.column} >= {literal(days(one.min).first)}"
-    if one.max is not None:
-        # The empty text of an unknown date comes before every date.
-        yield f"({field.column} <> '' AND {field.column} <= {literal(days(one.max).last)})"
+def _build_comparisons(spec: Filter, field: FilterColumn, to_sql: Callable[[FilterValue], str]) -> Iterator[str]:
+    if spec.equals is not None:
+        yield f"{field.column} = {to_sql(spec.equals)}"
+    if spec.any_of is not None:
+        yield f"{field.column} IN ({', '.join(to_sql(value) for value in _list_values(spec))})"
+    if spec.min is not None:
+        yield f"{field.column} >= {to_sql(spec.min)}"
+    if spec.max is not None:
+        yield f"{field.column} <= {to_sql(spec.max)}"
 
 
-def _listed(one: Filter) -> tuple[Scalar, ...]:
-    values = one.any_of or ()
-    if not 0 < len(values) <= _MOST_VALUES:
-        raise InvalidFilter(one.field, f"any_of lists {len(values)} values; it may list 1 to {_MOST_VALUES}")
+def _build_date_parts(spec: Filter, field: FilterColumn) -> Iterator[str]:
+    def to_period(value: FilterValue) -> DateRange:
+        found = parse_date_range(value) if isinstance(value, str) else None
+        return _require(spec, value, "a date such as 2001, 2001-03 or 2001-03-12", found)
+
+    def in_period(value: FilterValue) -> str:
+        first, last = to_period(value)
+        return f"({field.column} >= {quote_literal(first)} AND {field.column} <= {quote_literal(last)})"
+
+    if spec.equals is not None:
+        yield in_period(spec.equals)
+    if spec.any_of is not None:
+        yield "(" + " OR ".join(in_period(value) for value in _list_values(spec)) + ")"
+    if spec.min is not None:
+        yield f"{field.column} >= {quote_literal(to_period(spec.min).first)}"
+    if spec.max is not None:
+        # An unknown date is an empty string, which sorts before every date.
+        yield f"({field.column} <> '' AND {field.column} <= {quote_literal(to_period(spec.max).last)})"
+
+
+def _list_values(spec: Filter) -> tuple[FilterValue, ...]:
+    values = spec.any_of or ()
+    if not 0 < len(values) <= _MAX_VALUES:
+        raise InvalidFilter(spec.field, f"any_of lists {len(values)} values; it may list 1 to {_MAX_VALUES}")
     return values
 
 
-def _checked(one: Filter, value: Scalar, wanted: str, read: T | None) -> T:
-    if read is None:
-        raise InvalidFilter(one.field, f"{str(value)[:60]!r} is not {wanted}")
-    return read
+def _require(spec: Filter, value: FilterValue, expected: str, parsed: T | None) -> T:
+    if parsed is None:
+        raise InvalidFilter(spec.field, f"{str(value)[:60]!r} is not {expected}")
+    return parsed

@@ -1,7 +1,7 @@
-"""Which indexes a table has: the family of its vector index, its scalar indexes, its full-text index.
+"""Decide which indexes a table has: vector index, scalar indexes and full-text index.
 
-What there should be is a function of the table, its size and one setting, so that every process that
-refreshes a table comes to the same indexes, and a changed setting is carried out by the next refresh.
+The decision depends only on the table, its size and one setting. All processes that refresh a table therefore agree,
+and a changed setting takes effect at the next refresh.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from tenure.knowledge.store.schema import (
     CACHE,
     CHUNKS_PREFIX,
     ENTITIES,
-    FILTERABLE,
+    FILTER_COLUMNS,
     MEMORIES_PREFIX,
     MEMORY_USES,
     MENTIONS,
@@ -37,14 +37,14 @@ from tenure.knowledge.store.schema import (
     STATEMENTS,
 )
 
-INDEX_ROWS = 20_000
-"""Rows from which an approximate vector index beats a scan (DESIGN §6), and scalar indexes are worth their keep."""
-TRAINING_ROWS = 512
-"""Rows below which no family can be trained; until then a table is scanned whatever the setting says."""
+MIN_INDEXED_ROWS = 20_000
+"""Rows from which an approximate vector index is faster than a scan, and scalar indexes pay off."""
+MIN_TRAINING_ROWS = 512
+"""Rows needed to train any vector index; smaller tables are scanned regardless of the setting."""
 
 AnyIndex = FTS | BTree | Bitmap | LabelList | IvfFlat | IvfPq | IvfSq | IvfRq | HnswFlat | HnswPq | HnswSq
 
-FAMILIES: Final[Mapping[str, Callable[[], AnyIndex]]] = {
+VECTOR_INDEX_FAMILIES: Final[Mapping[str, Callable[[], AnyIndex]]] = {
     "ivf_flat": lambda: IvfFlat(distance_type="cosine"),
     "ivf_pq": lambda: IvfPq(distance_type="cosine"),
     "ivf_sq": lambda: IvfSq(distance_type="cosine"),
@@ -53,87 +53,89 @@ FAMILIES: Final[Mapping[str, Callable[[], AnyIndex]]] = {
     "ivf_hnsw_pq": lambda: HnswPq(distance_type="cosine"),
     "ivf_hnsw_sq": lambda: HnswSq(distance_type="cosine"),
 }
-"""How each family of approximate vector indexes is built."""
+"""Constructor of each family of approximate vector indexes."""
 
-_FULL_TEXT = FTS(language="English", stem=True, remove_stop_words=True, with_position=True)
-"""With the places of words, without which no phrase can be looked for."""
+_FULL_TEXT_INDEX = FTS(language="English", stem=True, remove_stop_words=True, with_position=True)
+"""Index with word positions, which phrase queries need."""
 
 
-_LOOKED_UP_BY: Final = {
+_KEY_COLUMNS: Final = {
     SOURCES: "id",
     CACHE: "key",
     MENTIONS: "id",
     STATEMENTS: "id",
     ENTITIES: "name",
     RELATIONS: "pair",
-    PAGES: "address",
+    PAGES: "url",
     MEMORY_USES: "memory",
 }
-"""The one column by which rows of a table are found."""
+"""Column by which the rows of a table are looked up."""
 
 
-class Wanted(NamedTuple):
-    """An index that a table should have."""
+class IndexSpec(NamedTuple):
+    """Column and configuration of an index."""
 
     column: str
     config: AnyIndex
 
     @property
     def name(self) -> str:
-        """The name the database gives it."""
+        """Name that the database gives the index."""
         return f"{self.column}_idx"
 
-    def is_met_by(self, present: IndexConfig) -> bool:
-        """Whether an index that is there is this one, and not one of another family or without word places."""
-        if isinstance(self.config, FTS):
-            return bool((present.index_details or {}).get("with_position"))
-        return self.column != "vector" or family(present) == _family_of(self.config)
+    def is_satisfied_by(self, present: IndexConfig) -> bool:
+        """Return whether an existing index of the same name has the wanted family."""
+        return self.column != "vector" or parse_family(present) == _family_name(self.config)
 
 
-def wanted(table: str, rows: int, setting: VectorIndex) -> tuple[Wanted, ...]:
-    """Return the indexes a table of so many rows should have."""
-    if table in _LOOKED_UP_BY:
-        return (Wanted(_LOOKED_UP_BY[table], BTree()),) if rows >= INDEX_ROWS else ()
+def plan_indexes(table: str, rows: int, setting: VectorIndex) -> tuple[IndexSpec, ...]:
+    """Return the indexes that a table with this number of rows should have."""
+    if table in _KEY_COLUMNS:
+        return (IndexSpec(_KEY_COLUMNS[table], BTree()),) if rows >= MIN_INDEXED_ROWS else ()
     if table.startswith(MEMORIES_PREFIX):
-        return _of_memories(rows, setting)
+        return _plan_memory_indexes(rows, setting)
     if not table.startswith(CHUNKS_PREFIX) or not rows:
         return ()
-    found = [Wanted("search_text", _FULL_TEXT)]
-    if rows >= INDEX_ROWS:
-        found += [Wanted("id", BTree()), Wanted("corpus", Bitmap())]
-        found += [Wanted(f.column, Bitmap() if f.few_values else BTree()) for f in FILTERABLE.values()]
-    if (chosen := chosen_family(rows, setting)) != "flat":
-        found.append(Wanted("vector", FAMILIES[chosen]()))
+    found = [IndexSpec("search_text", _FULL_TEXT_INDEX)]
+    if rows >= MIN_INDEXED_ROWS:
+        found += [IndexSpec("id", BTree()), IndexSpec("corpus", Bitmap())]
+        found += [IndexSpec(f.column, Bitmap() if f.is_low_cardinality else BTree()) for f in FILTER_COLUMNS.values()]
+    if (chosen := choose_vector_family(rows, setting)) != "flat":
+        found.append(IndexSpec("vector", VECTOR_INDEX_FAMILIES[chosen]()))
     return tuple(found)
 
 
-def _of_memories(rows: int, setting: VectorIndex) -> tuple[Wanted, ...]:
-    """Return the indexes of so many memories; their filters leave most rows, so the vector index comes first."""
-    found = [Wanted("vector", FAMILIES[chosen]())] if (chosen := chosen_family(rows, setting)) != "flat" else []
-    if rows >= INDEX_ROWS:
-        found += [Wanted("id", BTree()), Wanted("entities", LabelList())]
-        found += [Wanted(column, Bitmap()) for column in ("owner", "kind", "awaiting", "model")]
+def _plan_memory_indexes(rows: int, setting: VectorIndex) -> tuple[IndexSpec, ...]:
+    """Return the indexes of a table of memories; the vector index comes first because the filters keep most rows."""
+    found = (
+        [IndexSpec("vector", VECTOR_INDEX_FAMILIES[chosen]())]
+        if (chosen := choose_vector_family(rows, setting)) != "flat"
+        else []
+    )
+    if rows >= MIN_INDEXED_ROWS:
+        found += [IndexSpec("id", BTree()), IndexSpec("entities", LabelList())]
+        found += [IndexSpec(column, Bitmap()) for column in ("owner", "kind", "unconfirmed", "model")]
     return tuple(found)
 
 
-def chosen_family(rows: int, setting: VectorIndex) -> str:
-    """Return the family of the vector index for so many rows, `flat` for none."""
+def choose_vector_family(rows: int, setting: VectorIndex) -> str:
+    """Return the family of the vector index for this number of rows; `flat` for none."""
     if setting == "auto":
-        return "ivf_rq" if rows >= INDEX_ROWS else "flat"
-    return setting if rows >= TRAINING_ROWS else "flat"
+        return "ivf_rq" if rows >= MIN_INDEXED_ROWS else "flat"
+    return setting if rows >= MIN_TRAINING_ROWS else "flat"
 
 
-def superfluous(present: Sequence[IndexConfig], want: Sequence[Wanted]) -> tuple[str, ...]:
-    """Return the names of vector indexes that should no longer be there."""
+def find_obsolete_indexes(present: Sequence[IndexConfig], want: Sequence[IndexSpec]) -> tuple[str, ...]:
+    """Return the names of existing vector indexes that are no longer wanted."""
     names = {index.name for index in want}
     return tuple(index.name for index in present if index.name == "vector_idx" and index.name not in names)
 
 
-def family(present: IndexConfig) -> str:
-    """Return the family of an index that is there, as the setting writes it: `IvfHnswSq` is `ivf_hnsw_sq`."""
+def parse_family(present: IndexConfig) -> str:
+    """Return the family of an existing index as the setting spells it: `IvfHnswSq` is `ivf_hnsw_sq`."""
     spelt = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in present.index_type)
     return spelt.strip("_") if present.index_type[1:2].islower() else present.index_type.lower()
 
 
-def _family_of(config: AnyIndex) -> str:
-    return next(name for name, make in FAMILIES.items() if type(make()) is type(config))
+def _family_name(config: AnyIndex) -> str:
+    return next(name for name, make in VECTOR_INDEX_FAMILIES.items() if type(make()) is type(config))

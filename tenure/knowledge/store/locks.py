@@ -1,7 +1,7 @@
-"""Locks between the processes of one machine: who works at the same thing waits until the other is through.
+"""Lock work between the processes of one machine, so that a second process waits instead of repeating it.
 
-They only save double work. What keeps rows right between machines is the database, which refuses one of
-two commits that contradict each other.
+The locks only save work. Consistency between machines comes from the database, which rejects one of two conflicting
+commits.
 """
 
 import hashlib
@@ -11,18 +11,18 @@ from pathlib import Path
 
 import filelock
 
-_PATIENCE = 0.5
-"""Seconds between two calls of `waiting`."""
+_POLL_SECONDS = 0.5
+"""Seconds between two calls of `on_wait`."""
 
 
 @contextmanager
-def alone(folder: Path | None, name: str, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of a name below a folder; without a folder there is none.
+def process_lock(folder: Path | None, name: str, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Acquire a named lock in a folder for the duration of the context; without a folder, do nothing.
 
     Args:
-        folder: the knowledge base, where it is a folder of this machine.
-        name: what the lock is for.
-        waiting: called now and then while somebody else holds it; may raise to give up.
+        folder: folder of the knowledge base; None for an object store.
+        name: name of the lock.
+        on_wait: called repeatedly while another process has the lock; may raise to stop waiting.
     """
     if folder is None:
         yield
@@ -31,9 +31,9 @@ def alone(folder: Path | None, name: str, waiting: Callable[[], None]) -> Iterat
     lock = filelock.FileLock(folder / ".locks" / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.lock")
     while not lock.is_locked:
         try:
-            lock.acquire(timeout=_PATIENCE)
+            lock.acquire(timeout=_POLL_SECONDS)
         except filelock.Timeout:
-            waiting()
+            on_wait()
     try:
         yield
     finally:

@@ -1,9 +1,8 @@
-"""The meter: how many searches there were and how long they took, and how often a known vector spared the model.
+"""Count searches, their latency, and hits of the embedding cache.
 
-The counts live in a small SQLite file of the home, so that they add up over processes and restarts. They
-are the home's own: on a fleet each machine counts what it did. All searches are counted; their 95th
-percentile is that of the latest ones. What cannot be counted is lost with a warning, since no search
-may fail for the sake of its statistics.
+The counters are stored in a small SQLite file of the home directory, so that they survive restarts and add up over
+processes; each machine counts for itself. The 95th percentile covers the latest searches. A count that cannot be
+written is logged and lost, because statistics must not fail a search.
 """
 
 import sqlite3
@@ -17,8 +16,8 @@ import structlog
 
 from tenure.contracts.evidence.corpora import CacheStats, QueryStats
 
-LATEST = 1000
-"""Searches of each kind whose times are kept."""
+MAX_RECENT_SEARCHES = 1000
+"""Searches of each mode whose latency is kept."""
 
 _BUSY_SECONDS = 2.0
 _TABLES = """
@@ -29,18 +28,18 @@ CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, hits INTEGER NOT NUL
 """
 
 
-class Meter:
-    """Counts searches and looked-up vectors; safe to share between threads, and between processes by its file."""
+class SearchMetrics:
+    """Counters of searches and cache lookups; safe to share between threads and, by file, between processes."""
 
     def __init__(self, path: Path) -> None:
-        """Count in a file, which is made where there is none."""
+        """Count in the file at `path`; create it on first use."""
         self._path = path
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
 
-    def searched(self, mode: str, seconds: float) -> None:
-        """Count a search and its time."""
-        self._note(
+    def count_search(self, mode: str, seconds: float) -> None:
+        """Count a search and its latency in seconds."""
+        self._write(
             (
                 "INSERT INTO searches VALUES (:mode, 1, :ms) ON CONFLICT (mode) "
                 "DO UPDATE SET count = count + 1, total_ms = total_ms + excluded.total_ms",
@@ -48,12 +47,12 @@ class Meter:
                 "DELETE FROM latest WHERE mode = :mode AND id <= "
                 "(SELECT id FROM latest WHERE mode = :mode ORDER BY id DESC LIMIT 1 OFFSET :kept)",
             ),
-            {"mode": mode, "ms": seconds * 1000, "kept": LATEST},
+            {"mode": mode, "ms": seconds * 1000, "kept": MAX_RECENT_SEARCHES},
         )
 
-    def looked_up(self, hits: int, misses: int) -> None:
-        """Count vectors that were found in the cache, and those that had to be computed."""
-        self._note(
+    def count_cache_lookups(self, hits: int, misses: int) -> None:
+        """Count vectors found in the embedding cache and vectors that had to be computed."""
+        self._write(
             (
                 "INSERT INTO vectors VALUES (1, :hits, :misses) ON CONFLICT (id) "
                 "DO UPDATE SET hits = hits + excluded.hits, misses = misses + excluded.misses",
@@ -61,8 +60,8 @@ class Meter:
             {"hits": hits, "misses": misses},
         )
 
-    def queries(self) -> tuple[QueryStats, ...]:
-        """Return what is known of the searches, by kind in alphabetical order."""
+    def load_search_stats(self) -> tuple[QueryStats, ...]:
+        """Return the statistics of each search mode, in alphabetical order."""
         with self._open() as database:
             kinds = database.execute("SELECT mode, count, total_ms FROM searches ORDER BY mode").fetchall()
             latest = database.execute("SELECT mode, ms FROM latest").fetchall()
@@ -73,30 +72,30 @@ class Meter:
             for mode, count, total in kinds
         )
 
-    def cache(self) -> CacheStats:
-        """Return how often a vector was known."""
+    def load_cache_stats(self) -> CacheStats:
+        """Return hits and misses of the embedding cache."""
         with self._open() as database:
             row = database.execute("SELECT hits, misses FROM vectors").fetchone()
         return CacheStats(hits=row[0], misses=row[1]) if row else CacheStats()
 
-    def _note(self, statements: Sequence[str], values: Mapping[str, str | float]) -> None:
+    def _write(self, statements: Sequence[str], values: Mapping[str, str | float]) -> None:
         try:
             with self._open() as database:
                 for statement in statements:
                     database.execute(statement, values)
         except (sqlite3.Error, OSError) as error:
-            structlog.get_logger().warning("not counted", file=str(self._path), reason=str(error))
+            structlog.get_logger().warning("search statistics not written", file=str(self._path), reason=str(error))
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Give a transaction, one at a time within this process."""
+        """Yield a transaction, one at a time within this process."""
         with self._lock:
             if self._database is None:
-                self._database = self._connected()
+                self._database = self._connect()
             with self._database:
                 yield self._database
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         database = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, check_same_thread=False)
         try:
@@ -107,7 +106,7 @@ class Meter:
         return database
 
     def close(self) -> None:
-        """Let go of the file; counting opens it again."""
+        """Close the file; the next count reopens it."""
         with self._lock:
             if self._database is not None:
                 self._database.close()

@@ -1,7 +1,7 @@
-"""The door to LanceDB: opening tables, reading rows, and commits that other writers cannot spoil.
+"""Access LanceDB: open tables, read and search rows, and commit writes that may conflict with other writers.
 
-Nothing in Tenure but this module and `indexes` imports lancedb. Every write here is idempotent (merge by
-key, or deletion), so a commit that lost a race is simply made again after a random pause.
+Only this module and `indexes` import lancedb. Every write is idempotent (upsert by key, or deletion), so a commit that
+loses a race is repeated after a random pause.
 """
 
 import os
@@ -15,85 +15,74 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-# The database's Rust side writes warnings to the terminal unless told otherwise before it is loaded.
+# The Rust part of the database reads this variable when it is loaded; it would log warnings to the terminal.
 os.environ.setdefault("LANCE_LOG", "error")
 
 import lancedb
 import pyarrow as pa
-from lancedb.db import LanceDBConnection
 from lancedb.index import IndexConfig
 from lancedb.query import BooleanQuery, FullTextQuery, LanceVectorQueryBuilder, MatchQuery, Occur, PhraseQuery
-from lancedb.table import LanceTable, Table
+from lancedb.table import Table
 
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import VectorIndex
-from tenure.knowledge.memory import migration as old_memories
 from tenure.knowledge.store import indexes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.store.schema import (
     CHUNKS_PREFIX,
     MEMORIES_PREFIX,
-    MENTIONS,
     SCHEMAS,
-    chunks_schema,
-    key_of,
-    memories_schema,
+    build_chunk_schema,
+    build_memory_schema,
 )
 
 KEEP_VERSIONS = timedelta(days=2)
-"""Age at which an old version of a table may go. The longest activity may take a day, and whatever it opened stays."""
-_ALL_VERSIONS = timedelta(days=36_500)
-_CLOCKS = timedelta(minutes=1)
-"""By how much the clocks of two machines may differ."""
-_ATTEMPTS = 40
-_IN_LIST = 500
-_AT_ONCE = 2_000
-"""Rows of an older version that are brought to the present one at once."""
-_CANDIDATES = 100
-"""At least so many rows, and as many as are wanted, are compared by their full vectors (DESIGN §6)."""
-_PROBES = 20
-"""Partitions of the vector index that are looked into at least; a narrow filter makes it look into more."""
-_TEXTS = ("author", "published", "suffix", "phrases", "beside")
-_ADDED = dict.fromkeys(_TEXTS, "cast('' as string)") | {
-    "pending": "cast(0 as bigint)",
-    "cycle": "cast(0 as bigint)",
-    "pages": "arrow_cast(NULL, 'List(Int64)')",
-}
-"""Columns that tables of older versions lack, and what stands in them until they are written anew."""
-_ONCE_MENTIONS = "relations"
-"""The table in which older versions kept what chunks mention."""
+"""Age from which an old version of a table may be removed. The longest activity runs for a day and reads the version
+that
+it opened.
+"""
+_NEVER = timedelta(days=36_500)
+_CLOCK_SKEW = timedelta(minutes=1)
+"""Largest expected difference between the clocks of two machines."""
+_MAX_ATTEMPTS = 40
+_MAX_IN_LIST = 500
+_MIN_REFINED = 100
+"""Minimum number of candidates of the quantized index whose full vectors are compared."""
+_MIN_PROBES = 20
+"""Minimum number of index partitions that are searched; a narrow filter extends the search to more."""
 _PHRASE = re.compile(r'"([^"]*)"')
 
 T = TypeVar("T")
 
 
-class TableFigures(NamedTuple):
-    """What a table and its indexes hold."""
+class TableState(NamedTuple):
+    """Size and indexes of a table."""
 
     rows: int
     size: int
-    """Bytes of its newest version, indexes included."""
+    """Bytes of its newest version, including indexes."""
     files: int
-    """Files of rows."""
+    """Number of data files."""
     versions: int
     indexes: tuple[IndexConfig, ...]
 
 
-def literal(value: str) -> str:
-    """Return a text as SQL writes it."""
+def quote_literal(value: str) -> str:
+    """Return a text as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def quoted(values: Sequence[str]) -> str:
+def quote_list(values: Sequence[str]) -> str:
     """Return texts as an SQL list."""
-    return "(" + ", ".join(map(literal, values)) + ")"
+    return "(" + ", ".join(map(quote_literal, values)) + ")"
 
 
-def storage_options(uri: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return how to reach the object store of an address, as far as the database does not find out by itself.
+def build_storage_options(uri: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the connection options of an S3 store that the database does not find automatically.
 
-    It reads keys, tokens and profiles from the usual `AWS_*` variables, but not the region and the address
-    under the names that most tools use for them.
+    It reads keys, tokens and profiles from the usual `AWS_*` variables, but not the region and the endpoint from the
+    names
+    that most tools use.
     """
     if not uri.startswith("s3://"):
         return {}
@@ -106,197 +95,165 @@ def storage_options(uri: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class Store:
-    """The tables of one knowledge base; safe to share between threads, and between processes by its address."""
+    """Tables of one knowledge base; safe to share between threads and, by URI, between processes."""
 
     def __init__(self, uri: str, vector_index: VectorIndex = "auto") -> None:
-        """Connect to the folder or object store at `uri`; a folder is made where there is none.
+        """Connect to the folder or object store at `uri`; create the folder if it does not exist.
 
         Raises:
-            StoreUnreachable: it cannot be looked into.
+            StoreUnreachable: it cannot be accessed.
         """
         self.uri = uri
         self._vector_index = vector_index
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
-        self._small: dict[str, tuple[int, pa.Table]] = {}
-        # Interval 0: every read sees what other processes committed before it.
-        options = storage_options(uri, os.environ)
-        with self._reachable():
+        self._small_tables: dict[str, tuple[int, pa.Table]] = {}
+        # Interval 0: every read sees all earlier commits of other processes.
+        options = build_storage_options(uri, os.environ)
+        with self._translate_connection_errors():
             self._db = lancedb.connect(uri, read_consistency_interval=timedelta(0), storage_options=options or None)
 
     @property
     def folder(self) -> Path | None:
-        """The local folder, None for an object store."""
+        """Local folder; None for an object store."""
         return None if "://" in self.uri else Path(self.uri)
 
-    def names(self) -> tuple[str, ...]:
+    def list_table_names(self) -> tuple[str, ...]:
         """Return the names of all tables.
 
         Raises:
-            StoreUnreachable: the folder or object store cannot be looked into.
+            StoreUnreachable: the folder or object store cannot be accessed.
         """
-        with self._reachable():
+        with self._translate_connection_errors():
             return tuple(self._db.list_tables().tables)
 
-    def chunk_tables(self) -> tuple[str, ...]:
-        """Return the names of the tables of chunks, whatever their vectors' size."""
-        return tuple(name for name in self.names() if name.startswith(CHUNKS_PREFIX))
+    def list_chunk_tables(self) -> tuple[str, ...]:
+        """Return the names of the tables of chunks, for all sizes of vectors."""
+        return tuple(name for name in self.list_table_names() if name.startswith(CHUNKS_PREFIX))
 
-    def table(self, name: str) -> Table:
-        """Open a table, making it first where it is missing, and adding columns that an older version did not have.
+    def open_table(self, name: str) -> Table:
+        """Return a table; create it if it does not exist.
 
         Raises:
-            CorruptTable: there is something of that name, but it is not the table it should be.
+            CorruptTable: the table cannot be opened or has unexpected columns.
         """
         with self._lock:
             if name not in self._tables:
-                with self._readable(name):
-                    table = self._retry(name, lambda: self._opened(name))
-                if set(table.schema.names) != set(_schema(name).names):
+                with self._translate_read_errors(name):
+                    table = self._retry(name, lambda: self._open_or_create(name))
+                if set(table.schema.names) != set(_build_schema(name).names):
                     raise CorruptTable(name, self.uri, f"unexpected columns {table.schema.names}")
                 self._tables[name] = table
             return self._tables[name]
 
-    def _opened(self, name: str) -> Table:
-        schema = _schema(name)
-        if name in (MENTIONS, _ONCE_MENTIONS):
-            self._rename_mentions()
-        if name not in self.names():
+    def _open_or_create(self, name: str) -> Table:
+        schema = _build_schema(name)
+        if name not in self.list_table_names():
             return self._db.create_table(name, schema=schema, exist_ok=True)
-        table = self._db.open_table(name)
-        if name.startswith(MEMORIES_PREFIX):
-            self._make_whole(table)
-        missing = [field for field in schema.names if field not in table.schema.names]
-        if missing and _ADDED.keys() >= set(missing):
-            table.add_columns({field: _ADDED[field] for field in missing})
-        if name.startswith(CHUNKS_PREFIX) and "vector" in table.schema.names and not _nullable(table):
-            table.alter_columns(cast(Any, {"path": "vector", "nullable": True}))  # its annotation is too narrow
-        if key_of(table.schema) is None and (key := key_of(schema)) is not None:
-            cast(LanceTable, table).set_unenforced_primary_key(key)
-        return table
+        return self._db.open_table(name)
 
-    def _make_whole(self, table: Table) -> None:
-        """Let each memory of an older version stand whole in one column; one that was interrupted goes on."""
-        once = [field for field in old_memories.ONCE if field in table.schema.names]
-        if not once:
-            return
-        if "memory" not in table.schema.names:
-            table.add_columns({"memory": "cast('' as string)"})
-        while (rows := table.search().where("memory = ''").limit(_AT_ONCE).to_arrow()).num_rows:
-            memories = pa.array([old_memories.whole(row) for row in rows.drop_columns("vector").to_pylist()])
-            place = rows.schema.get_field_index("memory")
-            filled = rows.set_column(place, rows.schema.field(place), memories).select(table.schema.names)
-            table.merge_insert("id").when_matched_update_all().execute(filled)
-        table.drop_columns(once)
-
-    def _rename_mentions(self) -> None:
-        """Move what an older version wrote of mentions to where it belongs."""
-        if _ONCE_MENTIONS in self.names():
-            old = self._db.open_table(_ONCE_MENTIONS)
-            if set(old.schema.names) == set(SCHEMAS[MENTIONS].names) - _ADDED.keys():
-                self._db.create_table(MENTIONS, old.search().limit(None).to_batches(), exist_ok=True)
-                cast(LanceDBConnection, self._db).drop_table(_ONCE_MENTIONS, ignore_missing=True)
-
-    def rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
-        """Return the given columns of all rows that meet the condition."""
-        query = self.table(name).search().select(list(columns))
-        with self._readable(name):
+    def read_rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
+        """Return the given columns of all rows that match the condition."""
+        query = self.open_table(name).search().select(list(columns))
+        with self._translate_read_errors(name):
             return (query.where(where) if where else query).limit(None).to_arrow()
 
-    def some_rows(self, name: str, columns: Sequence[str], where: str, limit: int) -> pa.Table:
-        """Return the given columns of some of the rows that meet the condition."""
-        query = self.table(name).search().select(list(columns))
-        with self._readable(name):
+    def read_some_rows(self, name: str, columns: Sequence[str], where: str, limit: int) -> pa.Table:
+        """Return the given columns of at most `limit` rows that match the condition, in no particular order."""
+        query = self.open_table(name).search().select(list(columns))
+        with self._translate_read_errors(name):
             return (query.where(where) if where else query).limit(limit).to_arrow()
 
-    def batches(self, name: str, columns: Sequence[str], where: str, size: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that meet the condition, no more than `size` of them in memory at once."""
-        query = self.table(name).search().select(list(columns))
-        with self._readable(name):
+    def read_batches(self, name: str, columns: Sequence[str], where: str, size: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that match the condition in batches of at most `size`."""
+        query = self.open_table(name).search().select(list(columns))
+        with self._translate_read_errors(name):
             yield from (query.where(where) if where else query).limit(None).to_batches(batch_size=size)
 
-    def all_rows(self, name: str, columns: Sequence[str]) -> pa.Table:
-        """Return all rows of a small table, read anew only when somebody has written to it."""
-        table = self.table(name)
-        with self._readable(name):
+    def read_small_table(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Return all rows of a small table, cached until a process writes to the table."""
+        table = self.open_table(name)
+        with self._translate_read_errors(name):
             version = table.version
-        known, rows = self._small.get(name, (0, None))
+        known, rows = self._small_tables.get(name, (0, None))
         if rows is None or known != version:
-            rows = self.rows(name, columns)
-            self._small[name] = (version, rows)
+            rows = self.read_rows(name, columns)
+            self._small_tables[name] = (version, rows)
         return rows
 
-    def rows_in(
+    def read_rows_in(
         self, name: str, columns: Sequence[str], column: str, values: Sequence[str], where: str = ""
     ) -> pa.Table:
-        """Return the rows whose `column` is one of the values, however many these are, and that meet the condition."""
+        """Return the rows whose `column` is one of `values` (any number) and that match the condition."""
         also = f" AND {where}" if where else ""
-        parts = [self.rows(name, columns, f"{column} IN {quoted(part)}{also}") for part in _parts(values)]
-        empty = pa.schema([_schema(name).field(column) for column in columns]).empty_table()
+        parts = [self.read_rows(name, columns, f"{column} IN {quote_list(part)}{also}") for part in _split(values)]
+        empty = pa.schema([_build_schema(name).field(column) for column in columns]).empty_table()
         return pa.concat_tables([part.cast(empty.schema) for part in parts]) if parts else empty
 
-    def nearest(self, name: str, columns: Sequence[str], vector: Vectors, where: str, limit: int) -> pa.Table:
-        """Return the rows with the vectors most like `vector`, and their `_distance`."""
-        query = cast(LanceVectorQueryBuilder, self.table(name).search(vector, vector_column_name="vector"))
+    def search_vectors(self, name: str, columns: Sequence[str], vector: Vectors, where: str, limit: int) -> pa.Table:
+        """Return the rows nearest to `vector` by cosine, with the column `_distance` (1 − cosine)."""
+        query = cast(LanceVectorQueryBuilder, self.open_table(name).search(vector, vector_column_name="vector"))
         query = query.distance_type("cosine").limit(limit)
         query = query.where(where, prefilter=True) if where else query
-        # No most probes: where a filter leaves few rows, they are looked for in all partitions.
-        query = query.minimum_nprobes(_PROBES).maximum_nprobes(0)
-        with self._readable(name):
-            # Without an index the factor has no effect; with it, quantised distances only pick the candidates.
-            return query.refine_factor(max(1, -(-_CANDIDATES // limit))).select([*columns, "_distance"]).to_arrow()
+        # No maximum of probes: if a filter leaves few rows, all partitions are searched.
+        query = query.minimum_nprobes(_MIN_PROBES).maximum_nprobes(0)
+        with self._translate_read_errors(name):
+            # The factor applies only with an index: quantized distances select the candidates, full vectors rank them.
+            return query.refine_factor(max(1, -(-_MIN_REFINED // limit))).select([*columns, "_distance"]).to_arrow()
 
-    def matching(self, name: str, columns: Sequence[str], words: str, where: str, limit: int) -> pa.Table:
-        """Return the rows whose text has the words, best first, and their `_score`.
+    def search_text(self, name: str, columns: Sequence[str], words: str, where: str, limit: int) -> pa.Table:
+        """Return the rows that match the words by BM25, best first, with the column `_score`.
 
-        Words in quotation marks are a phrase. A phrase alone has to occur; among other words it counts beside them.
+        Words in quotation marks are a phrase. A phrase alone is required; among other words it only adds to the score.
         """
-        query = self.table(name).search(_full_text(words), query_type="fts", fts_columns="search_text")
-        with self._readable(name):
-            # Selecting `_score` by name keeps the database from warning about it.
+        query = self.open_table(name).search(_build_text_query(words), query_type="fts", fts_columns="search_text")
+        with self._translate_read_errors(name):
+            # Without `_score` among the columns the database logs a warning.
             query = query.where(where, prefilter=True) if where else query
             return query.limit(limit).select([*columns, "_score"]).to_arrow()
 
-    def count(self, name: str, where: str | None = None) -> int:
-        """Count the rows that meet the condition."""
-        with self._readable(name):
-            return int(self.table(name).count_rows(where))
+    def count_rows(self, name: str, where: str | None = None) -> int:
+        """Return the number of rows that match the condition."""
+        with self._translate_read_errors(name):
+            return int(self.open_table(name).count_rows(where))
 
-    def merge(self, name: str, rows: pa.Table, key: str) -> None:
-        """Insert rows, replacing those with the same key."""
+    def upsert(self, name: str, rows: pa.Table, key: str) -> None:
+        """Insert rows, and replace those with the same key."""
         if rows.num_rows:
-            table = self.table(name)
-            rows = rows.select(table.schema.names)  # columns added later stand last
-            # The database takes a missing vector for a mistake unless told that it is none.
+            table = self.open_table(name)
+            rows = rows.select(table.schema.names)  # the database expects the order of the table
+            # By default the database rejects missing vectors.
             absent = "null" if "vector" in rows.column_names and rows["vector"].null_count else "error"
             merge = table.merge_insert(key).when_matched_update_all().when_not_matched_insert_all()
             self._retry(name, lambda: merge.execute(rows, on_bad_vectors=absent))
 
-    def fill(self, name: str, rows: pa.Table, key: str) -> None:
-        """Write some columns of rows that are still there, and leave the others, and their indexes, as they are."""
+    def update_columns(self, name: str, rows: pa.Table, key: str) -> None:
+        """Update some columns of existing rows with these keys; keep other columns and their indexes."""
         if rows.num_rows:
-            table = self.table(name)
+            table = self.open_table(name)
             self._retry(name, lambda: table.merge_insert(key).when_matched_update_all().execute(rows))
 
-    def delete(self, name: str, where: str) -> None:
-        """Delete the rows that meet the condition."""
-        table = self.table(name)
+    def delete_rows(self, name: str, where: str) -> None:
+        """Delete the rows that match the condition."""
+        table = self.open_table(name)
         self._retry(name, lambda: table.delete(where))
 
-    def delete_in(self, name: str, column: str, values: Sequence[str], unless: str = "") -> None:
-        """Delete the rows whose `column` is one of the values, unless a condition holds."""
-        for part in _parts(values):
-            self.delete(name, f"{column} IN {quoted(part)}" + (f" AND NOT ({unless})" if unless else ""))
+    def delete_rows_in(self, name: str, column: str, values: Sequence[str], unless: str = "") -> None:
+        """Delete the rows whose `column` is one of the values, except those that match the condition `unless`."""
+        for part in _split(values):
+            self.delete_rows(name, f"{column} IN {quote_list(part)}" + (f" AND NOT ({unless})" if unless else ""))
 
     def refresh_indexes(self, name: str) -> int:
-        """Build the indexes that a table lacks, take new rows into the others; return how many were built."""
-        table = self.table(name)
-        with self._readable(name):
+        """Build missing indexes and add new rows to the others; return the number of indexes built."""
+        table = self.open_table(name)
+        with self._translate_read_errors(name):
             present = {index.name: index for index in table.list_indices()}
-            want = indexes.wanted(name, self.count(name), self._vector_index)
-            for gone in indexes.superfluous(tuple(present.values()), want):
+            want = indexes.plan_indexes(name, self.count_rows(name), self._vector_index)
+            for gone in indexes.find_obsolete_indexes(tuple(present.values()), want):
                 self._retry(name, lambda gone=gone: table.drop_index(gone))  # type: ignore[misc]
-            built = [index for index in want if index.name not in present or not index.is_met_by(present[index.name])]
+            built = [
+                index for index in want if index.name not in present or not index.is_satisfied_by(present[index.name])
+            ]
             for index in built:
                 self._retry(name, lambda i=index: table.create_index(i.column, config=i.config))  # type: ignore[misc]
             if any(index.num_unindexed_rows for index in present.values()):
@@ -304,33 +261,37 @@ class Store:
         return len(built)
 
     def compact(self, name: str) -> int:
-        """Join small files, and take new rows into the indexes; return by how many files there are less."""
-        before = self.figures(name).files
-        self._optimize(name, _ALL_VERSIONS)
-        return max(0, before - self.figures(name).files)
+        """Merge small files and add new rows to the indexes; return by how many the number of files fell."""
+        before = self.describe_table(name).files
+        self._optimize(name, _NEVER)
+        return max(0, before - self.describe_table(name).files)
 
-    def clean(self, name: str, older_than: timedelta = KEEP_VERSIONS) -> int:
-        """Remove old versions, but for those from the oldest tagged one on; return how many went."""
-        table = self.table(name)
-        with self._readable(name):
+    def remove_old_versions(self, name: str, older_than: timedelta = KEEP_VERSIONS) -> int:
+        """Remove versions older than `older_than`, but none from the oldest tagged one on; return their number."""
+        table = self.open_table(name)
+        with self._translate_read_errors(name):
             versions = table.list_versions()
             tagged = {tag["version"] for tag in table.tags.list().values()}
-        ages = [datetime.now(UTC) - one["timestamp"].astimezone(UTC) for one in versions if one["version"] in tagged]
-        # The database removes nothing at all where a tagged version would have to go.
-        self._optimize(name, max([older_than, *(age + _CLOCKS for age in ages)]))
+        ages = [
+            datetime.now(UTC) - version["timestamp"].astimezone(UTC)
+            for version in versions
+            if version["version"] in tagged
+        ]
+        # If a tagged version is in the range, the database removes nothing at all.
+        self._optimize(name, max([older_than, *(age + _CLOCK_SKEW for age in ages)]))
         return max(0, len(versions) - len(table.list_versions()))
 
     def _optimize(self, name: str, older_than: timedelta) -> None:
-        table = self.table(name)
-        with self._readable(name):
+        table = self.open_table(name)
+        with self._translate_read_errors(name):
             self._retry(name, lambda: table.optimize(cleanup_older_than=older_than))
 
-    def figures(self, name: str) -> "TableFigures":
-        """Return what a table and its indexes hold."""
-        table = self.table(name)
-        with self._readable(name):
-            stats = cast(dict[str, Any], table.stats())  # not the class its annotation names
-            return TableFigures(
+    def describe_table(self, name: str) -> "TableState":
+        """Return the size and the indexes of a table."""
+        table = self.open_table(name)
+        with self._translate_read_errors(name):
+            stats = cast(dict[str, Any], table.stats())  # the annotation is wrong
+            return TableState(
                 rows=stats["num_rows"],
                 size=stats["total_bytes"],
                 files=stats["fragment_stats"]["num_fragments"],
@@ -339,28 +300,28 @@ class Store:
             )
 
     @contextmanager
-    def _reachable(self) -> Iterator[None]:
+    def _translate_connection_errors(self) -> Iterator[None]:
         try:
             yield
         except (RuntimeError, OSError, ValueError) as error:
             raise StoreUnreachable(self.uri, str(error)) from error
 
     @contextmanager
-    def _readable(self, name: str) -> Iterator[None]:
+    def _translate_read_errors(self, name: str) -> Iterator[None]:
         try:
             yield
         except (RuntimeError, OSError, ValueError) as error:
             raise CorruptTable(name, self.uri, str(error).splitlines()[0][:300]) from error
 
     def _retry(self, name: str, commit: Callable[[], T]) -> T:
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             try:
                 return commit()
             except (RuntimeError, OSError, ValueError) as error:
                 if not _is_conflict(error):
                     raise
             time.sleep(random.uniform(0.2, 1.0) * min(0.05 * 2**attempt, 1.6))
-        raise CommitConflict(name, _ATTEMPTS)
+        raise CommitConflict(name, _MAX_ATTEMPTS)
 
 
 def _is_conflict(error: Exception) -> bool:
@@ -368,25 +329,21 @@ def _is_conflict(error: Exception) -> bool:
     return "conflict" in text or "concurrent" in text or "already exists" in text
 
 
-def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (values[at : at + _IN_LIST] for at in range(0, len(values), _IN_LIST))
+def _split(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (values[at : at + _MAX_IN_LIST] for at in range(0, len(values), _MAX_IN_LIST))
 
 
-def _schema(name: str) -> pa.Schema:
+def _build_schema(name: str) -> pa.Schema:
     if name.startswith(CHUNKS_PREFIX):
-        return chunks_schema(int(name.removeprefix(CHUNKS_PREFIX)))
+        return build_chunk_schema(int(name.removeprefix(CHUNKS_PREFIX)))
     if name not in SCHEMAS:
-        return memories_schema(int(name.removeprefix(MEMORIES_PREFIX)))
+        return build_memory_schema(int(name.removeprefix(MEMORIES_PREFIX)))
     return SCHEMAS[name]
 
 
-def _nullable(table: Table) -> bool:
-    return bool(table.schema.field("vector").nullable)
-
-
-def _full_text(words: str) -> FullTextQuery:
-    """Return the query for words among which some may be quoted."""
-    # The type checker takes the defaults of these classes for missing.
+def _build_text_query(words: str) -> FullTextQuery:
+    """Return the full-text query for words, some of which may be quoted phrases."""
+    # The type checker does not see the defaults of these classes.
     phrases = [
         PhraseQuery(phrase, "search_text")  # type: ignore[call-arg]
         for phrase in _PHRASE.findall(words)

@@ -1,14 +1,14 @@
-"""Structured retrieval: tables of corpora and databases, asked in SQL, with results that can be cited.
+"""Query tables of corpora and databases with SQL, and store results that can be cited.
 
-A result is stored like a document: its text is what a query returned or a program computed, its address is the file
-and a mark of the query or program. It is there to be cited, and goes with the corpus; no search finds it.
+A result is stored like a document: its text is what a query returned or a program computed, its URI is the file with a
+hash of the query or program. It is deleted with the corpus, and no search finds it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.algorithms.text.passage import Encoder
-from tenure.algorithms.text.sentences import stems
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.tables import (
@@ -18,57 +18,57 @@ from tenure.contracts.evidence.tables import (
     TableInfo,
     TablesReply,
     TablesRequest,
-    database_corpus,
+    get_database_corpus,
 )
 from tenure.knowledge.embeddings.cache import EmbeddingCache
-from tenure.knowledge.embeddings.calibration import unrelated_similarity
+from tenure.knowledge.embeddings.calibration import measure_baseline
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.ingestion.results import Results
+from tenure.knowledge.ingestion.results import StoredResults
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
 from tenure.knowledge.store.errors import DatabaseFailed, UnknownDatabase
-from tenure.knowledge.store.schema import digest
+from tenure.knowledge.store.schema import hash_parts
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.sources.document.document import Document
-from tenure.sources.parsers.program_text import HOW, program_document
-from tenure.sources.parsers.table_text import as_csv, description, result_document, shown
-from tenure.sources.tables.catalogue import Column, Database, ResultTable, Table, databases
-from tenure.sources.tables.sql_engine import Limits, SqlProblem
-from tenure.sources.tables.sql_process import describe, select
+from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
+from tenure.sources.parsers.table_text import build_description, build_result_document, format_csv, format_value
+from tenure.sources.tables.catalogue import Column, Database, ResultTable, Table, list_databases
+from tenure.sources.tables.sql_engine import SqlError, SqlLimits
+from tenure.sources.tables.sql_process import describe_tables, run_select
 
-_FILES = 8
+_MAX_FILES = 8
 """Files whose tables are offered for one question."""
-_TABLES = 12
-"""Tables offered."""
-_COLUMNS = 30
-"""Columns of each."""
-_EXAMPLES = 5
-_ALL = 12
-"""Values of a column up to which all are told."""
-_VALUE = 40
-_SAMPLE = 20
-"""Rows of a database's table that are kept with its description."""
+_MAX_TABLES = 12
+"""Tables offered for one question."""
+_MAX_COLUMNS = 30
+"""Columns offered per table."""
+_MAX_EXAMPLES = 5
+_MAX_LISTED_VALUES = 12
+"""Distinct values of a column up to which all are listed."""
+_MAX_VALUE_CHARACTERS = 40
+_SAMPLE_ROWS = 20
+"""Rows of a database table that are stored with its description."""
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A database and the corpus that it belongs to."""
+class TableSource:
+    """Database or file with tables, and its corpus."""
 
     database: Database
     corpus: str
     text: str
-    """What is stored of it, to tell which ones a question is about."""
+    """Stored description, from which relevance to a question is estimated."""
 
     @property
     def address(self) -> str:
-        """Where it is, without secrets."""
+        """Location, without secrets."""
         named = self.database
         return f"database:{named.name}" if named.format == "postgres" else named.location
 
 
-class Structured:
-    """The tables of a knowledge base and of databases; safe to share between threads."""
+class TableQueries:
+    """Tables of a knowledge base and of databases; safe to share between threads."""
 
     def __init__(
         self,
@@ -76,191 +76,212 @@ class Structured:
         model: EmbeddingModel,
         cache: EmbeddingCache,
         encode: Encoder,
-        results: Results,
-        limits: Limits,
+        results: StoredResults,
+        limits: SqlLimits,
         addresses: Mapping[str, str],
     ) -> None:
-        """Read the tables of `store`'s corpora and the databases at `addresses`, by name."""
+        """Query the tables of the corpora in `store`, and the databases at `addresses`, by name."""
         self._store, self._model, self._encode = store, model, encode
         self._results = results
         self._vectors = ChunkVectors(store, model, cache)
         self._limits, self._addresses = limits, addresses
 
-    def tables(self, request: TablesRequest) -> TablesReply:
-        """Return the tables that a question may be about, as SQL is written for them.
+    def list_tables(self, request: TablesRequest) -> TablesReply:
+        """Return the tables that a question may be about, under their SQL names.
 
-        Files that cannot be opened are left out: a question must not fail over a broken one.
+        Files that cannot be opened are skipped, so that one broken file does not fail the question.
 
         Raises:
-            UnknownDatabase: a database is not in the settings.
+            UnknownDatabase: a database is not configured.
             DatabaseFailed: a database cannot be opened.
         """
-        found = list(self._described(_nearest(request.question, self._files(request.corpora))))
-        for database in self._databases(request.databases):
-            own = self._opened(database)
-            self._keep_description(database, own)
+        found = list(self._describe_files(_rank_files(request.question, self._list_files(request.corpora))))
+        for database in self._list_databases(request.databases):
+            own = self._describe_database(database)
+            self._store_description(database, own)
             found += own
-        ranked = sorted(found, key=lambda table: -_overlap(request.question, _words(table)))
-        return TablesReply(tables=tuple(map(_info, ranked[:_TABLES])))
+        ranked = sorted(found, key=lambda table: -_count_overlap(request.question, _list_words(table)))
+        return TablesReply(tables=tuple(map(_to_table_info, ranked[:_MAX_TABLES])))
 
     def query(self, request: QueryRequest) -> QueryReply:
-        """Run one SELECT; what is wrong with it is said in the reply, so that it can be written anew.
+        """Run one SELECT; an SQL error is returned in the reply, so that the query can be corrected.
 
         Raises:
-            UnknownDatabase: a database is not in the settings.
+            UnknownDatabase: a database is not configured.
         """
-        there = self._there(request.corpora, request.databases)
+        sources = self._list_sources(request.corpora, request.databases)
         try:
-            result = _selected(request, there, self._limits)
-        except SqlProblem as problem:
+            result = _run_select(request, sources, self._limits)
+        except SqlError as problem:
             return QueryReply(problem=str(problem))
-        passages = self._keep(request, result, there) if request.keep else ()
+        passages = self._store_query_result(request, result, sources) if request.keep else ()
         return QueryReply(
             passages=passages,
             columns=result.columns,
-            rows=result.rows if request.rows else (),
-            count=len(result.rows),
-            truncated=result.truncated,
+            rows=result.rows if request.return_rows else (),
+            row_count=len(result.rows),
+            truncated=result.is_truncated,
         )
 
-    def table_file(self, request: TableFileRequest) -> TableFileReply:
-        """Return the result of one SELECT as a file for a program; what is wrong with it is said in the reply.
+    def export_result(self, request: TableFileRequest) -> TableFileReply:
+        """Return the result of one SELECT as a CSV file; an SQL error is returned in the reply.
 
         Raises:
-            UnknownDatabase: a database is not in the settings.
+            UnknownDatabase: a database is not configured.
         """
-        # Each row takes two bytes at the least, so that no file of fewer bytes is cut short.
-        bounds = replace(self._limits, rows=max(1, request.most // 2))
+        # Each row takes at least two bytes, so this limit never cuts a file that is small enough.
+        bounds = replace(self._limits, rows=max(1, request.max_bytes // 2))
         try:
-            result = _selected(request, self._there(request.corpora, request.databases), bounds)
-        except SqlProblem as problem:
+            result = _run_select(request, self._list_sources(request.corpora, request.databases), bounds)
+        except SqlError as problem:
             return TableFileReply(problem=str(problem))
-        text = as_csv(result)
-        if result.truncated or len(text.encode()) > request.most:
+        text = format_csv(result)
+        if result.is_truncated or len(text.encode()) > request.max_bytes:
             wanted = "select fewer columns or rows, or group them"
-            return TableFileReply(problem=f"its result has more than {request.most:,} bytes as a file: {wanted}")
-        return TableFileReply(text=text, read=result.read)
+            return TableFileReply(problem=f"the result has more than {request.max_bytes:,} bytes as a file: {wanted}")
+        return TableFileReply(text=text, tables=result.tables_read)
 
-    def keep_computation(self, request: ComputationRequest) -> ComputationReply:
-        """Store what a program printed as a source, and return the passages of its figures.
+    def store_computation(self, request: ComputationRequest) -> ComputationReply:
+        """Store the output of a program as a source, and return the passages with its figures.
 
-        Nothing is kept where the tables have gone since: there is no corpus any more that it could go with.
+        Nothing is stored if the tables were deleted: then there is no corpus that it could belong to.
 
         Raises:
-            UnknownDatabase: a database is not in the settings.
+            UnknownDatabase: a database is not configured.
         """
-        read = {table for one in request.inputs for table in one.read}
-        origins = _origins(read, self._there(request.corpora, request.databases))
+        tables_read = {table for input_ in request.inputs for table in input_.tables}
+        origins = _find_origins(tables_read, self._list_sources(request.corpora, request.databases))
         if not origins:
             return ComputationReply()
-        program = "\n".join([*(one.sql for one in request.inputs), request.code])
-        document = program_document(request, _data_of(origins))
-        figures = document.text.index(f"## {HOW}")
-        kept = self._kept(document, origins, f"program={digest(program)[:16]}", request.question, figures)
-        return ComputationReply(passages=kept)
+        program = "\n".join([*(input_.sql for input_ in request.inputs), request.code])
+        document = build_program_document(request, _describe_data(origins))
+        figures = document.text.index(f"## {METHOD_HEADING}")
+        passages = self._store_document(
+            document, origins, f"program={hash_parts(program)[:16]}", request.question, figures
+        )
+        return ComputationReply(passages=passages)
 
-    def _there(self, corpora: Sequence[str], databases: Sequence[str]) -> list[Opened]:
-        return [*self._files(corpora), *self._databases(databases)]
+    def _list_sources(self, corpora: Sequence[str], list_databases: Sequence[str]) -> list[TableSource]:
+        return [*self._list_files(corpora), *self._list_databases(list_databases)]
 
-    def _files(self, corpora: Sequence[str]) -> list[Opened]:
-        rows = {row["uri"]: row for row in catalogue.tabular(self._store, corpora)} if corpora else {}
-        found = databases(rows)
-        return [Opened(d, rows[d.location]["corpus"], rows[d.location]["text"]) for d in found]
+    def _list_files(self, corpora: Sequence[str]) -> list[TableSource]:
+        rows = {row["uri"]: row for row in catalogue.list_table_files(self._store, corpora)} if corpora else {}
+        databases_ = list_databases(rows)
+        return [TableSource(d, rows[d.location]["corpus"], rows[d.location]["text"]) for d in databases_]
 
-    def _databases(self, names: Sequence[str]) -> list[Opened]:
+    def _list_databases(self, names: Sequence[str]) -> list[TableSource]:
         for name in names:
             if name not in self._addresses:
                 raise UnknownDatabase(name, tuple(self._addresses))
         return [
-            Opened(Database(name, self._addresses[name], "postgres"), database_corpus(name), name) for name in names
+            TableSource(Database(name, self._addresses[name], "postgres"), get_database_corpus(name), name)
+            for name in names
         ]
 
-    def _described(self, files: Sequence[Opened]) -> tuple[Table, ...]:
+    def _describe_files(self, files: Sequence[TableSource]) -> tuple[Table, ...]:
         try:
-            return describe([one.database for one in files], self._limits, sample=0) if files else ()
-        except SqlProblem:
+            return describe_tables([file.database for file in files], self._limits, sample=0) if files else ()
+        except SqlError:
             return ()
 
-    def _opened(self, opened: Opened) -> tuple[Table, ...]:
+    def _describe_database(self, opened: TableSource) -> tuple[Table, ...]:
         try:
-            return describe([opened.database], self._limits, sample=_SAMPLE)
-        except SqlProblem as problem:
+            return describe_tables([opened.database], self._limits, sample=_SAMPLE_ROWS)
+        except SqlError as problem:
             raise DatabaseFailed(opened.database.name, str(problem)) from problem
 
-    def _keep(self, request: QueryRequest, result: ResultTable, there: Sequence[Opened]) -> tuple[PassageRef, ...]:
-        """Store what a query returned."""
-        origins = _origins(result.read, there)
-        title = request.title.strip() or "Result of a query"
-        document = result_document(title, request.sql.strip(), _data_of(origins), result)
-        return self._kept(document, origins, f"sql={digest(request.sql)[:16]}", request.question or title)
-
-    def _kept(
-        self, document: Document, origins: Sequence[Opened], mark: str, about: str, end: int | None = None
+    def _store_query_result(
+        self, request: QueryRequest, result: ResultTable, there: Sequence[TableSource]
     ) -> tuple[PassageRef, ...]:
-        """Store a result beside the corpus that its first table stands in, told from others of its tables by a mark."""
-        return self._results.keep(origins[0].corpus, f"{origins[0].address}#{mark}", document, about, end)
+        """Store the result of a query."""
+        origins = _find_origins(result.tables_read, there)
+        title = request.title.strip() or "Result of a query"
+        document = build_result_document(title, request.sql.strip(), _describe_data(origins), result)
+        return self._store_document(document, origins, f"sql={hash_parts(request.sql)[:16]}", request.question or title)
 
-    def _keep_description(self, opened: Opened, tables: Sequence[Table]) -> None:
-        """Describe a database in a corpus of its own, where its tables are found by what they hold."""
-        document = description(f"Tables of {opened.database.name}", tables)
-        self._results.write(opened.corpus, opened.address, document)
-        unrelated = unrelated_similarity(self._store, opened.corpus, self._vectors, self._encode)
-        record = CorpusRecord(opened.corpus, self._model.name, self._model.dimensions, unrelated, "", catalogue.now())
+    def _store_document(
+        self, document: Document, origins: Sequence[TableSource], mark: str, about: str, end: int | None = None
+    ) -> tuple[PassageRef, ...]:
+        """Store a result in the results of the corpus of its first table; `mark` identifies it."""
+        return self._results.store_result(origins[0].corpus, f"{origins[0].address}#{mark}", document, about, end)
+
+    def _store_description(self, opened: TableSource, tables: Sequence[Table]) -> None:
+        """Store the description of a database in a corpus of its own, where searches find its tables."""
+        document = build_description(f"Tables of {opened.database.name}", tables)
+        self._results.write_document(opened.corpus, opened.address, document)
+        baseline = measure_baseline(self._store, opened.corpus, self._vectors, self._encode)
+        record = CorpusRecord(
+            opened.corpus, self._model.name, self._model.dimensions, baseline, "", catalogue.format_utc_now()
+        )
         catalogue.save_corpus(self._store, record)
 
 
-def _nearest(question: str, found: Sequence[Opened]) -> list[Opened]:
-    """Return the files whose description shares most words with a question."""
-    return sorted(found, key=lambda one: -_overlap(question, f"{one.database.name} {one.text[:4000]}"))[:_FILES]
+def _rank_files(question: str, sources: Sequence[TableSource]) -> list[TableSource]:
+    """Return the files whose descriptions share most words with a question."""
+    return sorted(
+        sources, key=lambda source: -_count_overlap(question, f"{source.database.name} {source.text[:4000]}")
+    )[:_MAX_FILES]
 
 
-def _mentioned(sql: str, found: Sequence[Opened]) -> list[Opened]:
-    """Return the databases whose name, or the name of a table of which, stands in a statement."""
+def _select_mentioned(sql: str, sources: Sequence[TableSource]) -> list[TableSource]:
+    """Return the files that a statement names, and all databases; the first files if it names none."""
     lower = sql.lower()
-    named = [one for one in found if one.database.name in lower or one.database.format in ("sqlite", "postgres")]
-    return named or list(found[:_FILES])
+    named = [
+        source
+        for source in sources
+        if source.database.name in lower or source.database.format in ("sqlite", "postgres")
+    ]
+    return named or list(sources[:_MAX_FILES])
 
 
-def _selected(request: QueryRequest | TableFileRequest, there: Sequence[Opened], limits: Limits) -> ResultTable:
-    """Run one SELECT over what is there.
+def _run_select(
+    request: QueryRequest | TableFileRequest, sources: Sequence[TableSource], limits: SqlLimits
+) -> ResultTable:
+    """Run one SELECT over the sources.
 
     Raises:
-        SqlProblem: it was refused, failed or took too long, or there are no tables.
+        SqlProblem: it was rejected, failed or timed out, or there are no tables.
     """
-    if not there:
-        raise SqlProblem("there are no tables in " + (", ".join(request.corpora) or "what was named"))
-    return select([one.database for one in _mentioned(request.sql, there)], request.sql, limits)
+    if not sources:
+        raise SqlError("there are no tables in " + (", ".join(request.corpora) or "what was named"))
+    return run_select([source.database for source in _select_mentioned(request.sql, sources)], request.sql, limits)
 
 
-def _origins(read: Collection[str], there: Sequence[Opened]) -> list[Opened]:
-    """Return where tables stand, by their names in SQL; of a result that read none, the first there is."""
+def _find_origins(read: Collection[str], sources: Sequence[TableSource]) -> list[TableSource]:
+    """Return the sources of tables by their SQL names; the first source if a query read no table."""
     names = {name.partition(".")[0] for name in read}
-    return [one for one in there if one.database.name in names] or list(there[:1])
+    return [source for source in sources if source.database.name in names] or list(sources[:1])
 
 
-def _data_of(origins: Sequence[Opened]) -> str:
-    return f"the data of {' and '.join(one.address for one in origins)}"
+def _describe_data(origins: Sequence[TableSource]) -> str:
+    return f"the data of {' and '.join(origin.address for origin in origins)}"
 
 
-def _overlap(question: str, text: str) -> float:
-    asked = set(stems(question.replace("_", " ")))
-    return len(asked.intersection(stems(text.replace("_", " ").replace(".", " ")))) / max(len(asked), 1)
+def _count_overlap(question: str, text: str) -> float:
+    words = set(stem_words(question.replace("_", " ")))
+    return len(words.intersection(stem_words(text.replace("_", " ").replace(".", " ")))) / max(len(words), 1)
 
 
-def _words(table: Table) -> str:
+def _list_words(table: Table) -> str:
     return " ".join([table.name, *(column.name for column in table.columns)])
 
 
-def _info(table: Table) -> TableInfo:
+def _to_table_info(table: Table) -> TableInfo:
     return TableInfo(
-        name=table.name, columns=tuple(_column(column) for column in table.columns[:_COLUMNS]), rows=table.rows
+        name=table.name,
+        columns=tuple(_to_column_info(column) for column in table.columns[:_MAX_COLUMNS]),
+        rows=table.row_count,
     )
 
 
-def _column(column: Column) -> ColumnInfo:
-    values: Collection[object] = [value for value, _ in column.common] or [column.least, column.greatest]
-    texts = tuple(dict.fromkeys(shown(value) for value in values if isinstance(value, str | int | float)))
-    complete = bool(column.common) and len(column.common) == column.distinct and len(texts) <= _ALL
-    complete = complete and all(len(text) <= _VALUE for text in texts)
-    kept = texts if complete else tuple(text[:_VALUE] for text in texts[:_EXAMPLES])
+def _to_column_info(column: Column) -> ColumnInfo:
+    values: Collection[object] = [value for value, _ in column.most_common] or [column.minimum, column.maximum]
+    texts = tuple(dict.fromkeys(format_value(value) for value in values if isinstance(value, str | int | float)))
+    complete = (
+        bool(column.most_common)
+        and len(column.most_common) == column.distinct_count
+        and len(texts) <= _MAX_LISTED_VALUES
+    )
+    complete = complete and all(len(text) <= _MAX_VALUE_CHARACTERS for text in texts)
+    kept = texts if complete else tuple(text[:_MAX_VALUE_CHARACTERS] for text in texts[:_MAX_EXAMPLES])
     return ColumnInfo(name=column.name, kind=column.kind, examples=kept, complete=complete)

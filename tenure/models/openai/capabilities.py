@@ -1,8 +1,8 @@
-"""What a server can do for a model: found out by asking, and remembered beyond the end of a worker.
+"""Detect and cache the parameters that a server supports for each model.
 
-Servers refuse parameters that others demand. Each refusal costs a request, so what was refused is kept for
-every (endpoint, model) in a small JSON file that all workers of a home share. After a week it is forgotten,
-since servers learn. The file is a convenience: one that cannot be read or written costs a few requests.
+Servers reject parameters that others require. Each rejection costs a request, so it is cached per (endpoint, model) in
+a small JSON file that all workers of a home share. Entries expire after a week, because servers are upgraded. The file
+is optional: if it cannot be read or written, a few more requests are rejected.
 """
 
 import json
@@ -15,49 +15,49 @@ import structlog
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
-Rung = Literal["json_schema", "json_object", "text"]
+OutputMode = Literal["json_schema", "json_object", "text"]
 
-LADDER: Final[tuple[Rung, ...]] = ("json_schema", "json_object", "text")
-"""Ways to ask for structure, strictest first."""
+OUTPUT_MODES: Final[tuple[OutputMode, ...]] = ("json_schema", "json_object", "text")
+"""Ways to request structured output, strictest first."""
 
 OutputLimit = Literal["max_completion_tokens", "max_tokens", "none"]
 
 OUTPUT_LIMITS: Final[tuple[OutputLimit, ...]] = ("max_completion_tokens", "max_tokens", "none")
-"""Names under which servers take the length of an answer, newest first; `none` where they take it under neither."""
+"""Names of the parameter that limits the length of an answer, newest first; `none` if a server supports neither."""
 
 ToolChoice = Literal["required", "auto", "none"]
 
 TOOL_CHOICES: Final[tuple[ToolChoice, ...]] = ("required", "auto", "none")
-"""Ways to offer a model functions, strictest first: it has to call one, it may, or it is offered none."""
+"""Ways to offer functions to a model, strictest first: it has to call one, it may call one, it is offered none."""
 
-KEPT_SECONDS: Final = 7 * 24 * 3600.0
-"""How long a refusal is remembered."""
+CACHE_TTL_SECONDS: Final = 7 * 24 * 3600.0
+"""Time after which a cached rejection expires."""
 
-_LOCK_SECONDS = 2.0
+_LOCK_TIMEOUT_SECONDS = 2.0
 
 
 class Capabilities(BaseModel):
-    """What a server was found to do for one model; without a word against it, everything."""
+    """Capabilities of a server for one model; without a rejection, all of them."""
 
     model_config = ConfigDict(frozen=True)
 
-    rung: Rung = "json_schema"
-    """The strictest way to ask for structure."""
+    output_mode: OutputMode = "json_schema"
+    """Strictest supported way to request structured output."""
     output_limit: OutputLimit = "max_completion_tokens"
-    """The parameter for the length of an answer."""
+    """Parameter that limits the length of an answer."""
     streaming: bool = True
-    """Whether answers are sent as they are made."""
+    """Whether answers can be streamed."""
     stream_usage: bool = True
-    """Whether a streamed answer is asked for the tokens it cost."""
+    """Whether the token usage of a streamed answer can be requested."""
     tools: ToolChoice = "required"
-    """How functions are offered."""
+    """Way to offer functions."""
     since: float = 0.0
-    """When the first refusal was met, in seconds since 1970."""
+    """Time of the first rejection, in seconds since 1970."""
 
-    def and_less(self, other: "Capabilities") -> "Capabilities":
-        """Return what both have found: the weaker of each."""
+    def restrict(self, other: "Capabilities") -> "Capabilities":
+        """Return the weaker capability of both in every respect."""
         return Capabilities(
-            rung=max(self.rung, other.rung, key=LADDER.index),
+            output_mode=max(self.output_mode, other.output_mode, key=OUTPUT_MODES.index),
             output_limit=max(self.output_limit, other.output_limit, key=OUTPUT_LIMITS.index),
             streaming=self.streaming and other.streaming,
             stream_usage=self.stream_usage and other.stream_usage,
@@ -66,11 +66,11 @@ class Capabilities(BaseModel):
         )
 
 
-class Memory:
-    """The capabilities of one endpoint's models.
+class CapabilityCache:
+    """Capabilities of the models of one endpoint.
 
     Args:
-        endpoint: address of the server; it holds neither user nor key.
+        endpoint: host and path of the server, without user or key.
         path: the file; None to forget everything when the process ends.
         now: the clock, in seconds since 1970.
     """
@@ -81,50 +81,55 @@ class Memory:
         self._now = now
         self._known = self._read().get(endpoint, {})
 
-    def of(self, model: str) -> Capabilities:
-        """Return what is known of a model."""
-        found = self._known.get(model, Capabilities())
-        return found if self._is_fresh(found) else Capabilities()
+    def get(self, model: str) -> Capabilities:
+        """Return the known capabilities of a model."""
+        known = self._known.get(model, Capabilities())
+        return known if self._is_fresh(known) else Capabilities()
 
-    def learn(self, model: str, found: Capabilities) -> None:
-        """Remember what a model was refused, here and for other workers, beside what those have found."""
-        found = self.of(model).and_less(found.model_copy(update={"since": self._now()}))
-        self._known[model] = found
+    def record(self, model: str, limits: Capabilities) -> None:
+        """Store limits of a model for all workers, combined with those that are already known."""
+        limits = self.get(model).restrict(limits.model_copy(update={"since": self._now()}))
+        self._known[model] = limits
         if self._path is None:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{self._path}.lock", timeout=_LOCK_SECONDS):
-                self._write(model, found)
+            with FileLock(f"{self._path}.lock", timeout=_LOCK_TIMEOUT_SECONDS):
+                self._write(model, limits)
         except (OSError, Timeout) as error:
-            structlog.get_logger().warning("capabilities are not kept", file=str(self._path), reason=str(error))
+            structlog.get_logger().warning("capabilities are not cached", file=str(self._path), reason=str(error))
 
-    def _write(self, model: str, found: Capabilities) -> None:
-        """Put one entry into the file, between two readings of which nobody sees half of it."""
+    def _write(self, model: str, limits: Capabilities) -> None:
+        """Write one entry to the file; other processes read either the old or the new content."""
         assert self._path is not None
-        everything = self._read()
-        mine = everything.setdefault(self._endpoint, {})
-        self._known[model] = mine[model] = found.and_less(mine.get(model, Capabilities()))
-        text = json.dumps({at: {name: one.model_dump() for name, one in of.items()} for at, of in everything.items()})
-        fresh = self._path.with_name(f"{self._path.name}.new")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(self._path)
+        endpoints = self._read()
+        models = endpoints.setdefault(self._endpoint, {})
+        self._known[model] = models[model] = limits.restrict(models.get(model, Capabilities()))
+        content = {
+            endpoint: {name: capabilities.model_dump() for name, capabilities in known.items()}
+            for endpoint, known in endpoints.items()
+        }
+        temporary = self._path.with_name(f"{self._path.name}.new")
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+        temporary.replace(self._path)
 
     def _read(self) -> dict[str, dict[str, Capabilities]]:
-        """Return what the file holds and is not too old; nothing where there is none or it is not ours."""
+        """Return the entries of the file that have not expired; empty if the file is missing or invalid."""
         if self._path is None or not self._path.exists():
             return {}
         try:
-            found = json.loads(self._path.read_text(encoding="utf-8"))
-            everything = {at: self._entries(entries) for at, entries in found.items()}
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            endpoints = {endpoint: self._select_fresh(entries) for endpoint, entries in content.items()}
         except (OSError, ValueError, AttributeError) as error:
-            structlog.get_logger().warning("capabilities are not read", file=str(self._path), reason=str(error)[:200])
+            structlog.get_logger().warning(
+                "cached capabilities are not readable", file=str(self._path), reason=str(error)[:200]
+            )
             return {}
-        return {at: entries for at, entries in everything.items() if entries}
+        return {endpoint: entries for endpoint, entries in endpoints.items() if entries}
 
-    def _entries(self, entries: dict[str, Any]) -> dict[str, Capabilities]:
-        read = {model: Capabilities.model_validate(entry) for model, entry in entries.items()}
-        return {model: one for model, one in read.items() if self._is_fresh(one)}
+    def _select_fresh(self, entries: dict[str, Any]) -> dict[str, Capabilities]:
+        parsed = {model: Capabilities.model_validate(entry) for model, entry in entries.items()}
+        return {model: capabilities for model, capabilities in parsed.items() if self._is_fresh(capabilities)}
 
-    def _is_fresh(self, found: Capabilities) -> bool:
-        return found.since + KEPT_SECONDS > self._now()
+    def _is_fresh(self, capabilities: Capabilities) -> bool:
+        return capabilities.since + CACHE_TTL_SECONDS > self._now()

@@ -1,8 +1,7 @@
-"""A Chat Completions response, read tolerantly: servers differ in what they leave out and where text goes.
+"""Parse Chat Completions responses leniently: servers differ in the fields they omit and in the place of the text.
 
-The client library builds its types without validation, so that a missing field surfaces as an
-`AttributeError` far away. Here a response is held against the few fields that a role needs; a field of
-a wrong type counts as missing, since one that matters shows by what is then not there.
+The client library builds its types without validation, so that a missing field would raise an `AttributeError` far
+away. Here a response is validated against the few fields that a role needs. A field of a wrong type counts as missing.
 """
 
 import json
@@ -10,11 +9,13 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, field_validator
 
-from tenure.algorithms.control.budget import estimated_tokens
-from tenure.models.chat import Completion, Finish, Spent, UnusableAnswer
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.models.chat import Completion, FinishReason
+from tenure.models.errors import UnusableAnswer
+from tenure.models.usage import TokenUsage
 
 CUT_OFF = "answer cut off at the length limit"
-"""Why an answer ends in the middle, or before it has begun."""
+"""Reason of an answer that ends in the middle or before its first token."""
 
 _FILTERED = "answer stopped by the content filter"
 _ENDINGS = {
@@ -24,233 +25,237 @@ _ENDINGS = {
     "content_filter": _FILTERED,
     "safety": _FILTERED,
 }
-_FAILED: Final = frozenset({"error", "insufficient_system_resource"})
-"""Endings that gateways report for a model that broke down in the middle of its answer."""
+_FAILURE_ENDINGS: Final = frozenset({"error", "insufficient_system_resource"})
+"""Finish reasons that gateways report for a model that failed in the middle of its answer."""
 
 _EMPTY = "answer without content"
-_MISSHAPEN = "answer of an unexpected type"
+_UNEXPECTED_TYPE = "answer of an unexpected type"
 
-_MEANT = {
+_STATUS_BY_CODE = {
     "invalid_request_error": 400,
     "context_length_exceeded": 400,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "insufficient_quota": 429,
 }
-"""Statuses that words in an error object stand for."""
+"""HTTP statuses of codes in an error object."""
 
 
-def _or_nothing(value: object, handler: ValidatorFunctionWrapHandler) -> object:
+def _validate_or_none(value: object, handler: ValidatorFunctionWrapHandler) -> object:
     try:
         return handler(value)
     except ValidationError:
         return None
 
 
-FORGIVING = WrapValidator(_or_nothing)
-"""Makes a value of a wrong type count as missing."""
+LENIENT = WrapValidator(_validate_or_none)
+"""Validator that treats a value of a wrong type as missing."""
 
-Word = Annotated[str | None, FORGIVING]
-Count = Annotated[int | None, FORGIVING]
+OptionalText = Annotated[str | None, LENIENT]
+OptionalCount = Annotated[int | None, LENIENT]
 
 
-class Call(BaseModel):
-    """A function call; some servers answer with one although no tool was offered."""
+class FunctionCall(BaseModel):
+    """A function call; some servers return one although no tool was offered."""
 
-    name: Word = None
-    arguments: Annotated[str | dict[str, Any] | None, FORGIVING] = None
+    name: OptionalText = None
+    arguments: Annotated[str | dict[str, Any] | None, LENIENT] = None
 
     @property
     def text(self) -> str:
-        """The arguments as JSON; some servers send them parsed."""
+        """Arguments as JSON; some servers send them parsed."""
         return json.dumps(self.arguments) if isinstance(self.arguments, dict) else self.arguments or ""
 
 
 class ToolCall(BaseModel):
     """A function call in its newer wrapping."""
 
-    index: Count = None
-    """Which of several calls, in a stream."""
-    function: Annotated[Call | None, FORGIVING] = None
+    index: OptionalCount = None
+    """Index among several calls, in a stream."""
+    function: Annotated[FunctionCall | None, LENIENT] = None
 
 
-class Said(BaseModel):
-    """The message of a choice, or a piece of it in a stream."""
+class AssistantMessage(BaseModel):
+    """Message of a choice, or a part of it in a stream."""
 
     content: Any = None
-    refusal: Word = None
-    tool_calls: Annotated[list[ToolCall] | None, FORGIVING] = None
-    function_call: Annotated[Call | None, FORGIVING] = None
-    reasoning_content: Word = None
-    reasoning: Word = None
+    refusal: OptionalText = None
+    tool_calls: Annotated[list[ToolCall] | None, LENIENT] = None
+    function_call: Annotated[FunctionCall | None, LENIENT] = None
+    reasoning_content: OptionalText = None
+    reasoning: OptionalText = None
 
     @property
-    def spoken(self) -> str:
-        """The content as text; some servers send typed parts, thoughts among them, or the object itself."""
+    def content_text(self) -> str:
+        """Content as text; some servers send typed parts, including reasoning, or the object itself."""
         if isinstance(self.content, list):
-            return "".join(_part(part, "text") for part in self.content)
+            return "".join(_read_part(part, "text") for part in self.content)
         if isinstance(self.content, dict):
             return json.dumps(self.content)
         return self.content if isinstance(self.content, str) else ""
 
     @property
-    def refused(self) -> str:
-        """The words of a refusal, empty for none."""
+    def refusal_text(self) -> str:
+        """Text of a refusal; empty for none."""
         parts = self.content if isinstance(self.content, list) else []
-        return self.refusal or "".join(_part(part, "refusal") for part in parts)
+        return self.refusal or "".join(_read_part(part, "refusal") for part in parts)
 
     @property
-    def thought(self) -> str:
-        """The reasoning."""
+    def reasoning_text(self) -> str:
+        """Text of the reasoning."""
         return self.reasoning_content or self.reasoning or ""
 
     @property
-    def calls(self) -> list[ToolCall]:
+    def function_calls(self) -> list[ToolCall]:
         """All function calls."""
         older = [ToolCall(function=self.function_call)] if self.function_call else []
         return [*(self.tool_calls or ()), *older]
 
     @property
     def text(self) -> str:
-        """The answer wherever the server put it: content, a call's arguments; reasoning alone is marked as such."""
-        places = (self.spoken, *(call.function.text for call in self.calls if call.function))
-        thought = f"<think>{self.thought}</think>" if self.thought.strip() else ""
-        return next((text for text in places if text.strip()), thought)
+        """Answer: the content or the arguments of a call; reasoning without an answer is wrapped in `<think>`."""
+        places = (self.content_text, *(call.function.text for call in self.function_calls if call.function))
+        reasoning = f"<think>{self.reasoning_text}</think>" if self.reasoning_text.strip() else ""
+        return next((text for text in places if text.strip()), reasoning)
 
     @property
     def action(self) -> str:
-        """The first call as an object that names it, with what was said beside it; empty where no call has a name."""
-        named = [call.function for call in self.calls if call.function and call.function.name]
+        """First call as an object with its name, and the content as its thought; empty if no call has a name."""
+        named = [call.function for call in self.function_calls if call.function and call.function.name]
         if not named:
             return ""
-        said = {"thought": self.spoken or self.thought, "action": named[0].name, "arguments": named[0].text or "{}"}
-        return json.dumps({**said, "further": len(named) - 1})
+        action = {
+            "thought": self.content_text or self.reasoning_text,
+            "action": named[0].name,
+            "arguments": named[0].text or "{}",
+        }
+        return json.dumps({**action, "extra_actions": len(named) - 1})
 
     @property
-    def everything(self) -> str:
-        """All that was generated."""
-        arguments = [call.function.text for call in self.calls if call.function]
-        return "".join((self.spoken, self.refused, *arguments, self.thought))
+    def full_text(self) -> str:
+        """All generated text."""
+        arguments = [call.function.text for call in self.function_calls if call.function]
+        return "".join((self.content_text, self.refusal_text, *arguments, self.reasoning_text))
 
 
-class Failure(BaseModel):
-    """An error in a body with status 200, as gateways send it for the server behind them."""
+class ErrorDetail(BaseModel):
+    """Error in a body with status 200, as gateways send it for the server behind them."""
 
-    message: Word = None
-    code: Annotated[int | str | None, FORGIVING] = None
-    type: Word = None
+    message: OptionalText = None
+    code: Annotated[int | str | None, LENIENT] = None
+    type: OptionalText = None
 
     @property
     def status(self) -> int:
-        """The status meant by code or type; that of a bad gateway where they mean none."""
+        """HTTP status of the code or type; 502 if they have none."""
         code = str(self.code)
         status = int(code) if code.isdecimal() else 0
-        named = next((_MEANT[word] for word in (code, self.type or "") if word in _MEANT), 502)
-        return status if 400 <= status < 600 else named
+        known = next((_STATUS_BY_CODE[word] for word in (code, self.type or "") if word in _STATUS_BY_CODE), 502)
+        return status if 400 <= status < 600 else known
 
 
-class Choice(BaseModel):
-    """One of the answers; only the first is read."""
+class CompletionChoice(BaseModel):
+    """One of the answers; only the first is used."""
 
-    index: Count = None
-    finish_reason: Word = None
-    message: Annotated[Said | None, FORGIVING] = None
-    delta: Annotated[Said | None, FORGIVING] = None
-    """What a stream adds to the message."""
-    error: Annotated[Failure | None, FORGIVING] = None
-
-    @property
-    def failure(self) -> Failure | None:
-        """What went wrong while the answer was made, if anything did."""
-        broke = (self.finish_reason or "") in _FAILED
-        return self.error or (Failure(message="the model broke down while it answered") if broke else None)
-
-
-class PromptDetails(BaseModel):
-    """What the prompt tokens consist of."""
-
-    cached_tokens: Count = None
-
-
-class Usage(BaseModel):
-    """What is billed."""
-
-    prompt_tokens: Count = None
-    completion_tokens: Count = None
-    prompt_tokens_details: Annotated[PromptDetails | None, FORGIVING] = None
+    index: OptionalCount = None
+    finish_reason: OptionalText = None
+    message: Annotated[AssistantMessage | None, LENIENT] = None
+    delta: Annotated[AssistantMessage | None, LENIENT] = None
+    """Addition of a stream event to the message."""
+    error: Annotated[ErrorDetail | None, LENIENT] = None
 
     @property
-    def spent(self) -> Spent:
-        """The same without gaps."""
+    def failure(self) -> ErrorDetail | None:
+        """Error during the generation of the answer; None for none."""
+        broke = (self.finish_reason or "") in _FAILURE_ENDINGS
+        return self.error or (ErrorDetail(message="the model broke down while it answered") if broke else None)
+
+
+class PromptTokensDetails(BaseModel):
+    """Composition of the prompt tokens."""
+
+    cached_tokens: OptionalCount = None
+
+
+class ReplyUsage(BaseModel):
+    """Token usage as the server reports it."""
+
+    prompt_tokens: OptionalCount = None
+    completion_tokens: OptionalCount = None
+    prompt_tokens_details: Annotated[PromptTokensDetails | None, LENIENT] = None
+
+    @property
+    def token_usage(self) -> TokenUsage:
+        """Token usage with zeros for missing values."""
         cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
-        return Spent(self.prompt_tokens or 0, self.completion_tokens or 0, cached or 0)
+        return TokenUsage(self.prompt_tokens or 0, self.completion_tokens or 0, cached or 0)
 
 
-class Reply(BaseModel):
+class ChatReply(BaseModel):
     """A response with status 200, or one event of a stream."""
 
-    model: Word = None
-    choices: list[Annotated[Choice | None, FORGIVING]] | None = None
-    usage: Annotated[Usage | None, FORGIVING] = None
-    error: Failure | None = None
+    model: OptionalText = None
+    choices: list[Annotated[CompletionChoice | None, LENIENT]] | None = None
+    usage: Annotated[ReplyUsage | None, LENIENT] = None
+    error: ErrorDetail | None = None
 
     @field_validator("error", mode="before")
     @classmethod
-    def _worded(cls, error: object) -> object:
+    def _wrap_error_text(cls, error: object) -> object:
         return {"message": error} if isinstance(error, str) else error
 
     @property
     def is_completion(self) -> bool:
-        """Whether this is an answer of the protocol at all, and not some other service's JSON."""
+        """Whether this is a reply of the protocol, and not the JSON of another service."""
         return "choices" in self.model_fields_set or self.error is not None
 
     @property
-    def failure(self) -> Failure | None:
-        """The error that came instead of an answer, or in the middle of it."""
+    def failure(self) -> ErrorDetail | None:
+        """Error in place of an answer, or in the middle of it; None for none."""
         first = self.choices[0] if self.choices else None
         return self.error or (first.failure if first else None)
 
     @property
-    def billed(self) -> Spent | None:
-        """What the server says it bills; None where it does not say."""
-        spent = self.usage.spent if self.usage else Spent()
-        return spent if spent.tokens_in or spent.tokens_out else None
+    def reported_usage(self) -> TokenUsage | None:
+        """Token usage that the server reports; None if it reports none."""
+        usage = self.usage.token_usage if self.usage else TokenUsage()
+        return usage if usage.tokens_in or usage.tokens_out else None
 
-    def completion(self, asked_model: str, prompt_tokens: int, *, acting: bool = False) -> Completion:
-        """Return what was said.
+    def to_completion(self, requested_model: str, prompt_tokens: int, *, offers_functions: bool = False) -> Completion:
+        """Return the completion.
 
         Args:
-            asked_model: for servers that do not name the model.
-            prompt_tokens: of the prompt, about, for servers that bill nothing: a budget has to hold there, too.
-            acting: whether functions were offered, so that a call is the answer and not only what it is given.
+            requested_model: for servers that do not name the model.
+            prompt_tokens: estimate for servers that report no usage, so that budgets work there, too.
+            offers_functions: whether functions were offered, so that a call, not only its arguments, is the answer.
 
         Raises:
-            UnusableAnswer: where there is nothing to read; it names the reason and the tokens paid.
+            UnusableAnswer: there is nothing to parse; it carries the reason and the token usage.
         """
-        choice = (self.choices[0] if self.choices else None) or Choice()
-        said = choice.message or Said()
-        spent = self.billed or Spent(prompt_tokens, estimated_tokens(said.everything))
-        model = self.model or asked_model
-        text = (said.action if acting else "") or said.text
-        if problem := _problem(choice.finish_reason or "", said, text):
-            raise UnusableAnswer(problem, spent=spent, model=model)
-        finish: Finish = "tool_calls" if choice.finish_reason == "tool_calls" else "stop"
-        return Completion(text, model, spent, finish)
+        choice = (self.choices[0] if self.choices else None) or CompletionChoice()
+        answer = choice.message or AssistantMessage()
+        usage = self.reported_usage or TokenUsage(prompt_tokens, estimate_tokens(answer.full_text))
+        model = self.model or requested_model
+        text = (answer.action if offers_functions else "") or answer.text
+        if problem := _describe_problem(choice.finish_reason or "", answer, text):
+            raise UnusableAnswer(problem, usage=usage, model=model)
+        finish_reason: FinishReason = "tool_calls" if choice.finish_reason == "tool_calls" else "stop"
+        return Completion(text, model, usage, finish_reason)
 
 
-def _problem(ending: str, said: Said, text: str) -> str:
-    """Name what keeps an answer from being read; empty where nothing does."""
-    if said.refused:
+def _describe_problem(ending: str, answer: AssistantMessage, text: str) -> str:
+    """Return the reason why an answer cannot be used; empty for none."""
+    if answer.refusal_text:
         return "the model refused"
     if ending.lower() in _ENDINGS:
         return _ENDINGS[ending.lower()]
     if text:
         return ""
-    return _EMPTY if said.content is None or isinstance(said.content, str | list) else _MISSHAPEN
+    return _EMPTY if answer.content is None or isinstance(answer.content, str | list) else _UNEXPECTED_TYPE
 
 
-def _part(part: object, kind: str) -> str:
-    """Return the text of a content part of one kind, nothing for any other."""
+def _read_part(part: object, kind: str) -> str:
+    """Return the text of a content part of one kind; empty for any other."""
     if not isinstance(part, dict) or part.get("type") != kind:
         return ""
     return str(part.get(kind, ""))

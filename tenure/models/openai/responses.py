@@ -1,7 +1,7 @@
-"""OpenAI's Responses API in background mode: an answer that is made whether or not anybody waits for it.
+"""OpenAI's Responses API in background mode: the server finishes an answer even if no client waits for it.
 
-The id of the response goes into the call at once, and so into the heartbeat. A worker that dies leaves
-the response running; the next attempt picks it up, and nothing is paid twice.
+The id of the response is stored in the call immediately, and so in the heartbeat. If a worker dies, the response
+continues; the next attempt resumes it, and nothing is paid twice.
 """
 
 import asyncio
@@ -13,201 +13,209 @@ from typing import Any, Final
 import openai
 import structlog
 
-from tenure.models.chat import Completion, InFlight, ModelError, RequestRejected, TransportError
+from tenure.models.chat import Completion, ModelCall
+from tenure.models.errors import ModelError, RequestRejected, TransportError
+from tenure.models.openai.api_errors import BAD_REQUEST_STATUSES, classify_error
 from tenure.models.openai.backend import OpenAIBackend
-from tenure.models.openai.endpoint import USUAL_PATH, error_text
-from tenure.models.openai.refusals import BAD_REQUEST, refusal
-from tenure.models.openai.reply import Reply
-from tenure.models.openai.request import Question
-from tenure.settings import variable
+from tenure.models.openai.endpoint import BASE_URL_HINT, format_error_body
+from tenure.models.openai.reply import ChatReply
+from tenure.models.openai.request import OpenAIRequest
+from tenure.settings import get_environment_variable
 
-IN_THE_MAKING: Final = frozenset({"queued", "in_progress"})
-"""Statuses of a response that will change by themselves."""
+PENDING_STATUSES: Final = frozenset({"queued", "in_progress"})
+"""Statuses of a response that is not finished."""
 
-PASSING: Final = {"server_error": 500, "rate_limit_exceeded": 429, "vector_store_timeout": 500}
-"""Codes of failures after which the same question may be asked again, with the HTTP status they stand for."""
+TRANSIENT_CODES: Final = {"server_error": 500, "rate_limit_exceeded": 429, "vector_store_timeout": 500}
+"""Error codes after which the same request may succeed, with the HTTP status they correspond to."""
 
-FIRST_LOOK, LONGEST_LOOK = 0.2, 2.0
-"""Seconds between two looks at a response: at first, and after a while."""
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.2, 2.0
+"""Shortest and longest interval between two polls of a response."""
 
-PARTING: Final = 2.0
-"""Seconds that a call which is cancelled may take to stop its response, or to leave it to the next attempt."""
+CANCEL_TIMEOUT_SECONDS: Final = 2.0
+"""Time that a cancelled call may take to cancel its response or to leave it to the next attempt."""
 
-CHAT: Final = f"{variable('model_api')}=chat"
-"""What to set for a server that cannot do what is asked for here."""
+CHAT_API_SETTING: Final = f"{get_environment_variable('model_api')}=chat"
+"""Setting for a server that does not support background responses."""
 
-ABSENT: Final = frozenset({404, 405, 501})
-"""What servers answer where they have no Responses API; a model that they do not have is named."""
+MISSING_API_STATUSES: Final = frozenset({404, 405, 501})
+"""Statuses of a server without a Responses API; an error about a missing model names the model."""
 
-_OF_MODEL = re.compile(r"model|deployment", re.IGNORECASE)
-_BACKGROUND = re.compile(r"\bbackground\b(?![\"']\s*:)", re.IGNORECASE)  # not where the request is repeated
-_ENDINGS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_MODEL_MENTION = re.compile(r"model|deployment", re.IGNORECASE)
+_BACKGROUND = re.compile(r"\bbackground\b(?![\"']\s*:)", re.IGNORECASE)  # not within a repeated request
+_FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 class OpenAIResponses(OpenAIBackend):
-    """The back-end for the Responses API."""
+    """Back-end for the Responses API."""
 
-    async def _completion(self, question: Question, call: InFlight) -> Completion:
-        made = await self._picked_up(call) or await self._begun(question, call)
+    async def _request_completion(self, request: OpenAIRequest, call: ModelCall) -> Completion:
+        response = await self._resume_response(call) or await self._start_response(request, call)
         try:
-            made = await self._made(made, call)
+            response = await self._poll_response(response, call)
         except asyncio.CancelledError:
-            if call.abandoned():
-                await self._stopped(call.response)
+            if call.is_abandoned():
+                await self._cancel_response(call.response_id)
             raise
-        if made.get("status") not in ("completed", "incomplete"):
-            await call.begun("")
-            raise self._failure(made, question)
-        asked = question.ask
-        return as_reply(made).completion(question.route.model, asked.prompt_tokens, acting=bool(asked.functions))
+        if response.get("status") not in ("completed", "incomplete"):
+            await call.save_response_id("")
+            raise self._classify_failure(response, request)
+        chat_request = request.chat_request
+        return to_chat_reply(response).to_completion(
+            request.route.model, chat_request.prompt_tokens, offers_functions=bool(chat_request.functions)
+        )
 
-    async def _picked_up(self, call: InFlight) -> dict[str, Any] | None:
-        """Return the response that an earlier attempt had begun; None where there is none, or none any more."""
-        if not call.response:
+    async def _resume_response(self, call: ModelCall) -> dict[str, Any] | None:
+        """Return the response that an earlier attempt started, or None if it does not exist any more."""
+        if not call.response_id:
             return None
         try:
-            made = await self._look(call.response)
+            response = await self._retrieve_response(call.response_id)
         except openai.NotFoundError:
-            made = {"status": "cancelled"}
-        if made.get("status") != "cancelled":
-            return made
-        await call.begun("")
+            response = {"status": "cancelled"}
+        if response.get("status") != "cancelled":
+            return response
+        await call.save_response_id("")
         return None
 
-    async def _begun(self, question: Question, call: InFlight) -> dict[str, Any]:
-        """Begin a response and keep its id.
+    async def _start_response(self, request: OpenAIRequest, call: ModelCall) -> dict[str, Any]:
+        """Start a response and store its id.
 
-        The server makes and bills a response from the moment of the request. So a call that is cancelled
-        before it knows the id does not hang up: it waits for the id first.
+        The server generates and bills a response from the moment of the request. So a call that is cancelled before
+        it knows the id does not disconnect: it waits for the id first.
         """
-        creating = asyncio.create_task(self._created(question))
+        creation = asyncio.create_task(self._create_response(request))
         try:
-            made = await asyncio.shield(creating)
-            await self._kept(made["id"], call)
+            response = await asyncio.shield(creation)
+            await self._save_id(response["id"], call)
         except asyncio.CancelledError:
-            await self._parted(creating, call)
+            await self._finish_cancelled_start(creation, call)
             raise
-        return made
+        return response
 
-    async def _created(self, question: Question) -> dict[str, Any]:
+    async def _create_response(self, request: OpenAIRequest) -> dict[str, Any]:
         try:
-            response = await self._client.responses.with_raw_response.create(**question.background_parameters)
+            created = await self._client.responses.with_raw_response.create(**request.background_parameters)
         except openai.APIStatusError as error:
-            if said := _no_background(error):
-                raise self._unsuitable(error.status_code, said) from None
+            if message := _find_missing_support(error):
+                raise self._build_unsuitable_error(error.status_code, message) from None
             raise
-        return self._read(response.text)
+        return self._parse_response(created.text)
 
-    async def _kept(self, name: str, call: InFlight) -> None:
-        """Keep the id of a response; one that no later attempt would find is stopped, or it would be paid unseen."""
+    async def _save_id(self, response_id: str, call: ModelCall) -> None:
+        """Store the id of a response; cancel the response if that fails, since no later attempt would find it."""
         try:
-            await call.begun(name)
+            await call.save_response_id(response_id)
         except ModelError:
-            await self._stopped(name)
+            await self._cancel_response(response_id)
             raise
 
-    async def _parted(self, creating: asyncio.Task[dict[str, Any]], call: InFlight) -> None:
-        """Learn the id of a response that has been asked for, and stop it or leave it to the next attempt."""
+    async def _finish_cancelled_start(self, creation: asyncio.Task[dict[str, Any]], call: ModelCall) -> None:
+        """Wait for the id of a started response, then cancel the response or leave it to the next attempt."""
         try:
-            async with asyncio.timeout(PARTING):
-                name = (await creating)["id"]
-                await (self._stopped(name) if call.abandoned() else self._kept(name, call))
+            async with asyncio.timeout(CANCEL_TIMEOUT_SECONDS):
+                response_id = (await creation)["id"]
+                await (self._cancel_response(response_id) if call.is_abandoned() else self._save_id(response_id, call))
         except (openai.APIError, ModelError, TimeoutError) as error:
-            self._warn("the id of a response was not learnt before its call was cancelled", error)
+            self._log_warning("the id of a response did not arrive before its call was cancelled", error)
 
-    async def _made(self, made: dict[str, Any], call: InFlight) -> dict[str, Any]:
-        """Look at a response until it is made.
+    async def _poll_response(self, response: dict[str, Any], call: ModelCall) -> dict[str, Any]:
+        """Poll a response until it is finished.
 
         Raises:
-            TransportError: the server has none of this id any more; there is nothing that could be picked up.
+            TransportError: the server does not know the id any more, so that nothing can be resumed.
         """
-        pause = FIRST_LOOK
-        while made.get("status") in IN_THE_MAKING:
+        pause = MIN_POLL_SECONDS
+        while response.get("status") in PENDING_STATUSES:
             await asyncio.sleep(pause)
-            pause = min(pause * 1.5, LONGEST_LOOK)
+            pause = min(pause * 1.5, MAX_POLL_SECONDS)
             try:
-                made = await self._look(call.response)
+                response = await self._retrieve_response(call.response_id)
             except openai.NotFoundError:
-                await call.begun("")
-                raise TransportError(self._lost(), status=404) from None
-        return made
+                await call.save_response_id("")
+                raise TransportError(self._describe_loss(), status=404) from None
+        return response
 
-    def _lost(self) -> str:
-        advice = f"one that keeps none needs {CHAT}"
-        return f"{self._server.where} lost the response it was making; it is asked for anew ({advice})"
+    def _describe_loss(self) -> str:
+        advice = f"a server that stores no responses needs {CHAT_API_SETTING}"
+        return f"{self._server.host} lost a response in progress; it is requested again ({advice})"
 
-    def _unsuitable(self, status: int, said: str) -> RequestRejected:
-        advice = f"makes no responses in the background; set {CHAT} or check OPENAI_BASE_URL ({USUAL_PATH})"
-        return RequestRejected(f"{self._server.where} {advice}: {self._server.shown(said)}", status=status)
+    def _build_unsuitable_error(self, status: int, message: str) -> RequestRejected:
+        advice = (
+            f"does not support background responses; set {CHAT_API_SETTING} or check OPENAI_BASE_URL ({BASE_URL_HINT})"
+        )
+        return RequestRejected(f"{self._server.host} {advice}: {self._server.redact(message)}", status=status)
 
-    async def _look(self, name: str) -> dict[str, Any]:
-        return self._read((await self._client.responses.with_raw_response.retrieve(name)).text)
+    async def _retrieve_response(self, response_id: str) -> dict[str, Any]:
+        return self._parse_response((await self._client.responses.with_raw_response.retrieve(response_id)).text)
 
-    async def _stopped(self, name: str) -> None:
-        """Stop a response that nobody wants any more; one that cannot be stopped is paid and not read."""
+    async def _cancel_response(self, response_id: str) -> None:
+        """Cancel a response; if that fails, it is paid without being read."""
         try:
-            async with asyncio.timeout(PARTING):
-                await self._client.responses.cancel(name)
+            async with asyncio.timeout(CANCEL_TIMEOUT_SECONDS):
+                await self._client.responses.cancel(response_id)
         except (openai.APIError, TimeoutError) as error:
-            self._warn("a response could not be cancelled", error)
+            self._log_warning("a response could not be cancelled", error)
 
-    def _warn(self, event: str, error: Exception) -> None:
-        structlog.get_logger().warning(event, error=self._server.shown(error))
+    def _log_warning(self, event: str, error: Exception) -> None:
+        structlog.get_logger().warning(event, error=self._server.redact(error))
 
-    def _read(self, body: str) -> dict[str, Any]:
+    def _parse_response(self, body: str) -> dict[str, Any]:
         try:
-            made = json.loads(body)
+            response = json.loads(body)
         except ValueError:
-            raise TransportError(f"{self._server.where} sent a broken response", status=200) from None
-        if not isinstance(made, dict) or not made.get("id"):
-            raise self._unsuitable(200, "what it sent is no response")
-        return made
+            raise TransportError(f"{self._server.host} sent a broken response", status=200) from None
+        if not isinstance(response, dict) or not response.get("id"):
+            raise self._build_unsuitable_error(200, "its reply is not a response")
+        return response
 
-    def _failure(self, made: dict[str, Any], question: Question) -> ModelError:
-        """Return what a response that came to nothing means."""
-        error = made.get("error") or {"code": "server_error", "message": f"the response is {made.get('status')}"}
-        return refusal(self._server, PASSING.get(str(error.get("code")), 400), error, {}, question)
-
-
-def _no_background(error: openai.APIStatusError) -> str:
-    """Return what a server says that has no Responses API or makes nothing in the background; else nothing."""
-    said = error_text(error.body) or f"status {error.status_code}"
-    absent = error.status_code in ABSENT and not _OF_MODEL.search(said)
-    refused = error.status_code in BAD_REQUEST and _BACKGROUND.search(said)
-    return said if absent or refused else ""
+    def _classify_failure(self, response: dict[str, Any], request: OpenAIRequest) -> ModelError:
+        """Return the exception of a failed response."""
+        error = response.get("error") or {
+            "code": "server_error",
+            "message": f"the response is {response.get('status')}",
+        }
+        return classify_error(self._server, TRANSIENT_CODES.get(str(error.get("code")), 400), error, {}, request)
 
 
-def as_reply(made: dict[str, Any]) -> Reply:
-    """Return a finished response in the words of Chat Completions, so that both are read alike."""
-    items = made.get("output") or ()
-    parts = _parts(items, "message", "content")
-    thoughts = _parts(items, "reasoning", "summary") or _parts(items, "reasoning", "content")
-    usage = made.get("usage") or {}
-    reason = (made.get("incomplete_details") or {}).get("reason", "")
+def _find_missing_support(error: openai.APIStatusError) -> str:
+    """Return the message of a server without a Responses API or without background mode; empty for any other error."""
+    message = format_error_body(error.body) or f"status {error.status_code}"
+    is_missing = error.status_code in MISSING_API_STATUSES and not _MODEL_MENTION.search(message)
+    is_rejected = error.status_code in BAD_REQUEST_STATUSES and _BACKGROUND.search(message)
+    return message if is_missing or is_rejected else ""
+
+
+def to_chat_reply(response: dict[str, Any]) -> ChatReply:
+    """Convert a finished response to a Chat Completions reply, so that both are parsed by the same code."""
+    items = response.get("output") or ()
+    parts = _collect_parts(items, "message", "content")
+    reasoning = _collect_parts(items, "reasoning", "summary") or _collect_parts(items, "reasoning", "content")
+    usage = response.get("usage") or {}
+    reason = (response.get("incomplete_details") or {}).get("reason", "")
     message = {
-        "content": _said(parts, "text") or None,
-        "refusal": _said(parts, "refusal") or None,
-        "reasoning_content": _said(thoughts, "text") or None,
+        "content": _join_text(parts, "text") or None,
+        "refusal": _join_text(parts, "refusal") or None,
+        "reasoning_content": _join_text(reasoning, "text") or None,
         "tool_calls": [{"function": item} for item in items if item.get("type") == "function_call"],
     }
-    bill = {
+    token_usage = {
         "prompt_tokens": usage.get("input_tokens"),
         "completion_tokens": usage.get("output_tokens"),
         "prompt_tokens_details": usage.get("input_tokens_details"),
     }
-    return Reply.model_validate(
+    return ChatReply.model_validate(
         {
-            "model": made.get("model"),
-            "choices": [{"finish_reason": _ENDINGS.get(reason, "stop"), "message": message}],
-            "usage": bill if usage else None,
+            "model": response.get("model"),
+            "choices": [{"finish_reason": _FINISH_REASONS.get(reason, "stop"), "message": message}],
+            "usage": token_usage if usage else None,
         }
     )
 
 
-def _parts(items: Sequence[dict[str, Any]], kind: str, field: str) -> list[dict[str, Any]]:
-    """Return the parts of all items of a kind: thoughts and what is said have parts of the same shape."""
+def _collect_parts(items: Sequence[dict[str, Any]], kind: str, field: str) -> list[dict[str, Any]]:
+    """Return the parts of all items of a kind: reasoning and messages have parts of the same shape."""
     return [part for item in items if item.get("type") == kind for part in item.get(field) or ()]
 
 
-def _said(parts: list[dict[str, Any]], field: str) -> str:
+def _join_text(parts: list[dict[str, Any]], field: str) -> str:
     return "".join(str(part[field]) for part in parts if part.get(field))

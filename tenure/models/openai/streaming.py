@@ -1,4 +1,4 @@
-"""An answer that comes in as it is made: server-sent events, put together to what a whole response would be."""
+"""Read a streamed answer: parse server-sent events and assemble the reply that a whole response would contain."""
 
 import asyncio
 import time
@@ -7,23 +7,31 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from tenure.algorithms.control.budget import estimated_tokens
-from tenure.models.openai.reply import Call, Choice, Failure, Reply, Said, ToolCall, Usage
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.models.openai.reply import (
+    AssistantMessage,
+    ChatReply,
+    CompletionChoice,
+    ErrorDetail,
+    FunctionCall,
+    ReplyUsage,
+    ToolCall,
+)
 
-TOLD_SECONDS: Final = 0.5
-"""How often it is told how much has arrived."""
+PROGRESS_INTERVAL_SECONDS: Final = 0.5
+"""Minimum time between two reports of the received tokens."""
 
 _DONE: Final = "[DONE]"
 
 
 class BrokenStream(Exception):
-    """A stream that did not come to its end; the message continues a sentence that begins with the server's name."""
+    """An incomplete stream; the message continues a sentence that begins with the server's name."""
 
 
-class Events:
-    """The data of server-sent events, out of bytes in pieces of any length.
+class EventParser:
+    """Parser of server-sent events that accepts bytes in pieces of any length.
 
-    Lines end at line feeds only: JSON may hold the other characters that Python takes for the end of a line.
+    Lines end at line feeds only: JSON may contain the other characters that Python treats as line ends.
     """
 
     def __init__(self) -> None:
@@ -31,7 +39,7 @@ class Events:
         self._data: list[bytes] = []
 
     def feed(self, piece: bytes) -> list[str]:
-        """Take a piece; return the data of the events that are now complete."""
+        """Parse a piece; return the data of the events that it completes."""
         complete: list[str] = []
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in (line.removesuffix(b"\r") for line in lines):
@@ -42,137 +50,141 @@ class Events:
                 self._data = []
         return complete
 
-    def end(self) -> list[str]:
-        """Return the event that was not closed by an empty line, if there is one."""
+    def flush(self) -> list[str]:
+        """Return the last event if no empty line closed it."""
         return self.feed(b"\n\n")
 
 
-class Assembly:
-    """The answer as far as it is there."""
+class ReplyAssembler:
+    """The part of the answer that has been received."""
 
     def __init__(self) -> None:
         self._model: str | None = None
-        self._usage: Usage | None = None
-        self._error: Failure | None = None
-        self._finish: str | None = None
-        self._spoken: list[str] = []
-        self._refused: list[str] = []
-        self._thought: list[str] = []
+        self._usage: ReplyUsage | None = None
+        self._error: ErrorDetail | None = None
+        self._finish_reason: str | None = None
+        self._content: list[str] = []
+        self._refusal: list[str] = []
+        self._reasoning: list[str] = []
         self._calls: dict[int, list[str]] = {}
         self._has_choice = False
 
     @property
-    def said(self) -> Said:
-        """The message so far."""
-        calls = [ToolCall(function=Call(arguments="".join(parts))) for _, parts in sorted(self._calls.items())]
-        return Said(
-            content="".join(self._spoken),
-            refusal="".join(self._refused),
+    def message(self) -> AssistantMessage:
+        """Message so far."""
+        calls = [ToolCall(function=FunctionCall(arguments="".join(parts))) for _, parts in sorted(self._calls.items())]
+        return AssistantMessage(
+            content="".join(self._content),
+            refusal="".join(self._refusal),
             tool_calls=calls,
-            reasoning_content="".join(self._thought),
+            reasoning_content="".join(self._reasoning),
         )
 
     @property
-    def has_begun(self) -> bool:
-        """Whether the first token is there."""
-        return bool(self._spoken or self._refused or self._thought or self._calls)
+    def has_started(self) -> bool:
+        """Whether the first token has been received."""
+        return bool(self._content or self._refusal or self._reasoning or self._calls)
 
     @property
     def is_finished(self) -> bool:
-        """Whether it was told how the answer ended, or that there is none."""
-        return self._finish is not None or self._error is not None
+        """Whether a finish reason or an error has been received."""
+        return self._finish_reason is not None or self._error is not None
 
     @property
-    def is_billed(self) -> bool:
-        """Whether it was told what the answer costs."""
+    def has_usage(self) -> bool:
+        """Whether the token usage has been received."""
         return self._usage is not None
 
-    def add(self, event: Reply) -> None:
-        """Take in an event."""
+    def add(self, event: ChatReply) -> None:
+        """Add an event."""
         self._model = event.model or self._model
-        self._usage = event.usage if event.billed else self._usage
+        self._usage = event.usage if event.reported_usage else self._usage
         self._error = event.failure or self._error
         for choice in event.choices or ():
             if choice and not choice.index:
                 self._has_choice = True
-                self._finish = choice.finish_reason or self._finish
-                self._hear(choice.delta or Said())
+                self._finish_reason = choice.finish_reason or self._finish_reason
+                self._append_delta(choice.delta or AssistantMessage())
 
-    def _hear(self, piece: Said) -> None:
-        said = ((self._spoken, piece.spoken), (self._refused, piece.refused), (self._thought, piece.thought))
-        for heard, text in said:
-            if text:
-                heard.append(text)
-        for at, call in enumerate(piece.calls):
-            if call.function and call.function.text:
-                self._calls.setdefault(at if call.index is None else call.index, []).append(call.function.text)
-
-    def reply(self) -> Reply:
-        """Return what a response in one piece would have been."""
-        choices: list[Choice | None] = (
-            [Choice(finish_reason=self._finish, message=self.said)] if self._has_choice else []
+    def _append_delta(self, piece: AssistantMessage) -> None:
+        parts = (
+            (self._content, piece.content_text),
+            (self._refusal, piece.refusal_text),
+            (self._reasoning, piece.reasoning_text),
         )
-        return Reply(model=self._model, choices=choices, usage=self._usage, error=self._error)
+        for received, text in parts:
+            if text:
+                received.append(text)
+        for position, call in enumerate(piece.function_calls):
+            if call.function and call.function.text:
+                self._calls.setdefault(position if call.index is None else call.index, []).append(call.function.text)
+
+    def build_reply(self) -> ChatReply:
+        """Return the reply that a whole response would contain."""
+        choices: list[CompletionChoice | None] = (
+            [CompletionChoice(finish_reason=self._finish_reason, message=self.message)] if self._has_choice else []
+        )
+        return ChatReply(model=self._model, choices=choices, usage=self._usage, error=self._error)
 
 
-class Stream:
+class StreamedReply:
     """One streamed answer.
 
     Args:
-        arrived: told now and then how many tokens there are, about.
-        idle: seconds of silence after the first token that mean that nothing more will come.
+        report_tokens: callback for the estimated number of tokens received so far.
+        idle_timeout: maximum silence after the first token, in seconds.
     """
 
-    def __init__(self, arrived: Callable[[int], None], idle: float) -> None:
-        self._arrived = arrived
-        self._idle = idle
-        self._began = self._told = time.monotonic()
-        self._answer = Assembly()
+    def __init__(self, report_tokens: Callable[[int], None], idle_timeout: float) -> None:
+        self._report_tokens = report_tokens
+        self._idle_timeout = idle_timeout
+        self._started_at = self._reported_at = time.monotonic()
+        self._assembler = ReplyAssembler()
         self.first_token_seconds: float | None = None
-        """Time to the first token; None until it is there."""
+        """Time to the first token; None before it."""
 
-    async def read(self, body: AsyncIterator[bytes]) -> Reply:
-        """Read to the end.
+    async def read(self, body: AsyncIterator[bytes]) -> ChatReply:
+        """Read the stream to its end.
 
         Raises:
-            BrokenStream: the stream fell silent, cannot be read, or ended before the answer did.
+            BrokenStream: the stream was silent for too long, is malformed, or ended before the answer did.
         """
-        events, is_over = Events(), False
-        while not is_over and (piece := await self._next(body)) is not None:
-            is_over = self._take(events.feed(piece))
-        is_over = is_over or self._take(events.end())
-        if not (self._answer.is_finished or (is_over and self._answer.is_billed)):
+        events, is_over = EventParser(), False
+        while not is_over and (piece := await self._read_piece(body)) is not None:
+            is_over = self._add_events(events.feed(piece))
+        is_over = is_over or self._add_events(events.flush())
+        if not (self._assembler.is_finished or (is_over and self._assembler.has_usage)):
             raise BrokenStream("ended its answer in the middle")
-        return self._answer.reply()
+        return self._assembler.build_reply()
 
-    async def _next(self, body: AsyncIterator[bytes]) -> bytes | None:
-        """Return the next piece, None at the end."""
+    async def _read_piece(self, body: AsyncIterator[bytes]) -> bytes | None:
+        """Return the next piece, or None at the end."""
         try:
-            async with asyncio.timeout(self._idle if self._answer.has_begun else None):
+            async with asyncio.timeout(self._idle_timeout if self._assembler.has_started else None):
                 return await anext(body, None)
         except TimeoutError:
-            raise BrokenStream("fell silent in the middle of its answer") from None
+            raise BrokenStream("stopped sending in the middle of its answer") from None
 
-    def _take(self, events: list[str]) -> bool:
-        """Take events in; tell whether the last of them said that there are no more."""
+    def _add_events(self, events: list[str]) -> bool:
+        """Add events; return whether the last one marks the end of the stream."""
         for data in events:
             if data.strip() == _DONE:
                 return True
             try:
-                self._answer.add(Reply.model_validate_json(data))
+                self._assembler.add(ChatReply.model_validate_json(data))
             except ValidationError:
                 raise BrokenStream("sent a broken stream") from None
-        self._tell()
+        self._report_progress()
         return False
 
-    def _tell(self) -> None:
-        """Note the first token, and tell how many there are if that was not done a moment ago."""
+    def _report_progress(self) -> None:
+        """Record the time of the first token, and report the received tokens at most once per interval."""
         now = time.monotonic()
-        if not self._answer.has_begun:
+        if not self._assembler.has_started:
             return
         if self.first_token_seconds is None:
-            self.first_token_seconds = now - self._began
-        elif now - self._told < TOLD_SECONDS:
+            self.first_token_seconds = now - self._started_at
+        elif now - self._reported_at < PROGRESS_INTERVAL_SECONDS:
             return
-        self._told = now
-        self._arrived(estimated_tokens(self._answer.said.everything))
+        self._reported_at = now
+        self._report_tokens(estimate_tokens(self._assembler.message.full_text))

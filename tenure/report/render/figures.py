@@ -1,7 +1,7 @@
-"""Small figures as SVG: a course, bars and a meter, for pages and for print.
+"""Draw small SVG figures: a line, bars and a meter.
 
-Each is a picture by itself, with colours that a style sheet may replace through the classes, and with its
-numbers in words for those who do not see it.
+Each figure is self-contained, has classes by which a style sheet may replace its colours, and describes its numbers
+in a text for screen readers.
 """
 
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ METER_WIDTH, METER_HEIGHT = 160, 10
 
 BARS_HEIGHT, BARS_WIDTH = 110, 320
 HEAD, FOOT = 16, 18
-MOST_LABELLED = 12
-"""Bars up to which each has its figure; of more, only their heights are legible."""
+MAX_LABELLED_BARS = 12
+"""Maximum number of bars with a number each; with more bars only the heights are legible."""
 
 
-def course(shares: Sequence[float], words: str) -> str:
-    """Draw how a share from 0 to 1 went over time.
+def draw_line(shares: Sequence[float], words: str) -> str:
+    """Draw the course of a share from 0 to 1.
 
     Args:
-        shares: at least one.
-        words: the same for those who do not see it.
+        shares: at least one value.
+        words: description for screen readers.
     """
     svg = _picture(COURSE_WIDTH, COURSE_HEIGHT, words)
-    _line(svg, "axis", [(MARGIN, _height(0.0)), (COURSE_WIDTH - MARGIN, _height(0.0))], PALE)
+    _line(svg, "axis", [(MARGIN, _compute_height(0.0)), (COURSE_WIDTH - MARGIN, _compute_height(0.0))], PALE)
     step = (COURSE_WIDTH - 2 * MARGIN) / max(1, len(shares) - 1)
-    points = [(MARGIN + n * step, _height(share)) for n, share in enumerate(shares)]
+    points = [(MARGIN + n * step, _compute_height(share)) for n, share in enumerate(shares)]
     if len(points) > 1:
         _line(svg, "line", points, INK)
     x, y = points[-1]
@@ -38,12 +38,12 @@ def course(shares: Sequence[float], words: str) -> str:
     return _text(svg)
 
 
-def bars(values: Sequence[float], words: str) -> str:
-    """Draw numbers of 0 and more as bars with their position below, from 1.
+def draw_bars(values: Sequence[float], words: str) -> str:
+    """Draw non-negative numbers as bars with their index below, from 1.
 
     Args:
-        values: at least one.
-        words: the same for those who do not see it.
+        values: at least one value.
+        words: description for screen readers.
     """
     svg = _picture(BARS_WIDTH, BARS_HEIGHT, words)
     step = min(48.0, BARS_WIDTH / len(values))
@@ -53,18 +53,18 @@ def bars(values: Sequence[float], words: str) -> str:
         height = max(1.0, (floor - HEAD) * max(0.0, value) / most)
         left, middle = n * step + step * 0.15, n * step + step / 2
         _box(svg, "fill", (left, floor - height, step * 0.7, height), INK)
-        if len(values) <= MOST_LABELLED:
+        if len(values) <= MAX_LABELLED_BARS:
             _label(svg, middle, floor - height - 4, f"{value:.2f}")
             _label(svg, middle, BARS_HEIGHT - 5, str(n + 1))
     return _text(svg)
 
 
-def meter(share: float, words: str) -> str:
-    """Draw a share of a whole; what goes beyond the whole is drawn as the whole.
+def draw_meter(share: float, words: str) -> str:
+    """Draw a share of a whole; a share above 1 is drawn as the whole.
 
     Args:
-        share: from 0 on.
-        words: the same for those who do not see it.
+        share: at least 0.
+        words: description for screen readers.
     """
     svg = _picture(METER_WIDTH, METER_HEIGHT, words)
     _box(svg, "track", (0, 0, METER_WIDTH, METER_HEIGHT), PALE)
@@ -86,8 +86,8 @@ def _picture(width: int, height: int, words: str) -> Element:
     )
 
 
-def _height(share: float) -> float:
-    """Return where a share stands in a course; the greatest is at the top."""
+def _compute_height(share: float) -> float:
+    """Return the y coordinate of a share; the greatest share is at the top."""
     return MARGIN + (COURSE_HEIGHT - 2 * MARGIN) * (1 - min(1.0, max(0.0, share)))
 
 

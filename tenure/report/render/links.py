@@ -1,7 +1,7 @@
-"""Where a source is, for a person who wants to open it, and on the web at the very words of a quote.
+"""Build links to sources, on the web to the quoted words.
 
-A text fragment (`#:~:text=`) makes a browser scroll to words of a page and mark them. Only an address
-of http or https ever becomes a link; whatever else a source may claim to be is shown as a path.
+A text fragment (`#:~:text=`, WICG Scroll to Text Fragment) makes a browser scroll to words and highlight them. Only
+http and https URLs become links; every other source is shown as a path.
 """
 
 import re
@@ -10,11 +10,11 @@ from urllib.parse import quote, unquote, urlsplit
 
 from tenure.report.render.escaping import flatten
 
-WHOLE = 120
-"""Characters up to which a quote is named as a whole; of a longer one the first and last words are enough."""
+MAX_WHOLE_QUOTE_CHARS = 120
+"""Maximum length of a quote that a fragment contains as a whole; a longer one is named by its first and last words."""
 
 EDGE_WORDS = 6
-"""Words at either end that name a long quote."""
+"""Number of words at either end of a long quote."""
 
 _FORBIDDEN = re.compile(r"[\s<>\"'\\`\x00-\x1f\x7f]")
 _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,9}[.)]\s+)+")
@@ -22,7 +22,7 @@ _INLINE_MARKS = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|(?<!\w)[*_`~]+(?=\S)|(?<=\S
 
 
 def is_web(uri: str) -> bool:
-    """Whether a source is an address that may become a link."""
+    """Return whether a source is a URL that may become a link."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -35,21 +35,21 @@ def is_web(uri: str) -> bool:
     )
 
 
-def shown_path(uri: str, base: PurePath | None = None) -> str:
-    """Return a path as a person would type it, relative to `base` where it is under it."""
+def format_path(uri: str, base: PurePath | None = None) -> str:
+    """Return a path, relative to `base` if it is below it."""
     path = PurePath(unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri)
     return str(path.relative_to(base) if base is not None and path.is_relative_to(base) else path)
 
 
-def text_fragment(uri: str, words: str) -> str:
-    """Return the address that opens a web page at some of its words; empty for a source that is no page.
+def build_text_fragment(uri: str, words: str) -> str:
+    """Return the URL that opens a web page at quoted words; empty for a source that is not a page.
 
-    Stored text of a page is Markdown: marks that the page itself does not show are left out. Words that
-    go over several lines stand in several blocks of the page, where only their two ends can be named.
+    The stored text of a page is Markdown: markup that the page does not show is removed. Words across several lines are
+    in several blocks of the page, so only their two ends can be named.
     """
     if not is_web(uri):
         return ""
-    lines = [line for line in (_as_displayed(line) for line in words.splitlines()) if line]
+    lines = [line for line in (_strip_markdown(line) for line in words.splitlines()) if line]
     if not lines:
         return uri
     page, _, anchor = uri.partition("#")
@@ -58,16 +58,16 @@ def text_fragment(uri: str, words: str) -> str:
 
 def _directive(lines: list[str]) -> str:
     first, last = lines[0].split(), lines[-1].split()
-    if len(lines) == 1 and (len(lines[0]) <= WHOLE or len(first) <= 2 * EDGE_WORDS):
-        return _encoded(lines[0])
-    return f"{_encoded(' '.join(first[:EDGE_WORDS]))},{_encoded(' '.join(last[-EDGE_WORDS:]))}"
+    if len(lines) == 1 and (len(lines[0]) <= MAX_WHOLE_QUOTE_CHARS or len(first) <= 2 * EDGE_WORDS):
+        return _encode(lines[0])
+    return f"{_encode(' '.join(first[:EDGE_WORDS]))},{_encode(' '.join(last[-EDGE_WORDS:]))}"
 
 
-def _as_displayed(line: str) -> str:
+def _strip_markdown(line: str) -> str:
     """Return a line of Markdown as a page shows it."""
     return flatten(_INLINE_MARKS.sub(lambda mark: mark[1] or "", _LINE_MARKS.sub("", line)))
 
 
-def _encoded(words: str) -> str:
-    """Encode words for a text directive, in which a hyphen has a meaning of its own."""
+def _encode(words: str) -> str:
+    """Encode words for a text directive, in which a hyphen is special."""
     return quote(words, safe="").replace("-", "%2D")

@@ -1,19 +1,19 @@
-"""Citation marks: how a report names its sources, and claims set as Markdown with them."""
+"""Format citation marks, and render claims as Markdown with them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from tenure.contracts.evidence.passages import ClaimStatus
 from tenure.contracts.result.result import ResultClaim, SourceEntry
-from tenure.report.render.bibliography import author_year
+from tenure.report.render.bibliography import make_author_year_labels
 from tenure.report.render.escaping import escape
-from tenure.report.render.layout import Passage, Run, passages
+from tenure.report.render.layout import ClaimRun, LayoutBlock, split_into_blocks
 
-Style = Literal["numeric", "author-year"]
-"""How a mark names its sources: `[1, 2]` or `(Author 2024; Doe 2023)`."""
+CitationStyle = Literal["numeric", "author-year"]
+"""Format of citation marks: `[1, 2]` or `(Author 2024; Doe 2023)`."""
 
 UNSOURCED = "[unsourced]"
-"""The mark of a sentence that cites nothing, so that it cannot pass for a cited one."""
+"""Mark of a sentence without a citation, so that it cannot be mistaken for a cited one."""
 
 
 STATUS_WORDS: Mapping[ClaimStatus, str] = {
@@ -22,68 +22,70 @@ STATUS_WORDS: Mapping[ClaimStatus, str] = {
     "neutral": "not confirmed",
     "refuted": "contradicted",
     "missing_citation": "unsourced",
-    "invalid_source": "source did not hold",
+    "invalid_source": "source does not match",
 }
-"""What a reader is told of a sentence's support; nothing where it is supported."""
+"""Remark on a sentence's support; none if it is supported."""
 
 
-class Marks(NamedTuple):
-    """How the marks of a report are written."""
+class CitationMarks(NamedTuple):
+    """Citation marks of a report."""
 
     label: Callable[[int], str]
-    """Names a source by its number."""
+    """Labels of the sources by number."""
     opening: str
-    """Before the first label of a mark."""
+    """Text before the first label of a mark."""
     between: str
-    """Between two of them."""
+    """Text between two labels."""
     closing: str
-    """After the last."""
+    """Text after the last label."""
 
     def mark(self, sources: Sequence[int]) -> str:
-        """Write the mark of some sources, or of none."""
+        """Return the mark of some sources, or of none."""
         if not sources:
             return UNSOURCED
         return f"{self.opening}{self.between.join(self.label(n) for n in sources)}{self.closing}"
 
-    def markdown(self, sources: Sequence[int]) -> str:
-        """Write a mark as Markdown, in which names are foreign text."""
+    def render_markdown(self, sources: Sequence[int]) -> str:
+        """Return a mark as Markdown, with untrusted names escaped."""
         return self.mark(sources) if self.label is str or not sources else escape(self.mark(sources))
 
 
-NUMERIC = Marks(str, "[", ", ", "]")
-"""Marks by number, which the result document holds."""
+NUMERIC = CitationMarks(str, "[", ", ", "]")
+"""Numeric marks, which the result document contains."""
 
 
-def marks(sources: Sequence[SourceEntry], style: Style) -> Marks:
-    """Return how a report with these sources marks them."""
-    return NUMERIC if style == "numeric" else Marks(author_year(sources).__getitem__, "(", "; ", ")")
+def make_marks(sources: Sequence[SourceEntry], style: CitationStyle) -> CitationMarks:
+    """Return the citation marks of a report with these sources."""
+    return (
+        NUMERIC if style == "numeric" else CitationMarks(make_author_year_labels(sources).__getitem__, "(", "; ", ")")
+    )
 
 
-def to_markdown(claims: Sequence[ResultClaim], marks: Marks) -> str:
-    """Set claims as Markdown with citation marks.
+def to_markdown(claims: Sequence[ResultClaim], marks: CitationMarks) -> str:
+    """Render claims as Markdown with citation marks.
 
     Args:
         claims: the sentences, in reading order.
-        marks: how sources are named in a mark.
+        marks: the citation marks.
     """
-    return "\n\n".join(_passage(passage, marks) for passage in passages(claims))
+    return "\n\n".join(_passage(passage, marks) for passage in split_into_blocks(claims))
 
 
-def _passage(passage: Passage, marks: Marks) -> str:
+def _passage(passage: LayoutBlock, marks: CitationMarks) -> str:
     runs = [_run(run, marks) for run in passage.runs]
     return " ".join(runs) if passage.kind == "paragraph" else "\n".join(f"- {run}" for run in runs)
 
 
-def note(claim: ResultClaim, run: Run) -> str:
-    """Return what a reader has to see of a sentence's status; that it cites nothing, its run says already."""
-    told = not run.sources and claim.status in ("missing_citation", "invalid_source")
-    return "" if told or claim.status == "unverified" else STATUS_WORDS[claim.status]
+def describe_status(claim: ResultClaim, run: ClaimRun) -> str:
+    """Return the remark on a sentence's status; a missing citation is shown by the mark already."""
+    is_marked = not run.sources and claim.status in ("missing_citation", "invalid_source")
+    return "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
 
 
-def _run(run: Run, marks: Marks) -> str:
-    return " ".join([*(_sentence(claim, run) for claim in run.claims), marks.markdown(run.sources)])
+def _run(run: ClaimRun, marks: CitationMarks) -> str:
+    return " ".join([*(_sentence(claim, run) for claim in run.claims), marks.render_markdown(run.sources)])
 
 
-def _sentence(claim: ResultClaim, run: Run) -> str:
-    doubt = note(claim, run)
+def _sentence(claim: ResultClaim, run: ClaimRun) -> str:
+    doubt = describe_status(claim, run)
     return f"{escape(claim.text)} [{doubt}]" if doubt else escape(claim.text)

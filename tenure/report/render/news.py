@@ -1,40 +1,40 @@
-"""What opens a report of a standing question: what is new, has changed or is no longer supported, with the words."""
+"""Render the opening of a scheduled question's report: new, changed and no longer supported statements, with quotes."""
 
 from collections.abc import Iterator
 
-from tenure.contracts.result.changes import Changes, Stated
+from tenure.contracts.result.changes import CitedStatement, ReportChanges
 from tenure.contracts.result.result import Result
 from tenure.report.render.escaping import escape, flatten
 
 HEADING = "Since the last report"
-"""What the part is called."""
+"""Heading of the part."""
 
 
-def news(result: Result) -> str:
-    """Set as Markdown what a report brings over the last one; empty for one that has none before it."""
+def render_news(result: Result) -> str:
+    """Render the changes since the last report as Markdown; empty for the first report."""
     if result.changes is None or not result.changes.since:
         return ""
     return "\n\n".join(_parts(result.changes))
 
 
-def _parts(changes: Changes) -> Iterator[str]:
+def _parts(changes: ReportChanges) -> Iterator[str]:
     last = f"The last report is `{changes.since}`" + (f" of {changes.since_at[:10]}" if changes.since_at else "")
     counts = f"{len(changes.new)} new, {len(changes.changed)} changed, {len(changes.withdrawn)} no longer supported"
-    yield f"{last}. Statements: {counts}; {changes.standing} of the last report rest on words that still stand."
+    yield f"{last}. Statements: {counts}; {changes.unchanged} statements of the last report are still supported."
     if changes.new:
         yield "**New**"
         yield "\n".join(f"- {_line(one)}" for one in changes.new)
     if changes.changed:
         yield "**Changed**"
-        yield "\n".join(f"- {_line(one.now)}; before: {_line(one.before)}" for one in changes.changed)
+        yield "\n".join(f"- {_line(one.after)}; before: {_line(one.before)}" for one in changes.changed)
     if changes.withdrawn:
         yield "**No longer supported**"
-        yield "\n".join(f"- {_line(one)}, which is gone" for one in changes.withdrawn)
+        yield "\n".join(f"- {_line(one)} (no longer in the source)" for one in changes.withdrawn)
 
 
-def _line(one: Stated) -> str:
-    """Set a statement and its first words; those alone where they are the statement."""
-    words = one.words[0]
+def _line(one: CitedStatement) -> str:
+    """Return a statement and its first quote; only one of them if they are equal."""
+    words = one.quotes[0]
     where = f"“{escape(flatten(words.quote))}” ({escape(flatten(words.title))})"
     text = escape(flatten(one.text))
     return where if flatten(one.text) == flatten(words.quote) else f"{text} — {where}"

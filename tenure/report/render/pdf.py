@@ -1,7 +1,7 @@
-"""A result document as a PDF, set by Typst without a browser and without anything from elsewhere.
+"""Render a result document as a PDF with Typst, without a browser and without loading anything.
 
-The report reaches the template as data, never as markup. Letters that the embedded fonts lack are taken
-from the fonts of the machine; a machine that has none for a script shows boxes in their place.
+The report reaches the template as data, never as markup. Letters that the embedded fonts lack are taken from the
+machine's fonts; without a font for a script, boxes are shown.
 """
 
 import json
@@ -12,21 +12,21 @@ from pathlib import Path, PurePath
 import typst
 
 from tenure.contracts.result.result import Result
-from tenure.report.render.marks import UNSOURCED, Style
-from tenure.report.render.view import page
+from tenure.report.render.marks import UNSOURCED, CitationStyle
+from tenure.report.render.view import build_page
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"
 
 
-def render_pdf(result: Result, base: PurePath | None = None, style: Style = "numeric") -> bytes:
-    """Set a result document as a tagged PDF.
+def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
+    """Render a result document as a tagged PDF.
 
     Args:
         result: the result document.
-        base: folder to which paths of sources are shown relative, where they are under it.
-        style: how marks name sources.
+        base: folder to which paths of sources are shown relative if they are below it.
+        style: format of citation marks.
     """
-    inputs = {"report": json.dumps(asdict(page(result, base, style)), ensure_ascii=False), "unsourced": UNSOURCED}
+    inputs = {"report": json.dumps(asdict(build_page(result, base, style)), ensure_ascii=False), "unsourced": UNSOURCED}
     pdf = typst.compile(_template(), format="pdf", sys_inputs=inputs)
     if not isinstance(pdf, bytes):
         raise TypeError("Typst set a PDF as several files")

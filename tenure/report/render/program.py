@@ -1,6 +1,6 @@
-"""The result of the coding path: its part of the result document, and how a person reads it.
+"""Build and render the result of the coding path.
 
-Code is set in fences that it cannot close; everything else that is not ours is escaped.
+Code is set in fences that it cannot close; all other untrusted text is escaped.
 """
 
 import difflib
@@ -8,35 +8,35 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tenure.contracts.result.programs import Attempt, CodeDraft, Failure, SourceFile
+from tenure.contracts.result.programs import Attempt, AttemptFailure, CodeDraft, SourceFile
 from tenure.contracts.result.result import Result, ResultAttempt
-from tenure.report.render.escaping import code, escape, flatten, visible
+from tenure.report.render.escaping import escape, flatten, format_code_span, strip_invisible
 
 _LANGUAGES = {"py": "python", "js": "javascript", "mjs": "javascript", "sh": "sh", "json": "json", "md": "markdown"}
-_SHOWN_FAILURES = 8
+_MAX_FAILURES_SHOWN = 8
 _AUTHORS = {
-    "person": "the tests that were given",
-    "test_writer": "tests that were written before the program, by the role test writer",
-    "coder": "the tests that were asked for, run against the given code",
-    "nobody": "running it to its end: there are no tests",
+    "person": "the given tests",
+    "test_writer": "tests written before the program by the role test_writer",
+    "coder": "the requested tests, run against the given code",
+    "nobody": "running it to its end, without tests",
 }
 
 
-def program(draft: CodeDraft) -> dict[str, Any]:
-    """Return the fields of a result document that tell of a program."""
+def build_program_result(draft: CodeDraft) -> dict[str, Any]:
+    """Return the fields of a result document for a program."""
     return {
         "code": as_text(draft.files),
         "files": draft.files,
         "specification": draft.specification,
         "tests": draft.tests,
-        "proof": draft.proof,
-        "attempts": told(draft.attempts),
+        "verification": draft.verification,
+        "attempts": to_attempt_records(draft.attempts),
         "artifacts": draft.artifacts,
     }
 
 
-def told(attempts: Sequence[Attempt]) -> tuple[ResultAttempt, ...]:
-    """Return attempts as a result document has them."""
+def to_attempt_records(attempts: Sequence[Attempt]) -> tuple[ResultAttempt, ...]:
+    """Return attempts as the result document contains them."""
     return tuple(_attempt(attempt) for attempt in attempts)
 
 
@@ -48,87 +48,90 @@ def _attempt(attempt: Attempt) -> ResultAttempt:
 
 
 def as_text(files: Sequence[SourceFile]) -> str:
-    """Return a program as one text: a single file as it is, several ones under their names."""
+    """Return a program as one text: a single file unchanged, several files below their names."""
     if len(files) == 1:
         return files[0].text
     return "\n".join(f"# --- {file.path} ---\n{file.text.rstrip()}\n" for file in files)
 
 
-def difference(before: str, after: str) -> str:
-    """Return what changed from one text to the next, as a unified diff without file names."""
+def render_code_diff(before: str, after: str) -> str:
+    """Return the changes between two texts as a unified diff without file names."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
     return "\n".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
 
 
-def fenced(text: str, language: str = "") -> str:
-    """Set foreign text as a block of code whose fence it cannot close."""
-    body = visible(text).rstrip("\n")
+def format_code_block(text: str, language: str = "") -> str:
+    """Return untrusted text as a code block whose fence it cannot close."""
+    body = strip_invisible(text).rstrip("\n")
     longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{body}\n{fence}"
 
 
-def program_body(result: Result) -> Iterator[str]:
-    """Yield the parts of a report on a program: the program, its proof, its attempts, what it made."""
+def render_program_body(result: Result) -> Iterator[str]:
+    """Yield the parts of a report on a program: the program, its test result, its attempts, its files."""
     yield from _program(result)
     yield _proof(result)
     if result.tests:
         yield "## The tests\n\n" + "\n\n".join(_file(file) for file in result.tests)
     if result.specification:
         lines = [escape(line) for line in result.specification.splitlines() if line.strip()]
-        yield "## What it has to do\n\n" + "\n\n".join(lines)
+        yield "## Specification\n\n" + "\n\n".join(lines)
     if len(result.attempts) > 1 or any(attempt.error for attempt in result.attempts):
-        yield "## The attempts\n\n" + "\n\n".join(attempt_lines(result.attempts))
+        yield "## The attempts\n\n" + "\n\n".join(render_attempt(result.attempts))
     if result.artifacts:
-        yield f"## What it made\n\n{made_files(result)}"
+        yield f"## Files\n\n{render_files(result)}"
 
 
-def made_files(result: Result) -> str:
-    """Set the files that a program made as a list that says where each is kept; empty where there are none."""
-    return "\n".join(f"- {code(one.name)}, {one.bytes:,} bytes, kept as {code(one.path)}" for one in result.artifacts)
+def render_files(result: Result) -> str:
+    """Return the files that a program made as a list with their paths; empty if there are none."""
+    return "\n".join(
+        f"- {format_code_span(one.name)}, {one.bytes:,} bytes, kept as {format_code_span(one.path)}"
+        for one in result.artifacts
+    )
 
 
 def _program(result: Result) -> Iterator[str]:
     if not result.attempts:
         yield (
-            "**There is no program.** Nothing was found or written that could be tried. "
-            "Without a model only code of documents and of given files is offered, and small edits of it."
+            "**There is no program.** No program was found or written that could be tested. "
+            "Without a model, only code from documents and given files is tried, with small edits."
         )
         return
     if result.files:
-        what = "tests" if result.proof and result.proof.by == "coder" else "program"
+        what = "tests" if result.verification and result.verification.test_author == "coder" else "program"
         yield f"## The {what}\n\n" + "\n\n".join(_file(file) for file in result.files)
     accepted = (one for one in reversed(result.attempts) if not one.error)
     printed = next((one.stdout for one in accepted if one.entry and one.stdout.strip()), "")
     if printed:
-        yield f"It printed:\n\n{fenced(printed)}"
+        yield f"It printed:\n\n{format_code_block(printed)}"
 
 
 def _file(file: SourceFile) -> str:
     suffix = file.path.rsplit(".", 1)[-1]
-    return f"{code(file.path)}\n\n{fenced(file.text, _LANGUAGES.get(suffix, ''))}"
+    return f"{format_code_span(file.path)}\n\n{format_code_block(file.text, _LANGUAGES.get(suffix, ''))}"
 
 
 def _proof(result: Result) -> str:
-    proof = result.proof
+    proof = result.verification
     if proof is None or not result.attempts:
         return ""
     counted = f"{_counted(proof.passed, proof.total)} passed in the sandbox" if proof.total else "No test was run"
-    said = f"{counted}. It was judged by {_AUTHORS[proof.by]}."
-    failing = "".join(f"\n{_failure(one)}" for one in proof.failing[:_SHOWN_FAILURES])
-    return f"## How it was proved\n\n{said}" + (f"\n\n**What it fails:**\n{failing}" if failing else "")
+    said = f"{counted}. Judged by {_AUTHORS[proof.test_author]}."
+    failing = "".join(f"\n{_failure(one)}" for one in proof.failures[:_MAX_FAILURES_SHOWN])
+    return f"## Test result\n\n{said}" + (f"\n\n**Failing:**\n{failing}" if failing else "")
 
 
 def _counted(passed: int, total: int) -> str:
     return f"{passed} of {total} test{'' if total == 1 else 's'}"
 
 
-def _failure(failure: Failure) -> str:
-    return f"- {code(failure.test) + ': ' if failure.test else ''}{escape(failure.error)}"
+def _failure(failure: AttemptFailure) -> str:
+    return f"- {format_code_span(failure.test) + ': ' if failure.test else ''}{escape(failure.error)}"
 
 
-def attempt_lines(attempts: Sequence[ResultAttempt]) -> Iterator[str]:
-    """Yield every attempt with what it changed; the first is compared with nothing."""
+def render_attempt(attempts: Sequence[ResultAttempt]) -> Iterator[str]:
+    """Yield every attempt with its changes from the previous one."""
     before = ""
     for attempt in attempts:
         how = "accepted" if attempt.error is None else f"failed: {escape(attempt.error)}"
@@ -137,7 +140,7 @@ def attempt_lines(attempts: Sequence[ResultAttempt]) -> Iterator[str]:
         if attempt.approach:
             yield escape(attempt.approach)
         if before and attempt.code and before != attempt.code:
-            yield fenced(difference(before, attempt.code), "diff")
+            yield format_code_block(render_code_diff(before, attempt.code), "diff")
         if attempt.reflection:
             yield f"*Learned:* {escape(attempt.reflection.cause)} {escape(flatten(attempt.reflection.change))}"
         before = attempt.code or before

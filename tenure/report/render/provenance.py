@@ -1,20 +1,20 @@
-"""How a report was made: the quiet last part, for the reader who wants to know what to trust."""
+"""Render how a report was made: models, fallbacks, skipped files, critiques, decisions and notes."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
-from tenure.report.render.escaping import code, escape, flatten
+from tenure.report.render.escaping import escape, flatten, format_code_span
 
-MOST_SKIPPED = 20
-"""Skipped files that are named one by one; the others are counted."""
+MAX_SKIPPED_SHOWN = 20
+"""Maximum number of skipped files that are named; the others are counted."""
 
 
-def provenance(result: Result) -> str:
-    """List models, stand-ins, skipped files, critiques, decisions, numbers and notes, a line each."""
+def render_provenance(result: Result) -> str:
+    """Return models, fallbacks, skipped files, critiques, decisions, numbers and notes, one line each."""
     lines = [
-        f"Run {code(result.id)}, ended as *{result.status.replace('_', ' ')}*.",
+        f"Run {format_code_span(result.id)}, ended as *{result.status.replace('_', ' ')}*.",
         *_models(result.usage),
         *_degraded(result),
         _numbers(result.usage),
@@ -30,28 +30,29 @@ def provenance(result: Result) -> str:
 
 
 def _models(usage: Usage) -> Iterator[str]:
-    """Say in one line which model answered for which roles."""
+    """Return the models with their roles, in one line."""
     roles: dict[str, list[str]] = {}
     for role, used in usage.by_role.items():
         for model in used.models:
             roles.setdefault(model, []).append(role.replace("_", " "))
     if roles:
-        yield "Who answered: " + "; ".join(
+        yield "Models: " + "; ".join(
             f"{_model_name(model)} ({', '.join(escape(role) for role in names)})" for model, names in roles.items()
         )
 
 
 def _model_name(model: str) -> str:
-    return "the offline twins, no model" if model == "offline" else code(model)
+    return "fallbacks without a model" if model == "offline" else format_code_span(model)
 
 
 def _degraded(result: Result) -> Iterator[str]:
     calls_by = Counter[tuple[str, str]]()
-    for call in result.degraded:
+    for call in result.fallbacks:
         calls_by[call.role, call.reason] += call.times
     for (role, reason), times in calls_by.items():
         calls = "one call" if times == 1 else f"{times} calls"
-        yield f"A twin stood in for the model in {calls} of {escape(role.replace('_', ' '))}: {escape(reason)}"
+        name = escape(role.replace("_", " "))
+        yield f"The fallback answered instead of the model in {calls} of {name}: {escape(reason)}"
 
 
 def _numbers(usage: Usage) -> str:
@@ -61,7 +62,7 @@ def _numbers(usage: Usage) -> str:
     if usage.tokens_in or usage.tokens_out:
         figures.append(f"{usage.tokens_in} tokens in, {usage.tokens_out} out")
     if usage.model_calls:
-        figures.append(_count(usage.model_calls, "answer") + " of the model")
+        figures.append(_count(usage.model_calls, "model call"))
     if usage.cost_usd is not None:
         figures.append(f"{usage.cost_usd:.4f} USD")
     return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])
@@ -81,25 +82,32 @@ def _evaluation(result: Result) -> Iterator[str]:
         named = ("consistency", "completeness", "factuality", "overall")
         yield "Self-evaluation: " + ", ".join(f"{name} {getattr(scores, name):.0%}" for name in named)
         yield from (f"Self-evaluation: {escape(issue)}" for issue in scores.issues)
-        yield from (f"What would mend it: {escape(suggestion)}" for suggestion in scores.suggestions)
+        yield from (f"Suggestion: {escape(suggestion)}" for suggestion in scores.suggestions)
 
 
 def _skipped(result: Result) -> Iterable[str]:
-    named = [f"Not read: {code(file.path)} ({escape(file.reason)})" for file in result.skipped[:MOST_SKIPPED]]
+    named = [
+        f"Not read: {format_code_span(file.path)} ({escape(file.reason)})"
+        for file in result.skipped[:MAX_SKIPPED_SHOWN]
+    ]
     more = len(result.skipped) - len(named)
     return [*named, f"Not read: {_count(more, 'more file')}"] if more else named
 
 
 def _web(result: Result) -> Iterator[str]:
-    """Say who was asked about the web, and which of the pages they offered are no sources, and why."""
+    """Return the search providers, and the pages that did not become sources with the reasons."""
     if result.web is None:
         return
-    for engine in result.web.engines:
-        said = f"answered {engine.answered} of {engine.asked} searches" if engine.set_up else "was not asked"
-        yield f"Search engine {code(engine.engine)} {said}" + (f": {escape(engine.note)}" if engine.note else "")
+    for engine in result.web.providers:
+        said = f"answered {engine.answered} of {engine.searches} searches" if engine.configured else "was not asked"
+        yield f"Search provider {format_code_span(engine.provider)} {said}" + (
+            f": {escape(engine.note)}" if engine.note else ""
+        )
     others = [page for page in result.web.pages if page.status != "read"]
-    yield from (f"Not a source: {code(page.address)} ({escape(page.note)})" for page in others[:MOST_SKIPPED])
-    if more := max(0, len(others) - MOST_SKIPPED) + result.web.more:
+    yield from (
+        f"Not a source: {format_code_span(page.url)} ({escape(page.note)})" for page in others[:MAX_SKIPPED_SHOWN]
+    )
+    if more := max(0, len(others) - MAX_SKIPPED_SHOWN) + result.web.omitted:
         yield f"Not listed: {_count(more, 'more page')}"
 
 

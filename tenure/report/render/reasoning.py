@@ -1,28 +1,28 @@
-"""The words in which a line of thought is shown: how it was reasoned, what each step is, what was not followed."""
+"""Render a line of reasoning: its method, its steps and the discarded alternatives."""
 
 from collections.abc import Mapping
 
-from tenure.contracts.evidence.reasoning import Considered, ReasoningStrategy, StepKind
+from tenure.contracts.evidence.reasoning import ReasoningStrategy, RejectedThought, StepKind
 from tenure.contracts.result.result import ResultReasoning, ResultStep
 from tenure.report.render.escaping import escape, flatten
-from tenure.report.render.marks import Marks, to_markdown
+from tenure.report.render.marks import CitationMarks, to_markdown
 
 HEADING = "Reasoning"
-"""The heading of the part."""
+"""Heading of the part."""
 
-NOT_FOLLOWED = "Weighed and not followed:"
-"""What is said before thoughts that were pruned or outvoted."""
+NOT_FOLLOWED = "Alternatives that were discarded:"
+"""Remark before thoughts that were pruned or outvoted."""
 
 HOW: Mapping[ReasoningStrategy, str] = {
     "chain": "Step by step",
-    "tree": "By exploring several lines of thought",
-    "analogical": "By analogy, from what is shared to where it ends",
+    "tree": "By exploring several lines of reasoning",
+    "analogical": "By analogy",
     "causal": "From causes to effects",
-    "counterfactual": "From what would follow if it were otherwise",
-    "self_consistency": "By the vote of answers that share no source",
-    "multi_hop": "From one fact to the next that it names",
+    "counterfactual": "From a counterfactual assumption",
+    "self_consistency": "By a vote of answers from independent sources",
+    "multi_hop": "From one fact to the next",
 }
-"""How it was reasoned, in words."""
+"""Descriptions of the reasoning methods."""
 
 KINDS: Mapping[StepKind, str] = {
     "premise": "Given",
@@ -40,16 +40,16 @@ KINDS: Mapping[StepKind, str] = {
     "answer": "Answer",
     "hop": "Fact",
 }
-"""What a step is, in a word."""
+"""Descriptions of the kinds of steps."""
 
 
-def opening(reasoning: ResultReasoning) -> str:
-    """Say how it was reasoned and how sure that is."""
+def describe_method(reasoning: ResultReasoning) -> str:
+    """Return the reasoning method and its confidence."""
     return f"{HOW[reasoning.strategy]}; confidence {reasoning.confidence:.0%}."
 
 
 def label(step: ResultStep, *, concludes: bool = False) -> str:
-    """Name a step, and say what it rests on and by what it is connected."""
+    """Return the kind of a step, the steps it rests on, and its connection."""
     if step.kind == "event" and step.link:
         return flatten(step.link)
     rests = "from " + " and ".join(map(str, step.follows)) if step.follows else ""
@@ -59,23 +59,23 @@ def label(step: ResultStep, *, concludes: bool = False) -> str:
     return f"{name} ({how})" if how else name
 
 
-def weighed(thought: Considered) -> str:
-    """Say what was not followed, what it was worth, and why."""
-    return f"{flatten(thought.text)} ({thought.score:.0%}; {flatten(thought.why)})"
+def describe_alternatives(thought: RejectedThought) -> str:
+    """Return the discarded alternatives with their scores and reasons."""
+    return f"{flatten(thought.text)} ({thought.score:.0%}; {flatten(thought.reason)})"
 
 
-def to_text(reasoning: ResultReasoning, named: Marks) -> str:
-    """Set a line of thought as Markdown."""
+def to_text(reasoning: ResultReasoning, named: CitationMarks) -> str:
+    """Return a line of reasoning as Markdown."""
 
     def said(step: ResultStep, *, concludes: bool = False) -> str:
         alone = step.claim.model_copy(update={"begins": "paragraph"})
         return f"**{escape(label(step, concludes=concludes))}:** {to_markdown([alone], named)}"
 
-    parts = [f"*{opening(reasoning)}*"]
+    parts = [f"*{describe_method(reasoning)}*"]
     parts.append("\n".join(f"{n}. {said(step)}" for n, step in enumerate(reasoning.steps, 1)))
     if reasoning.conclusion:
         parts.append(said(reasoning.conclusion, concludes=True))
-    if reasoning.considered:
-        others = "\n".join(f"- {escape(weighed(one))}" for one in reasoning.considered)
+    if reasoning.rejected:
+        others = "\n".join(f"- {escape(describe_alternatives(one))}" for one in reasoning.rejected)
         parts.append(f"{NOT_FOLLOWED}\n\n{others}")
     return "\n\n".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""Steps of a task in words: thought, action, observation, and how sure they were."""
+"""Render the steps of a task: thought, action, observation and confidence."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -7,15 +7,15 @@ from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.react import ReactStep
 from tenure.report.render.escaping import escape
 
-LONGEST: Final = 240
-"""Characters of a thought and of an observation that are shown."""
+MAX_STEP_CHARS: Final = 240
+"""Maximum length of a thought or an observation."""
 
 
-def step_lines(steps: Sequence[ReactStep], answer: str) -> Iterator[str]:
+def render_steps(steps: Sequence[ReactStep], answer: str) -> Iterator[str]:
     """Yield a list item for each step, and one for the answer."""
     for step in steps:
         thought = f" {_brief(step.thought)}" if step.thought else ""
-        yield f"- step {step.n}{thought} **{_call(step)}**{_came(step)}"
+        yield f"- step {step.n}{thought} **{_call(step)}**{_describe_outcome(step)}"
     if answer:
         yield f"- answered: {escape(answer)}"
 
@@ -26,8 +26,8 @@ def _call(step: ReactStep) -> str:
     return f"{_brief(step.tool) or 'no action'}{f' {_brief(step.arguments)}' if step.arguments else ''}"
 
 
-def _came(step: ReactStep) -> str:
-    """Say what came of a step."""
+def _describe_outcome(step: ReactStep) -> str:
+    """Return the outcome of a step."""
     if step.tool == "finish" and not step.corrected:
         return ""
     if step.corrected:
@@ -37,4 +37,4 @@ def _came(step: ReactStep) -> str:
 
 
 def _brief(text: str) -> str:
-    return escape(shorten(" ".join(text.split()), LONGEST))
+    return escape(shorten(" ".join(text.split()), MAX_STEP_CHARS))

@@ -1,8 +1,8 @@
-"""What a page shows of a result document, taken apart for a template: nothing here is markup yet.
+"""Build the view of a result document that templates render; it contains no markup.
 
-HTML and PDF are set from the same view, so that they say the same. All foreign text is flattened on its
-way in; making it harmless is the template's part, which knows what its language acts on. Remarks that
-Markdown reports have too are read from there, so that each is worded once.
+HTML and PDF are rendered from the same view, so that they contain the same text. All untrusted text is flattened
+here; escaping is left to the template, which knows its language. Remarks that the Markdown report also contains are
+parsed from it, so that each is worded once.
 """
 
 from collections import Counter
@@ -17,32 +17,32 @@ from markdown_it.token import Token
 
 from tenure.contracts.evidence.passages import ClaimStatus
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultReasoning, SourceEntry
-from tenure.contracts.run.budget import Resource
+from tenure.contracts.run.budget import BudgetResource
 from tenure.report.render import figures, layout, reasoning
-from tenure.report.render.escaping import Span, flatten, spans
-from tenure.report.render.layout import parted
-from tenure.report.render.limits import evidence_limits
-from tenure.report.render.links import is_web, shown_path, text_fragment
+from tenure.report.render.escaping import TextSpan, flatten, split_spans
+from tenure.report.render.layout import split_synthesis
+from tenure.report.render.limits import list_evidence_limits
+from tenure.report.render.links import build_text_fragment, format_path, is_web
 from tenure.report.render.markdown import (
-    BEYOND,
-    FILES_MADE,
-    HOW_TO_CHECK,
+    CONSIDERATIONS_NOTE,
+    FILES_NOTE,
+    QUOTES_NOTE,
     STATUS_LINES,
-    handled,
-    nothing_found,
-    severity,
+    describe_severity,
+    render_feedback,
+    render_no_evidence,
 )
-from tenure.report.render.marks import STATUS_WORDS, Marks, Style, marks, note
-from tenure.report.render.news import HEADING, news
-from tenure.report.render.program import made_files, program_body
-from tenure.report.render.provenance import provenance
-from tenure.report.render.references import labelled, uses
+from tenure.report.render.marks import STATUS_WORDS, CitationMarks, CitationStyle, describe_status, make_marks
+from tenure.report.render.news import HEADING, render_news
+from tenure.report.render.program import render_files, render_program_body
+from tenure.report.render.provenance import render_provenance
+from tenure.report.render.references import collect_uses, sort_sources_by_label
 
-Line = tuple[Span, ...]
+Line = tuple[TextSpan, ...]
 
 _READER = MarkdownIt("commonmark", {"html": False})
 
-_UNITS: dict[Resource, str] = {
+_UNITS: dict[BudgetResource, str] = {
     "tokens": "tokens",
     "money": "US dollars",
     "calls": "model calls",
@@ -52,255 +52,255 @@ _UNITS: dict[Resource, str] = {
 
 
 @dataclass(frozen=True)
-class Quote:
-    """Quoted words in their context."""
+class QuoteView:
+    """Quote with its context."""
 
     before: str
-    """Words of the source before them; empty where there are none to show."""
+    """Words of the source before the quote; empty if there are none."""
     words: str
-    """The words."""
+    """The quoted words."""
     after: str
-    """Words after them."""
+    """Words after the quote."""
     place: str
-    """Where they stand in the stored text."""
+    """Position in the stored text."""
     link: str
-    """Address that opens the page at the words; empty where the source is no page."""
+    """URL that opens the page at the quote; empty if the source is not a page."""
     verdict: str = ""
-    """What is known of the support they give, in words."""
+    """Remark on the support that it gives."""
 
 
 @dataclass(frozen=True)
-class Mark:
-    """The mark that leads from sentences to one source."""
+class MarkView:
+    """Citation mark of one source."""
 
     id: str
-    """Unique on the page."""
+    """Identifier, unique on the page."""
     label: str
-    """What it shows."""
+    """Text of the mark."""
     source: int
     """Number of the source."""
     title: str
     """Title of the source."""
-    quotes: tuple[Quote, ...]
-    """What the sentences rest on there."""
+    quotes: tuple[QuoteView, ...]
+    """Quotes that support the sentences."""
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SentenceView:
     """One claim."""
 
     spans: Line
     """Its words."""
     status: ClaimStatus
-    """What is known of its support."""
+    """Status of its support."""
     note: str
-    """The same in a word where a reader has to see it; empty elsewhere."""
+    """Remark on the status if a reader must see it; empty otherwise."""
 
 
 @dataclass(frozen=True)
-class Run:
-    """Sentences and the marks they share."""
+class SentenceRun:
+    """Sentences that share citation marks."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceView, ...]
     """The sentences."""
-    marks: tuple[Mark, ...]
-    """One for each source; none for sentences that cite nothing."""
+    marks: tuple[MarkView, ...]
+    """One mark for each source; empty for sentences without citations."""
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A paragraph or a list."""
+class BlockView:
+    """Paragraph or list."""
 
     kind: Literal["paragraph", "bullets"]
-    """Which of the two."""
-    runs: tuple[Run, ...]
+    """Paragraph or list."""
+    runs: tuple[SentenceRun, ...]
     """Its runs."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of the report under a heading."""
+class PartView:
+    """Part of the report with a heading."""
 
     id: str
-    """Unique on the page."""
+    """Identifier, unique on the page."""
     heading: str
     """The heading."""
-    passages: tuple[Passage, ...]
+    passages: tuple[BlockView, ...]
     """The text."""
 
 
 @dataclass(frozen=True)
-class Thought:
-    """A step of the reasoning."""
+class ThoughtView:
+    """Step of the reasoning."""
 
     label: str
-    """What it is and what it rests on."""
-    run: Run
+    """Kind of the step and the steps it rests on."""
+    run: SentenceRun
     """Its sentence."""
 
 
 @dataclass(frozen=True)
-class LineOfThought:
-    """The reasoning."""
+class ReasoningView:
+    """Line of reasoning."""
 
     heading: str
     opening: str
-    """How it was reasoned."""
-    steps: tuple[Thought, ...]
-    conclusion: Thought | None
+    """Description of the method."""
+    steps: tuple[ThoughtView, ...]
+    conclusion: ThoughtView | None
     considered_heading: str
     considered: tuple[Line, ...]
-    """What was weighed and not followed."""
+    """Discarded alternatives."""
 
 
 @dataclass(frozen=True)
 class Remark:
-    """Words that are set alike in every format: a paragraph, an item of a list, a block of code, or a heading."""
+    """Paragraph, list item, code block or heading."""
 
     kind: Literal["paragraph", "bullet", "code", "heading"]
-    """What the words are."""
+    """Kind of the remark."""
     spans: Line
-    """The words; a block of code is one span with its lines."""
+    """The words; a code block is one span with its lines."""
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """A part of a report on a program."""
+class ChapterView:
+    """Part of a report on a program."""
 
     id: str
-    """Unique on the page."""
+    """Identifier, unique on the page."""
     heading: str
-    """The heading; empty for what stands before the first one."""
+    """The heading; empty for the text before the first heading."""
     remarks: tuple[Remark, ...]
-    """What it says."""
+    """Its remarks."""
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of a disagreement."""
+class SideView:
+    """One side of a contradiction."""
 
     label: str
-    """What names its source."""
+    """Label of its source."""
     source: int
     """Number of the source."""
     title: str
     """Title of the source."""
-    quote: Quote
-    """What it says."""
+    quote: QuoteView
+    """The quote."""
 
 
 @dataclass(frozen=True)
-class Disagreement:
-    """Two sources that contradict each other."""
+class DisagreementView:
+    """Contradiction between two sources."""
 
     words: str
-    """How much it matters."""
-    sides: tuple[Side, Side]
-    """What they say."""
+    """Its severity."""
+    sides: tuple[SideView, SideView]
+    """Both sides."""
 
 
 @dataclass(frozen=True)
-class Cited:
-    """A quote in the list of quotes."""
+class CitedQuoteView:
+    """Entry of the list of quotes."""
 
-    quote: Quote
-    """The words."""
+    quote: QuoteView
+    """The quote."""
     parts: str
-    """Parts of the report that rest on them."""
+    """Parts of the report that use it."""
 
 
 @dataclass(frozen=True)
-class Reference:
-    """An entry of the list of references, with its quotes."""
+class ReferenceView:
+    """Entry of the list of references, with its quotes."""
 
     n: int
     """Number of the source."""
     label: str
-    """What marks show."""
+    """Label in marks."""
     title: str
-    """Its title."""
+    """Title."""
     origin: str
     """Author and date."""
     address: str
-    """Where it is, to read."""
+    """Path or URL as text."""
     link: str
-    """Where it is, to open; empty for what is not on the web."""
+    """URL to open; empty if the source is not on the web."""
     accessed: str
-    """Day on which it was read."""
+    """Day of reading."""
     gone: bool
-    """Whether it was gone when the report was finished."""
+    """Whether it was unavailable when the report was finished."""
     archived: str
-    """Where an archive has it, to open; empty without one."""
-    quotes: tuple[Cited, ...]
-    """Its words that the report rests on."""
+    """URL of an archived copy; empty without one."""
+    quotes: tuple[CitedQuoteView, ...]
+    """Quotes that the report uses."""
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A picture with its name and its number in words."""
+class FigureView:
+    """Figure with its name and its number in words."""
 
     name: str
-    """What it shows."""
+    """Name of the figure."""
     value: str
-    """The number that matters most, in words; empty where the picture has it."""
+    """Most important number in words; empty if the figure shows it."""
     svg: str
-    """The picture; empty where there is nothing to draw."""
+    """SVG image; empty if there is nothing to draw."""
     words: str
-    """What the picture says, in words."""
+    """Description of the figure."""
 
 
 @dataclass(frozen=True)
-class Page:
-    """A report, taken apart."""
+class ReportPage:
+    """View of a report."""
 
     title: str
     question: str
     remark: str
-    """How the run ended, where a reader has to know it first."""
+    """First remark on the status of the run."""
     summary: str
-    """How many sentences are supported."""
+    """Number of supported sentences."""
     opening: str
-    """What opens a mark."""
+    """Text before the first label of a mark."""
     between: str
-    """What stands between two labels of one."""
+    """Text between two labels."""
     closing: str
-    """What closes it."""
+    """Text after the last label."""
     news: tuple[Remark, ...]
-    """What a report of a standing question brings over the last one."""
+    """Changes since the last report of a scheduled question."""
     news_heading: str
     nothing_found: tuple[Remark, ...]
-    chapters: tuple[Chapter, ...]
-    abstract: tuple[Passage, ...]
-    sections: tuple[Part, ...]
-    reasoning: LineOfThought | None
-    synthesis: tuple[Part, ...]
+    chapters: tuple[ChapterView, ...]
+    abstract: tuple[BlockView, ...]
+    sections: tuple[PartView, ...]
+    reasoning: ReasoningView | None
+    synthesis: tuple[PartView, ...]
     files: tuple[Remark, ...]
     """Files that a program made for the report."""
-    disagreements: tuple[Disagreement, ...]
+    disagreements: tuple[DisagreementView, ...]
     limits: tuple[Line, ...]
     beyond: str
     further: tuple[Line, ...]
     feedback: tuple[Remark, ...]
-    coverage: tuple[Figure, ...]
-    gain: Figure | None
-    budget: tuple[Figure, ...]
-    evaluation: tuple[Figure, ...]
+    coverage: tuple[FigureView, ...]
+    gain: FigureView | None
+    budget: tuple[FigureView, ...]
+    evaluation: tuple[FigureView, ...]
     how_to_check: str
-    references: tuple[Reference, ...]
+    references: tuple[ReferenceView, ...]
     provenance: tuple[Remark, ...]
 
 
-def page(result: Result, base: PurePath | None = None, style: Style = "numeric") -> Page:
-    """Take a result document apart for a template.
+def build_page(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> ReportPage:
+    """Build the view of a result document.
 
     Args:
         result: the result document.
-        base: folder to which paths of sources are shown relative, where they are under it.
-        style: how marks name sources.
+        base: folder to which paths of sources are shown relative if they are below it.
+        style: format of citation marks.
     """
-    named = marks(result.sources, style)
-    setter = _Setter({source.n: source for source in result.sources}, named)
-    return Page(
+    named = make_marks(result.sources, style)
+    setter = _PageBuilder({source.n: source for source in result.sources}, named)
+    return ReportPage(
         title=flatten(result.title),
         question=flatten(result.question),
         remark=STATUS_LINES[result.status],
@@ -308,40 +308,42 @@ def page(result: Result, base: PurePath | None = None, style: Style = "numeric")
         opening=named.opening,
         between=named.between,
         closing=named.closing,
-        news=remarks(news(result)),
+        news=parse_remarks(render_news(result)),
         news_heading=HEADING,
-        nothing_found=remarks(nothing_found(result))
+        nothing_found=parse_remarks(render_no_evidence(result))
         if result.status == "no_evidence" and result.mode != "CODE"
         else (),
         chapters=tuple(_chapters(result)),
-        abstract=setter.passages(result.abstract_claims),
+        abstract=setter.build_blocks(result.abstract_claims),
         sections=tuple(
-            Part(f"section-{n}", flatten(section.topic), setter.passages(section.claims))
+            PartView(f"section-{n}", flatten(section.topic), setter.build_blocks(section.claims))
             for n, section in enumerate(result.sections, 1)
         ),
         reasoning=_reasoning(result.reasoning, setter) if result.reasoning else None,
         synthesis=_synthesis(result, setter),
-        files=remarks(f"{FILES_MADE}\n\n{made_files(result)}") if result.artifacts and result.mode != "CODE" else (),
+        files=parse_remarks(f"{FILES_NOTE}\n\n{render_files(result)}")
+        if result.artifacts and result.mode != "CODE"
+        else (),
         disagreements=tuple(
-            Disagreement(severity(found), (setter.side(found.a), setter.side(found.b)))
+            DisagreementView(describe_severity(found), (setter.build_side(found.a), setter.build_side(found.b)))
             for found in result.contradictions
         ),
-        limits=tuple(spans(text) for text in evidence_limits(result)),
-        beyond=BEYOND,
-        further=tuple(spans(text) for text in result.further_considerations),
-        feedback=remarks("\n".join(handled(word) for word in result.feedback)),
+        limits=tuple(split_spans(text) for text in list_evidence_limits(result)),
+        beyond=CONSIDERATIONS_NOTE,
+        further=tuple(split_spans(text) for text in result.further_considerations),
+        feedback=parse_remarks("\n".join(render_feedback(word) for word in result.feedback)),
         coverage=tuple(_coverage(result)),
         gain=_gain(result.information_gain),
         budget=tuple(_budget(result)),
         evaluation=tuple(_evaluation(result)),
-        how_to_check=HOW_TO_CHECK,
+        how_to_check=QUOTES_NOTE,
         references=tuple(_references(result, base, style, setter)),
-        provenance=remarks(provenance(result)),
+        provenance=parse_remarks(render_provenance(result)),
     )
 
 
-def remarks(markdown: str) -> tuple[Remark, ...]:
-    """Read Markdown of ours, of paragraphs, plain lists, headings and code, back into what a template can set."""
+def parse_remarks(markdown: str) -> tuple[Remark, ...]:
+    """Parse our own Markdown of paragraphs, lists, headings and code into remarks."""
     kind: Literal["paragraph", "bullet", "heading"] = "paragraph"
     found: list[Remark] = []
     for token in _READER.parse(markdown):
@@ -352,11 +354,11 @@ def remarks(markdown: str) -> tuple[Remark, ...]:
         elif token.type == "inline":
             found.append(Remark(kind, tuple(_inline(token.children or ()))))
         elif token.type == "fence":
-            found.append(Remark("code", (Span(token.content.rstrip("\n"), "code"),)))
+            found.append(Remark("code", (TextSpan(token.content.rstrip("\n"), "code"),)))
     return tuple(found)
 
 
-def _inline(tokens: Iterable[Token]) -> Iterator[Span]:
+def _inline(tokens: Iterable[Token]) -> Iterator[TextSpan]:
     kind: Literal["text", "em", "strong"] = "text"
     for token in tokens:
         if token.type in ("em_open", "strong_open"):
@@ -364,64 +366,67 @@ def _inline(tokens: Iterable[Token]) -> Iterator[Span]:
         elif token.type in ("em_close", "strong_close"):
             kind = "text"
         elif token.type == "code_inline":
-            yield Span(token.content, "code")
+            yield TextSpan(token.content, "code")
         else:
-            yield Span(token.content or " ", kind)
+            yield TextSpan(token.content or " ", kind)
 
 
-class _Setter:
-    """Sets claims with marks that are numbered through the page."""
+class _PageBuilder:
+    """Builder of views, with marks numbered through the page."""
 
-    def __init__(self, sources: dict[int, SourceEntry], marks: Marks) -> None:
+    def __init__(self, sources: dict[int, SourceEntry], marks: CitationMarks) -> None:
         self._sources, self._marks = sources, marks
         self._count = 0
 
-    def passages(self, claims: Sequence[ResultClaim]) -> tuple[Passage, ...]:
-        """Set claims as paragraphs and lists."""
+    def build_blocks(self, claims: Sequence[ResultClaim]) -> tuple[BlockView, ...]:
+        """Return claims as paragraphs and lists."""
         return tuple(
-            Passage(passage.kind, tuple(self._run(run) for run in passage.runs)) for passage in layout.passages(claims)
+            BlockView(passage.kind, tuple(self._run(run) for run in passage.runs))
+            for passage in layout.split_into_blocks(claims)
         )
 
-    def alone(self, claim: ResultClaim) -> Run:
-        """Set a sentence that stands by itself."""
-        return self._run(layout.run([claim]))
+    def build_sentence(self, claim: ResultClaim) -> SentenceRun:
+        """Return a single sentence."""
+        return self._run(layout.make_claim_run([claim]))
 
-    def side(self, citation: ResultCitation) -> Side:
-        """Set one side of a disagreement."""
+    def build_side(self, citation: ResultCitation) -> SideView:
+        """Return one side of a contradiction."""
         source = self._sources[citation.source]
-        return Side(self._marks.label(source.n), source.n, flatten(source.title), self.quote(citation))
+        return SideView(self._marks.label(source.n), source.n, flatten(source.title), self.build_quote(citation))
 
-    def quote(self, citation: ResultCitation, verdict: str = "") -> Quote:
-        """Set a quote."""
-        return Quote(
+    def build_quote(self, citation: ResultCitation, verdict: str = "") -> QuoteView:
+        """Return a quote."""
+        return QuoteView(
             before=_before(citation),
             words=flatten(citation.quote),
             after=flatten(citation.after),
             place=(f"page {citation.page}, " if citation.page else "") + f"characters {citation.start}–{citation.end}",
-            link=text_fragment(self._sources[citation.source].uri, citation.quote),
+            link=build_text_fragment(self._sources[citation.source].uri, citation.quote),
             verdict=verdict,
         )
 
-    def _run(self, run: layout.Run) -> Run:
-        return Run(
-            tuple(Sentence(spans(claim.text), claim.status, note(claim, run)) for claim in run.claims),
+    def _run(self, run: layout.ClaimRun) -> SentenceRun:
+        return SentenceRun(
+            tuple(
+                SentenceView(split_spans(claim.text), claim.status, describe_status(claim, run)) for claim in run.claims
+            ),
             tuple(self._mark(source, run.claims) for source in run.sources),
         )
 
-    def _mark(self, number: int, claims: Sequence[ResultClaim]) -> Mark:
+    def _mark(self, number: int, claims: Sequence[ResultClaim]) -> MarkView:
         self._count += 1
         quotes = {
-            (citation.start, citation.end): self.quote(citation, _verdict(claim))
+            (citation.start, citation.end): self.build_quote(citation, _verdict(claim))
             for claim in claims
             for citation in claim.citations
             if citation.source == number
         }
         title = flatten(self._sources[number].title)
-        return Mark(f"cite-{self._count}", self._marks.label(number), number, title, tuple(quotes.values()))
+        return MarkView(f"cite-{self._count}", self._marks.label(number), number, title, tuple(quotes.values()))
 
 
 def _before(citation: ResultCitation) -> str:
-    """Return the words before a quote, with a sign that the source has more of them."""
+    """Return the words before a quote, with an ellipsis if the source has more."""
     more = citation.start > len(citation.before) > 0
     return ("… " if more else "") + flatten(citation.before)
 
@@ -444,57 +449,61 @@ def _summary(result: Result) -> str:
     return f"{total} sentence{'' if total == 1 else 's'}: {counted}. {len(result.sources)} sources."
 
 
-def _reasoning(line: ResultReasoning, setter: _Setter) -> LineOfThought:
-    return LineOfThought(
+def _reasoning(line: ResultReasoning, setter: _PageBuilder) -> ReasoningView:
+    return ReasoningView(
         heading=reasoning.HEADING,
-        opening=reasoning.opening(line),
-        steps=tuple(Thought(reasoning.label(step), setter.alone(step.claim)) for step in line.steps),
-        conclusion=Thought(reasoning.label(line.conclusion, concludes=True), setter.alone(line.conclusion.claim))
+        opening=reasoning.describe_method(line),
+        steps=tuple(ThoughtView(reasoning.label(step), setter.build_sentence(step.claim)) for step in line.steps),
+        conclusion=ThoughtView(
+            reasoning.label(line.conclusion, concludes=True), setter.build_sentence(line.conclusion.claim)
+        )
         if line.conclusion
         else None,
         considered_heading=reasoning.NOT_FOLLOWED,
-        considered=tuple(spans(reasoning.weighed(one)) for one in line.considered),
+        considered=tuple(split_spans(reasoning.describe_alternatives(one)) for one in line.rejected),
     )
 
 
-def _synthesis(result: Result, setter: _Setter) -> tuple[Part, ...]:
-    """Set what follows from it all; a single part by itself says nothing."""
-    parts = parted(result.synthesis) if result.synthesis else {}
+def _synthesis(result: Result, setter: _PageBuilder) -> tuple[PartView, ...]:
+    """Return the synthesis; a single part alone is left out."""
+    parts = split_synthesis(result.synthesis) if result.synthesis else {}
     if len(parts) < 2:
         return ()
-    return tuple(Part(name.lower(), name, setter.passages(claims)) for name, claims in parts.items())
+    return tuple(PartView(name.lower(), name, setter.build_blocks(claims)) for name, claims in parts.items())
 
 
-def _chapters(result: Result) -> Iterator[Chapter]:
-    """Yield the parts of a report on a program, which are worded in Markdown."""
-    read = remarks("\n\n".join(program_body(result))) if result.mode == "CODE" else ()
+def _chapters(result: Result) -> Iterator[ChapterView]:
+    """Yield the parts of a report on a program, which are written in Markdown."""
+    read = parse_remarks("\n\n".join(render_program_body(result))) if result.mode == "CODE" else ()
     starts = [n for n, remark in enumerate(read) if n == 0 or remark.kind == "heading"]
     for number, (start, end) in enumerate(pairwise([*starts, len(read)]), 1):
         first = read[start]
         named = first.kind == "heading"
         heading = "".join(span.text for span in first.spans) if named else ""
-        yield Chapter(f"chapter-{number}", heading, read[start + named : end])
+        yield ChapterView(f"chapter-{number}", heading, read[start + named : end])
 
 
-def _references(result: Result, base: PurePath | None, style: Style, setter: _Setter) -> Iterator[Reference]:
-    used = uses(result)
-    for source, label in labelled(result, style):
+def _references(
+    result: Result, base: PurePath | None, style: CitationStyle, setter: _PageBuilder
+) -> Iterator[ReferenceView]:
+    used = collect_uses(result)
+    for source, label in sort_sources_by_label(result, style):
         web = is_web(source.uri)
         origin = ", ".join(flatten(part) for part in (source.author, source.published) if part.strip())
         cited = sorted(used.get(source.n, {}).items())
-        yield Reference(
+        yield ReferenceView(
             n=source.n,
             label=label,
             title=flatten(source.title),
             origin=origin,
-            address=flatten(source.uri if web else shown_path(source.uri, base)),
+            address=flatten(source.uri if web else format_path(source.uri, base)),
             link=source.uri if web else "",
             accessed=source.accessed[:10],
             gone=source.link == "dead",
             archived=source.archived if is_web(source.archived) else "",
             quotes=tuple(
-                Cited(
-                    setter.quote(ResultCitation(source=source.n, **place._asdict())),
+                CitedQuoteView(
+                    setter.build_quote(ResultCitation(source=source.n, **place._asdict())),
                     "; ".join(flatten(part) for part in parts),
                 )
                 for place, parts in cited
@@ -502,26 +511,26 @@ def _references(result: Result, base: PurePath | None, style: Style, setter: _Se
         )
 
 
-def _coverage(result: Result) -> Iterator[Figure]:
-    """Draw the course of every topic's coverage, and what it came to in the end."""
+def _coverage(result: Result) -> Iterator[FigureView]:
+    """Draw the course of every topic's coverage, with its last value."""
     for topic, final in result.coverage.items():
         over_cycles = result.coverage_by_cycle.get(topic, ())
         words = "Coverage before the research and after each cycle: " + ", ".join(f"{c:.0%}" for c in over_cycles)
-        drawn = figures.course(over_cycles, words) if over_cycles else ""
-        yield Figure(flatten(topic), f"{final:.0%}", drawn, words if over_cycles else "")
+        drawn = figures.draw_line(over_cycles, words) if over_cycles else ""
+        yield FigureView(flatten(topic), f"{final:.0%}", drawn, words if over_cycles else "")
 
 
-def _gain(gains: Sequence[float]) -> Figure | None:
+def _gain(gains: Sequence[float]) -> FigureView | None:
     if not gains:
         return None
     words = "Information gain by cycle: " + ", ".join(f"{gain:.2f}" for gain in gains)
-    return Figure("Information gain by cycle", "", figures.bars(gains, words), words)
+    return FigureView("Information gain by cycle", "", figures.draw_bars(gains, words), words)
 
 
-def _budget(result: Result) -> Iterator[Figure]:
-    """Draw how much of each limit was used, and name what had none."""
+def _budget(result: Result) -> Iterator[FigureView]:
+    """Draw the used share of each limit, and name usage without a limit."""
     usage = result.usage
-    used: dict[Resource, float | None] = {
+    used: dict[BudgetResource, float | None] = {
         "tokens": usage.tokens_in + usage.tokens_out,
         "money": usage.cost_usd,
         "calls": usage.model_calls,
@@ -532,15 +541,15 @@ def _budget(result: Result) -> Iterator[Figure]:
         limit = result.limits.get(resource)
         if limit:
             words = f"{amount or 0:,g} of {limit:,g} {_UNITS[resource]}"
-            yield Figure(resource.capitalize(), words, figures.meter((amount or 0) / limit, words), words)
+            yield FigureView(resource.capitalize(), words, figures.draw_meter((amount or 0) / limit, words), words)
         elif amount:
-            yield Figure(resource.capitalize(), f"{amount:,g} {_UNITS[resource]}, no limit", "", "")
+            yield FigureView(resource.capitalize(), f"{amount:,g} {_UNITS[resource]}, no limit", "", "")
 
 
-def _evaluation(result: Result) -> Iterator[Figure]:
+def _evaluation(result: Result) -> Iterator[FigureView]:
     if result.evaluation is None:
         return
     for name in ("consistency", "completeness", "factuality", "overall"):
         score = getattr(result.evaluation, name)
         words = f"{name.capitalize()} {score:.0%}"
-        yield Figure(name.capitalize(), f"{score:.0%}", figures.meter(score, words), words)
+        yield FigureView(name.capitalize(), f"{score:.0%}", figures.draw_meter(score, words), words)

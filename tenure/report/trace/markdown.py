@@ -1,8 +1,8 @@
-"""The trace of a run as Markdown: cycle by cycle, section by section, and how it ended."""
+"""Render the trace of a run as Markdown: cycles, sections and the end."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tenure.contracts.evidence.retrieval import Strategy
+from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebPage
 from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.research.spiral import PlannedAction, Reflection
@@ -18,35 +18,35 @@ from tenure.contracts.research.trace import (
     TracedTask,
 )
 from tenure.report.render.escaping import escape
-from tenure.report.render.program import attempt_lines, difference, fenced, told
-from tenure.report.render.steps import step_lines
+from tenure.report.render.program import format_code_block, render_attempt, render_code_diff, to_attempt_records
+from tenure.report.render.steps import render_steps
 
-HOW: Mapping[Strategy, str] = {
+STRATEGY_DESCRIPTIONS: Mapping[RetrievalStrategy, str] = {
     "direct": "",
     "iterative": "in several wordings",
     "multi_hop": "from hop to hop",
     "hierarchical": "broadly, then by groups",
     "contrastive": "for and against",
-    "memory": "led by earlier findings",
+    "memory": "guided by earlier findings",
     "react": "step by step with tools",
 }
-"""What is said of how a task searched."""
+"""Descriptions of the search strategies."""
 
 
-def as_markdown(trace: Trace) -> str:
-    """Set a trace as Markdown."""
+def render_trace(trace: Trace) -> str:
+    """Render a trace as Markdown."""
     parts = [
         _opening(trace),
         _titled("Computed from tables", _programs(trace.programs)),
         _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
         *(_cycle(cycle) for cycle in trace.cycles),
         _titled("Resolution of the synthesis", [escape(trace.resolution)] if trace.resolution else []),
-        _titled("Reasoning", _bullets(f"{one.role.replace('_', ' ')}: {one.said}" for one in trace.thoughts)),
+        _titled("Reasoning", _bullets(f"{one.role.replace('_', ' ')}: {one.summary}" for one in trace.thoughts)),
         *_generations(trace),
-        _titled("Attempts", attempt_lines(told(trace.attempts))),
-        _titled("What people said", _people(trace)),
-        _titled("How it went on and ended", _bullets(trace.decisions)),
-        _titled("Left to later runs", _bullets(trace.memory.kept) if trace.memory else []),
+        _titled("Attempts", render_attempt(to_attempt_records(trace.attempts))),
+        _titled("Feedback", _people(trace)),
+        _titled("Decisions", _bullets(trace.decisions)),
+        _titled("Kept for later runs", _bullets(trace.memory.kept) if trace.memory else []),
         _titled("Pages of the web", _bullets(_page(page) for page in trace.web.pages) if trace.web else []),
         _titled("Notes of the run", _bullets(trace.notes)),
     ]
@@ -54,11 +54,11 @@ def as_markdown(trace: Trace) -> str:
 
 
 def _opening(trace: Trace) -> str:
-    end = f", ended {trace.ended}" if trace.ended else ""
+    end = f", ended {trace.ended_at}" if trace.ended_at else ""
     lines = [
         f"# Trace of {escape(trace.id)}",
         escape(trace.question),
-        f"Status {trace.status}, begun {trace.started}{end}.",
+        f"Status {trace.status}, begun {trace.started_at}{end}.",
     ]
     if trace.failure:
         lines.append(f"Failed: {escape(trace.failure)}")
@@ -71,13 +71,13 @@ def _opening(trace: Trace) -> str:
         )
     if trace.outline:
         lines.append(f"First outline: {_quoted(trace.outline)}.")
-    if trace.at_hand:
-        lines.append(f"At hand from the search for the whole question: {_counted(len(trace.at_hand), 'passage')}.")
+    if trace.initial_findings:
+        lines.append(f"Found by the search for the whole question: {_counted(len(trace.initial_findings), 'passage')}.")
     return "\n\n".join(lines)
 
 
 def _remembered(memory: TracedMemory) -> Iterator[str]:
-    """Yield what a run was reminded of, run by run."""
+    """Yield the memories that a run recalled, by run."""
     for earlier in memory.related:
         passages = sum(one.run == earlier.run for one in memory.passages)
         yield (
@@ -87,11 +87,11 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
     asked = {earlier.run for earlier in memory.related}
     for run in dict.fromkeys(one.run for one in memory.passages if one.run not in asked):
         passages = sum(one.run == run for one in memory.passages)
-        yield f"`{run}`, related by what it has found: {_counted(passages, 'passage')} taken over."
-    yield from _listed("Queries that count as made", memory.queries)
+        yield f"`{run}`, related by its findings: {_counted(passages, 'passage')} taken over."
+    yield from _listed("Queries already made", memory.queries)
     yield from _listed("Advice", memory.advice)
     if memory.facts:
-        yield _block("**Facts, to be found anew**", map(_fact, memory.facts))
+        yield _block("**Facts to confirm**", map(_fact, memory.facts))
 
 
 def _fact(fact: KnownFact) -> str:
@@ -99,27 +99,31 @@ def _fact(fact: KnownFact) -> str:
 
 
 def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:
-    """Yield the programs with what they read and printed; one that was mended with what it changed."""
+    """Yield the programs with their input and output; a repaired one with its changes."""
     before = ""
     for number, program in enumerate(written, 1):
         if number == 1:
             yield escape(program.wanted)
         state = f" failed: {escape(program.problem)}" if program.problem else ""
         yield f"**Program {number}** {escape(program.shows)}{state}".rstrip()
-        yield from (fenced(sql, "sql") for sql in program.inputs)
+        yield from (format_code_block(sql, "sql") for sql in program.inputs)
         if program.code:
-            yield fenced(difference(before, program.code), "diff") if before else fenced(program.code, "python")
-        if program.printed.strip():
-            yield f"It printed:\n\n{fenced(program.printed)}"
+            yield (
+                format_code_block(render_code_diff(before, program.code), "diff")
+                if before
+                else format_code_block(program.code, "python")
+            )
+        if program.output.strip():
+            yield f"It printed:\n\n{format_code_block(program.output)}"
         yield from _labelled("It made", _quoted(program.artifacts))
         before = program.code or before
 
 
 def _page(page: WebPage) -> str:
-    """Say what became of a page, and what it is worth."""
+    """Return the outcome of a page and its quality."""
     worth = f", worth {page.quality:.2f}" if page.status in ("read", "left_out") else ""
     why = f": {page.note}" if page.note else ""
-    return f"{page.status.replace('_', ' ')}{worth}, {page.title or 'without title'}, {page.address}{why}"
+    return f"{page.status.replace('_', ' ')}{worth}, {page.title or 'without title'}, {page.url}{why}"
 
 
 def _cycle(cycle: TracedCycle) -> str:
@@ -129,12 +133,12 @@ def _cycle(cycle: TracedCycle) -> str:
         sources = len({finding.passage.source for finding in cycle.accepted})
         accepted = f"{_counted(len(cycle.accepted), 'passage')} of {_counted(sources, 'source')} accepted"
         lines.append(f"**Information gain** {cycle.gain:.2f}: {accepted}.")
-    lines += _labelled("Offered beside the outline", _quoted(cycle.offered))
+    lines += _labelled("Offered in addition to the outline", _quoted(cycle.latent_topics))
     lines += _labelled("Situation", escape(cycle.situation))
     lines += _labelled("Complication", escape(cycle.complication))
     lines += _looked_back(cycle.reflection) if cycle.reflection else []
     if cycle.decision:
-        verdict = "go on" if cycle.decision.goes_on else "end the research"
+        verdict = "continue" if cycle.decision.continues else "end the research"
         lines.append(f"**Decision** to {verdict}: {escape(cycle.decision.reasoning)}")
         lines += _labelled("Missing", _quoted(cycle.decision.key_factors))
     lines += _listed("Failed", cycle.failures)
@@ -143,14 +147,14 @@ def _cycle(cycle: TracedCycle) -> str:
 
 def _plan(plan: TracedPlan, *, again: bool) -> Iterator[str]:
     if again:
-        yield f"The plan was made anew at {plan.at}."
-    yield from _listed("People said", plan.heard)
+        yield f"Replanned at {plan.at}."
+    yield from _listed("Feedback", plan.feedback)
     yield from _labelled("Critique", escape(plan.critique))
     yield from _labelled("Thought", escape(plan.thought))
     if plan.actions:
         yield _block("**Plan**", [_action(action) for action in plan.actions])
     yield from _labelled("No plan", escape(plan.failure))
-    yield from _listed("Not carried out", plan.refused or plan.left)
+    yield from _listed("Not executed", plan.refused or plan.unassigned)
     yield from _labelled("Added to the outline", _quoted(plan.added))
     yield from _labelled("Dropped from the outline", _quoted(plan.dropped))
     if plan.tasks:
@@ -167,31 +171,35 @@ def _action(action: PlannedAction) -> str:
 
 def _task(task: TracedTask) -> Iterator[str]:
     first, *more = task.queries
-    how = "reading on in one source" if task.reading else HOW[task.strategy]
-    told = "; ".join(filter(None, (how, escape(task.why))))
-    aside = f" ({told})" if told else ""
-    state = {"in_progress": "under way", "failed": f"failed, {escape(task.note)}"}.get(task.status, _figures(first))
+    how = (
+        "continued reading of one source"
+        if task.is_reading
+        else STRATEGY_DESCRIPTIONS.get(task.strategy, task.strategy)
+    )
+    strategy = "; ".join(filter(None, (how, escape(task.strategy_reason))))
+    aside = f" ({strategy})" if strategy else ""
+    state = {"in_progress": "running", "failed": f"failed, {escape(task.note)}"}.get(task.status, _figures(first))
     yield f"- “{escape(first.query)}” for “{escape(task.topic)}”{aside}: {state}"
     yield from (f"  - then “{escape(query.query)}”: {_figures(query)}" for query in more)
-    yield from (f"  {line}" for line in step_lines(task.steps, task.answer))
+    yield from (f"  {line}" for line in render_steps(task.steps, task.answer))
 
 
 def _figures(query: TracedQuery) -> str:
     if not query.judged:
-        return f"{query.found} found, not judged"
-    others = ((query.irrelevant, "irrelevant"), (query.known, "known already"), (query.elsewhere, "found twice"))
+        return f"{query.found} found, not assessed"
+    others = ((query.irrelevant, "irrelevant"), (query.known, "already known"), (query.elsewhere, "found twice"))
     return ", ".join([f"{query.found} found", f"{query.accepted} accepted", *(f"{n} {why}" for n, why in others if n)])
 
 
 def _looked_back(reflection: Reflection) -> Iterator[str]:
     yield f"**Reflection** {reflection.overall_quality}. {escape(reflection.depth_assessment)}".rstrip()
     yield from _listed("Missing insights", reflection.missing_core_insights)
-    yield from _listed("Issues of logic", reflection.logic_issues)
+    yield from _listed("Logic issues", reflection.logic_issues)
     yield from _listed("Suggestions", reflection.improvement_suggestions)
 
 
 def _generations(trace: Trace) -> Iterator[str]:
-    """Yield the sections of each generation, and what was made of them."""
+    """Yield the sections of each generation with their outcomes."""
     written = {section.generation for section in trace.sections}
     for number in sorted(written | {seen.generation for seen in trace.reflections}):
         yield _generation(number, [section for section in trace.sections if section.generation == number])
@@ -224,7 +232,7 @@ def _reflection(reflection: TracedReflection) -> str:
         f"- {'“' + escape(critique.topic) + '”: ' if critique.topic else ''}{escape(critique.critique)}"
         for critique in reflection.critiques
     ]
-    found = ["\n".join(lines) if lines else "Nothing that matters was found."]
+    found = ["\n".join(lines) if lines else "No issue was found."]
     found += _listed("Further considerations", reflection.further_considerations)
     return _titled(f"Criticism of generation {reflection.generation}", found)
 
@@ -234,12 +242,12 @@ def _people(trace: Trace) -> list[str]:
         (said.at, f"“{escape(said.text)}”{f' on “{escape(said.topic)}”' if said.topic else ''}: {escape(said.outcome)}")
         for said in trace.feedback
     ]
-    said += [(word.at, word.signal) for word in trace.words]
+    said += [(word.at, word.signal) for word in trace.commands]
     return ["\n".join(f"- {at} {what}" for at, what in sorted(said))] if said else []
 
 
 def _titled(heading: str, lines: Iterable[str]) -> str:
-    """Return a part of the trace, empty where it has nothing to say."""
+    """Return a part of the trace, empty if it has no content."""
     said = [line for line in lines if line]
     return "\n\n".join([f"## {heading}", *said]) if said else ""
 

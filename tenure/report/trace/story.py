@@ -1,7 +1,7 @@
-"""The trace of a run told from its histories: pure, so that any recorded history tells its story again.
+"""Build the trace of a run from its histories.
 
-Only what a story needs is read of a recorded argument or result, and what an older worker has not
-written counts as not said.
+The module is pure, so a recorded history always gives the same trace. Only the needed fields of recorded arguments and
+results are read; fields that an older worker did not write are treated as missing.
 """
 
 from collections import Counter
@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from tenure.algorithms.coding import programs
 from tenure.contracts.base import Contract
 from tenure.contracts.evidence.passages import SynthesisDraft
-from tenure.contracts.evidence.reasoning import Hop, Reasoning, Thoughts
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ThoughtProposals
 from tenure.contracts.knowledge.memory import RememberRequest
 from tenure.contracts.research.learning import Experience
 from tenure.contracts.research.report import Critique, ProgressUpdate, SectionRequest, SectionResult
 from tenure.contracts.research.spiral import (
-    Analysis,
+    AnalysisReply,
     AnalysisRequest,
     Finding,
     PlannedAction,
@@ -31,8 +31,9 @@ from tenure.contracts.research.spiral import (
     SubagentResult,
 )
 from tenure.contracts.research.trace import (
-    Happening,
-    History,
+    ControlRecord,
+    RecordedEvent,
+    RecordedHistory,
     Trace,
     TracedCycle,
     TracedDecision,
@@ -45,17 +46,17 @@ from tenure.contracts.research.trace import (
     TracedSection,
     TracedTask,
     TracedThought,
-    Word,
 )
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Complexity, Feedback, Handled, RunRequest, TaskMode
-from tenure.contracts.sandbox import Outcome
+from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, TaskMode
+from tenure.contracts.sandbox import SandboxOutcome
 
 C = TypeVar("C", bound=Contract)
 
-WORDS = ("outline", "budget", "approve", "answer", "pause", "resume", "finish", "cancel")
-"""What people say beside feedback."""
+COMMANDS = ("outline", "budget", "approve", "answer", "pause", "resume", "finish", "cancel")
+"""Steering commands other than feedback."""
 
 
 class _Heading(Contract):
@@ -139,110 +140,114 @@ class _ReportSeen(Contract):
     further_considerations: tuple[str, ...] = ()
 
 
-def story(histories: Sequence[History]) -> Trace:
-    """Tell the story of a run.
+def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
+    """Build the trace of a run.
 
     Args:
-        histories: of the run, which comes first, and of the workflows it has started.
+        histories: the run's history first, then those of the workflows it started.
     """
     run, *others = histories
     by_type = {history.type: history for history in others}
     reviews = {history.workflow: _reviews(history) for history in others if history.type == "SectionWorkflow"}
     coding = by_type.get("CodingWorkflow")
     research, spiral = by_type.get("ResearchWorkflow"), by_type.get("SpiralWorkflow")
-    result = Result.model_validate(run.came) if run.came else None
-    gathered = SpiralResult.model_validate(spiral.came) if spiral and spiral.came else SpiralResult(aims=())
-    asked = SpiralRequest.model_validate(spiral.given) if spiral else None
-    routed = _output(_last(run.happenings, "router"), _Routed)
+    result = Result.model_validate(run.result) if run.result else None
+    gathered = SpiralResult.model_validate(spiral.result) if spiral and spiral.result else SpiralResult(topics=())
+    asked = SpiralRequest.model_validate(spiral.input) if spiral else None
+    routed = _output(_find_last_call(run.recorded_events, "router"), _Routed)
     return Trace(
         id=run.workflow,
-        question=RunRequest.model_validate(run.given).question,
-        started=run.began,
-        ended=run.ended,
-        status=result.status if result else run.ending,
+        question=RunRequest.model_validate(run.input).question,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        status=result.status if result else run.status,
         failure=run.failure,
         mode=result.mode if result else routed.mode,
         complexity=routed.complexity,
         effort=asked.effort if asked else None,
-        programs=tuple(_programs(run.happenings)),
+        programs=tuple(_programs(run.recorded_events)),
         outline=tuple(topic.heading for topic in asked.outline) if asked else (),
-        memory=_memory(run.happenings, asked),
-        at_hand=_at_hand(spiral.happenings) if spiral else (),
-        cycles=tuple(_cycles(spiral.happenings, gathered.gains)) if spiral else (),
+        memory=_memory(run.recorded_events, asked),
+        initial_findings=_count_initial_passages(spiral.recorded_events) if spiral else (),
+        cycles=tuple(_cycles(spiral.recorded_events, gathered.information_gains)) if spiral else (),
         resolution=gathered.synthesis.resolution.text,
-        thoughts=tuple(_thoughts(research.happenings)) if research else (),
-        sections=tuple(_sections(research.happenings, reviews)) if research else (),
-        reflections=tuple(_reflections(research.happenings)) if research else (),
-        attempts=_attempts(coding.happenings) if coding else (),
+        thoughts=tuple(_thoughts(research.recorded_events)) if research else (),
+        sections=tuple(_sections(research.recorded_events, reviews)) if research else (),
+        reflections=tuple(_reflections(research.recorded_events)) if research else (),
+        attempts=_attempts(coding.recorded_events) if coding else (),
         web=result.web if result else None,
-        feedback=result.feedback if result else _said(run.happenings),
-        words=tuple(Word(at=h.at, signal=h.name) for h in run.happenings if h.kind == "heard" and h.name in WORDS),
+        feedback=result.feedback if result else _read_feedback(run.recorded_events),
+        commands=tuple(
+            ControlRecord(at=h.at, signal=h.name)
+            for h in run.recorded_events
+            if h.kind == "signal_received" and h.name in COMMANDS
+        ),
         decisions=result.decisions if result else gathered.decisions,
         notes=result.notes if result else gathered.notes,
     )
 
 
-def _input(happening: Happening, contract: type[C]) -> C:
-    """Return what a role was asked."""
-    return contract.model_validate(happening.given["input"])
+def _input(event: RecordedEvent, contract: type[C]) -> C:
+    """Return the input of a role."""
+    return contract.model_validate(event.input["input"])
 
 
-def _output(happening: Happening | None, contract: type[C]) -> C:
-    """Return what a role answered; what it says by default while it has not."""
-    return contract.model_validate(happening.came["output"] if happening and happening.came else {})
+def _output(event: RecordedEvent | None, contract: type[C]) -> C:
+    """Return the output of a role, or its default if it has not answered."""
+    return contract.model_validate(event.result["output"] if event and event.result else {})
 
 
-def _calls(happenings: Sequence[Happening], name: str) -> list[Happening]:
-    return [happening for happening in happenings if happening.kind == "call" and happening.name == name]
+def _calls(recorded_events: Sequence[RecordedEvent], name: str) -> list[RecordedEvent]:
+    return [event for event in recorded_events if event.kind == "call" and event.name == name]
 
 
-def _last(happenings: Sequence[Happening], name: str) -> Happening | None:
-    """Return the last call of an activity that has ended well."""
-    return next((call for call in reversed(_calls(happenings, name)) if call.came), None)
+def _find_last_call(recorded_events: Sequence[RecordedEvent], name: str) -> RecordedEvent | None:
+    """Return the last completed call of an activity."""
+    return next((call for call in reversed(_calls(recorded_events, name)) if call.result), None)
 
 
-def _said(happenings: Sequence[Happening]) -> tuple[Handled, ...]:
+def _read_feedback(recorded_events: Sequence[RecordedEvent]) -> tuple[FeedbackRecord, ...]:
     """Return the feedback of a run that has no result yet."""
-    heard = [h for h in happenings if h.kind == "heard" and h.name == "feedback"]
-    words = [(_feedback(h.given), h.at) for h in heard]
-    return tuple(Handled(text=said.text, topic=said.topic, at=at) for said, at in words if said)
+    signals = [h for h in recorded_events if h.kind == "signal_received" and h.name == "feedback"]
+    words = [(_feedback(h.input), h.at) for h in signals]
+    return tuple(FeedbackRecord(text=said.text, topic=said.topic, at=at) for said, at in words if said)
 
 
 def _feedback(given: Any) -> Feedback | None:
-    """Return what a person said; None where it was nothing that a run takes in."""
+    """Return a piece of feedback, or None if the signal contains none."""
     try:
         return Feedback.model_validate({"text": given} if isinstance(given, str) else given)
     except ValidationError:
         return None
 
 
-def _programs(happenings: Sequence[Happening]) -> Iterator[TracedProgram]:
-    """Yield the programs that were to compute from tables; why one failed its writer was told the next time."""
-    starts = [n for n, h in enumerate(happenings) if h.kind == "call" and h.name == "analyst"]
-    parts = [happenings[start:end] for start, end in pairwise([*starts, len(happenings)])]
+def _programs(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedProgram]:
+    """Yield the programs for computations from tables; the reason of a failure is in the next request."""
+    starts = [n for n, h in enumerate(recorded_events) if h.kind == "call" and h.name == "analyst"]
+    parts = [recorded_events[start:end] for start, end in pairwise([*starts, len(recorded_events)])]
     asked = [_input(part[0], _AnalystAsked) for part in parts]
     for part, then, after in zip(parts, asked, [*asked[1:], None], strict=False):
         written = _output(part[0], _Programmed)
-        ran = _last(part, "run_program")
-        outcome = Outcome.model_validate(ran.came) if ran else None
-        told = after.failed[-1].problem if after and after.failed else ""
-        failures = programs.failures(outcome) if outcome else ()
+        ran = _find_last_call(part, "run_program")
+        outcome = SandboxOutcome.model_validate(ran.result) if ran else None
+        reported = after.failed[-1].problem if after and after.failed else ""
+        failures = programs.collect_failures(outcome) if outcome else ()
         yield TracedProgram(
             wanted=then.wanted,
             shows=written.shows,
             inputs=written.inputs,
             code=written.code,
-            printed=programs.shortened(outcome.stdout) if outcome else "",
+            output=programs.truncate_middle(outcome.stdout) if outcome else "",
             artifacts=tuple(made.name for made in outcome.artifacts) if outcome else (),
-            problem=failures[0].error if failures else told,
+            problem=failures[0].error if failures else reported,
         )
 
 
-def _memory(happenings: Sequence[Happening], asked: SpiralRequest | None) -> TracedMemory | None:
-    """Return what the run was reminded of and what it left; None where that is nothing."""
+def _memory(recorded_events: Sequence[RecordedEvent], asked: SpiralRequest | None) -> TracedMemory | None:
+    """Return the recalled and the kept memories, or None if there are none."""
     left = asked.experience if asked else Experience()
-    keeping = _last(happenings, "remember")
-    kept = RememberRequest.model_validate(keeping.given).impressions if keeping else ()
+    keeping = _find_last_call(recorded_events, "store_memories")
+    kept = RememberRequest.model_validate(keeping.input).memories if keeping else ()
     found = TracedMemory(
         related=left.related,
         passages=left.passages,
@@ -254,24 +259,24 @@ def _memory(happenings: Sequence[Happening], asked: SpiralRequest | None) -> Tra
     return None if found == TracedMemory() else found
 
 
-def _at_hand(happenings: Sequence[Happening]) -> tuple[Finding, ...]:
-    """Return what was accepted before the first question to the planner."""
-    before = takewhile(lambda h: not (h.kind == "call" and h.name == "planner"), happenings)
-    analysis = _last(tuple(before), "analyze")
-    return Analysis.model_validate(analysis.came).accepted if analysis and analysis.came else ()
+def _count_initial_passages(recorded_events: Sequence[RecordedEvent]) -> tuple[Finding, ...]:
+    """Return the number of passages accepted before the first plan."""
+    before = takewhile(lambda h: not (h.kind == "call" and h.name == "planner"), recorded_events)
+    analysis = _find_last_call(tuple(before), "analyze_candidates")
+    return AnalysisReply.model_validate(analysis.result).accepted if analysis and analysis.result else ()
 
 
-def _cycles(happenings: Sequence[Happening], gains: Sequence[float]) -> Iterator[TracedCycle]:
-    """Yield the cycles; each begins with the first question to its planner."""
-    starts = [n for n, h in enumerate(happenings) if h.kind == "call" and h.name == "planner"]
-    parts = [happenings[start:end] for start, end in pairwise([*starts, len(happenings)])]
+def _cycles(recorded_events: Sequence[RecordedEvent], gains: Sequence[float]) -> Iterator[TracedCycle]:
+    """Yield the cycles; each begins with the first call of its planner."""
+    starts = [n for n, h in enumerate(recorded_events) if h.kind == "call" and h.name == "planner"]
+    parts = [recorded_events[start:end] for start, end in pairwise([*starts, len(recorded_events)])]
     asked = [_input(part[0], _PlannerAsked) for part in parts]
     later = [*asked[1:], None]
     for number, group in groupby(range(len(parts)), key=lambda n: asked[n].cycle):
         members = list(group)
-        within = [happening for n in members for happening in parts[n]]
-        analysis = _last(within, "analyze")
-        judged = Analysis.model_validate(analysis.came) if analysis else None
+        within = [event for n in members for event in parts[n]]
+        analysis = _find_last_call(within, "analyze_candidates")
+        judged = AnalysisReply.model_validate(analysis.result) if analysis else None
         plans = [_plan(parts[n], asked[n], later[n], judged) for n in members]
         following = later[members[-1]]
         known = gains[number - 1] if len(gains) >= number else following.gain if following else None
@@ -280,50 +285,50 @@ def _cycles(happenings: Sequence[Happening], gains: Sequence[float]) -> Iterator
 
 def _cycle(
     number: int,
-    happenings: Sequence[Happening],
+    recorded_events: Sequence[RecordedEvent],
     plans: Sequence[TracedPlan],
-    judged: Analysis | None,
+    judged: AnalysisReply | None,
     gain: float | None,
 ) -> TracedCycle:
-    written = [h for h in happenings if h.name != "synthesizer" or not _input(h, _SynthesizerAsked).resolve]
-    synthesis = _output(_last(written, "synthesizer"), SynthesisDraft)
-    reflected, decider = _last(written, "synthesis_reflector"), _last(written, "decider")
+    written = [h for h in recorded_events if h.name != "synthesizer" or not _input(h, _SynthesizerAsked).resolve]
+    synthesis = _output(_find_last_call(written, "synthesizer"), SynthesisDraft)
+    reflected, decider = _find_last_call(written, "synthesis_reflector"), _find_last_call(written, "decider")
     gains = _input(decider, _DeciderAsked).gains if decider else ()
     decided = _output(decider, _Decided)
     decision = TracedDecision(
-        goes_on=decided.needs_more_research, reasoning=decided.reasoning, key_factors=decided.key_factors
+        continues=decided.needs_more_research, reasoning=decided.reasoning, key_factors=decided.key_factors
     )
     return TracedCycle(
         number=number,
         plans=tuple(plans),
         accepted=judged.accepted if judged else (),
-        coverage=_coverage(happenings),
+        coverage=_coverage(recorded_events),
         gain=gain if gain is not None else gains[-1] if gains else None,
-        offered=tuple(topic.heading for topic in _output(_last(written, "topic_namer"), _Named).topics),
+        latent_topics=tuple(topic.heading for topic in _output(_find_last_call(written, "topic_namer"), _Named).topics),
         situation=synthesis.situation.text,
         complication=synthesis.complication.text,
         reflection=_output(reflected, Reflection) if reflected else None,
         decision=decision if decider else None,
-        failures=tuple(f"{h.name}: {h.failure}" for h in happenings if h.kind == "call" and h.failure),
+        failures=tuple(f"{h.name}: {h.failure}" for h in recorded_events if h.kind == "call" and h.failure),
     )
 
 
-def _coverage(happenings: Sequence[Happening]) -> dict[str, float]:
-    """Return what was reported of the topics after a cycle's findings were judged."""
+def _coverage(recorded_events: Sequence[RecordedEvent]) -> dict[str, float]:
+    """Return the coverage reported after a cycle's findings were judged."""
     analyzed = False
     coverage: dict[str, float] = {}
-    for happening in happenings:
-        analyzed = analyzed or happening.name == "analyze"
-        if analyzed and happening.kind == "told" and happening.name == "progressed":
-            update = ProgressUpdate.model_validate(happening.given)
+    for event in recorded_events:
+        analyzed = analyzed or event.name == "analyze_candidates"
+        if analyzed and event.kind == "signal_sent" and event.name == "report_progress":
+            update = ProgressUpdate.model_validate(event.input)
             coverage = {topic.topic: topic.coverage for topic in update.topics} or coverage
     return coverage
 
 
 def _plan(
-    part: Sequence[Happening], asked: _PlannerAsked, then: _PlannerAsked | None, judged: Analysis | None
+    part: Sequence[RecordedEvent], asked: _PlannerAsked, then: _PlannerAsked | None, judged: AnalysisReply | None
 ) -> TracedPlan:
-    """Tell what the planner said, and what was made of it; `then` is what it was told the next time."""
+    """Return the planner's output and its outcome; `then` is the input of the next planner call."""
     planner = part[0]
     said = _output(planner, _Planned)
     before = [topic.heading for topic in asked.outline]
@@ -331,12 +336,12 @@ def _plan(
     tasks = tuple(_task(h, judged) for h in part if h.kind == "child" and h.name == "SubagentWorkflow")
     return TracedPlan(
         at=planner.at,
-        heard=asked.feedback,
+        feedback=asked.feedback,
         critique=said.critique,
         thought=said.thought,
         actions=said.plan,
         refused=then.refused if then else (),
-        left=_left(said.plan, tasks) if after is not None else (),
+        unassigned=_list_unplanned_queries(said.plan, tasks) if after is not None else (),
         added=tuple(heading for heading in after or () if heading not in before),
         dropped=tuple(heading for heading in before if after is not None and heading not in after),
         tasks=tasks,
@@ -344,33 +349,33 @@ def _plan(
     )
 
 
-def _left(actions: Sequence[PlannedAction], tasks: Sequence[TracedTask]) -> tuple[str, ...]:
-    """Return the queries of a plan that no task has; a long one was shortened for its task."""
+def _list_unplanned_queries(actions: Sequence[PlannedAction], tasks: Sequence[TracedTask]) -> tuple[str, ...]:
+    """Return the queries of a plan that no task has; long queries were shortened for their tasks."""
     made = [task.queries[0].query.rstrip("…") for task in tasks]
     wanted = [" ".join(action.query.split()) for action in actions if action.action in ("SEARCH", "READ")]
     return tuple(query for query in wanted if not any(query.startswith(known) for known in made))
 
 
-def _outline_after(part: Sequence[Happening], then: _PlannerAsked | None) -> list[str] | None:
-    """Return the outline with which the research went on; None where it has not yet."""
-    analyses = _calls(part, "analyze")
+def _outline_after(part: Sequence[RecordedEvent], then: _PlannerAsked | None) -> list[str] | None:
+    """Return the outline with which the research continued, or None if it has not continued yet."""
+    analyses = _calls(part, "analyze_candidates")
     if analyses:
-        return [aim.topic.heading for aim in AnalysisRequest.model_validate(analyses[0].given).aims]
+        return [aim.topic.heading for aim in AnalysisRequest.model_validate(analyses[0].input).topics]
     return [topic.heading for topic in then.outline] if then else None
 
 
-def _task(child: Happening, judged: Analysis | None) -> TracedTask:
-    request = SubagentRequest.model_validate(child.given)
-    result = SubagentResult.model_validate(child.came) if child.came else SubagentResult(step=request.step.id)
+def _task(child: RecordedEvent, judged: AnalysisReply | None) -> TracedTask:
+    request = SubagentRequest.model_validate(child.input)
+    result = SubagentResult.model_validate(child.result) if child.result else SubagentResult(step=request.step.id)
     found = Counter(candidate.query for candidate in result.candidates)
-    lost = bool(child.failure) or (child.over and not result.candidates)
+    lost = bool(child.failure) or (child.ended and not result.candidates)
     return TracedTask(
         topic=request.step.topic,
         strategy=request.strategy,
-        why=request.why,
-        expected=request.step.expected,
-        reading=request.step.reads is not None,
-        status="failed" if lost else "completed" if child.over else "in_progress",
+        strategy_reason=request.strategy_reason,
+        expected_output=request.step.expected_output,
+        is_reading=request.step.read_passage is not None,
+        status="failed" if lost else "completed" if child.ended else "in_progress",
         note=child.failure or ("nothing was found" if lost else ""),
         queries=tuple(
             _query(query, found[query], judged) for query in dict.fromkeys((request.step.query, *result.queries))
@@ -380,7 +385,7 @@ def _task(child: Happening, judged: Analysis | None) -> TracedTask:
     )
 
 
-def _query(query: str, found: int, judged: Analysis | None) -> TracedQuery:
+def _query(query: str, found: int, judged: AnalysisReply | None) -> TracedQuery:
     if judged is None:
         return TracedQuery(query=query, found=found)
     accepted = sum(finding.query == query for finding in judged.accepted)
@@ -396,37 +401,37 @@ def _query(query: str, found: int, judged: Analysis | None) -> TracedQuery:
     )
 
 
-def _reviews(section: History) -> tuple[TracedReview, ...]:
-    reviewed = [_output(call, _Reviewed) for call in _calls(section.happenings, "section_reviewer") if call.came]
+def _reviews(section: RecordedHistory) -> tuple[TracedReview, ...]:
+    reviewed = [_output(call, _Reviewed) for call in _calls(section.recorded_events, "section_reviewer") if call.result]
     return tuple(TracedReview(action=r.action, critique=r.critique, query=r.query) for r in reviewed)
 
 
 def _sections(
-    happenings: Sequence[Happening], reviews: Mapping[str, tuple[TracedReview, ...]]
+    recorded_events: Sequence[RecordedEvent], reviews: Mapping[str, tuple[TracedReview, ...]]
 ) -> Iterator[TracedSection]:
-    """Yield every section that was begun; a generation begins where the research reports its number."""
+    """Yield every started section; a generation begins where the research reports its number."""
     generation = 1
-    for happening in happenings:
-        if happening.kind == "told" and happening.name == "progressed":
-            generation = ProgressUpdate.model_validate(happening.given).revision or generation
-        elif happening.kind == "child" and happening.name == "SectionWorkflow":
-            yield _section(happening, generation, reviews.get(happening.workflow, ()))
+    for event in recorded_events:
+        if event.kind == "signal_sent" and event.name == "report_progress":
+            generation = ProgressUpdate.model_validate(event.input).revision or generation
+        elif event.kind == "child" and event.name == "SectionWorkflow":
+            yield _section(event, generation, reviews.get(event.workflow, ()))
 
 
-def _section(child: Happening, generation: int, reviews: tuple[TracedReview, ...]) -> TracedSection:
-    request = SectionRequest.model_validate(child.given)
-    begun = TracedSection(
+def _section(child: RecordedEvent, generation: int, reviews: tuple[TracedReview, ...]) -> TracedSection:
+    request = SectionRequest.model_validate(child.input)
+    started = TracedSection(
         topic=request.topic.heading,
         generation=generation,
         critiques=tuple(critique.critique for critique in request.critiques),
         reviews=reviews,
     )
-    if not child.came:
-        lost = {"status": "failed", "note": child.failure} if child.over else {}
-        return begun.model_copy(update=lost)
-    result = SectionResult.model_validate(child.came)
+    if not child.result:
+        lost = {"status": "failed", "note": child.failure} if child.ended else {}
+        return started.model_copy(update=lost)
+    result = SectionResult.model_validate(child.result)
     cited = {citation.source for claim in result.draft.claims for citation in claim.citations}
-    return begun.model_copy(
+    return started.model_copy(
         update={
             "status": result.phase,
             "claims": len(result.draft.claims),
@@ -437,11 +442,11 @@ def _section(child: Happening, generation: int, reviews: tuple[TracedReview, ...
     )
 
 
-def _thoughts(happenings: Sequence[Happening]) -> Iterator[TracedThought]:
-    """Yield what came of every call that thought about what was found."""
-    for call in happenings:
-        if call.kind == "call" and call.came and call.name in THINKERS:
-            yield TracedThought(role=call.name, said=THINKERS[call.name](call.came["output"]))
+def _thoughts(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedThought]:
+    """Yield the outcome of every call of a reasoning role."""
+    for call in recorded_events:
+        if call.kind == "call" and call.result and call.name in REASONING_ROLES:
+            yield TracedThought(role=call.name, summary=REASONING_ROLES[call.name](call.result["output"]))
 
 
 def _line(output: Any) -> str:
@@ -453,13 +458,13 @@ def _line(output: Any) -> str:
 
 
 def _hop(output: Any) -> str:
-    hop = Hop.model_validate(output)
+    hop = ReasoningHop.model_validate(output)
     fact = f"found “{hop.fact.text}”" if hop.fact else "found nothing"
     return f"{fact}; next “{hop.next_question}”" if hop.next_question and not hop.complete else fact
 
 
 def _proposed(output: Any) -> str:
-    texts = [f"“{one.claim.text}”" for one in Thoughts.model_validate(output).thoughts]
+    texts = [f"“{one.claim.text}”" for one in ThoughtProposals.model_validate(output).thoughts]
     return f"proposed {'; '.join(texts)}" if texts else "proposed nothing"
 
 
@@ -467,23 +472,27 @@ def _scored(output: Any) -> str:
     return "scores " + ", ".join(f"{one.score:.2f}" for one in _Scores.model_validate(output).scores)
 
 
-THINKERS: Mapping[str, Callable[[Any], str]] = {
+REASONING_ROLES: Mapping[str, Callable[[Any], str]] = {
     "reasoner": _line,
     "hop_reasoner": _hop,
     "thought_proposer": _proposed,
     "thought_evaluator": _scored,
 }
-"""How the answers of the roles that think about what was found are told."""
+"""Readers of the answers of reasoning roles."""
 
 
-def _attempts(happenings: Sequence[Happening]) -> tuple[Attempt, ...]:
-    """Return the programs that were tried, each as it was told of last: with what was learned from it."""
-    told = [ProgressUpdate.model_validate(h.given) for h in happenings if h.kind == "told" and h.name == "progressed"]
-    return tuple({update.attempt.n: update.attempt for update in told if update.attempt}.values())
+def _attempts(recorded_events: Sequence[RecordedEvent]) -> tuple[Attempt, ...]:
+    """Return the programs that were tested, each with the lessons learned from it."""
+    reported = [
+        ProgressUpdate.model_validate(h.input)
+        for h in recorded_events
+        if h.kind == "signal_sent" and h.name == "report_progress"
+    ]
+    return tuple({update.attempt.n: update.attempt for update in reported if update.attempt}.values())
 
 
-def _reflections(happenings: Sequence[Happening]) -> Iterator[TracedReflection]:
-    for generation, call in enumerate(_calls(happenings, "report_reflector"), 1):
+def _reflections(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedReflection]:
+    for generation, call in enumerate(_calls(recorded_events, "report_reflector"), 1):
         seen = _output(call, _ReportSeen)
         yield TracedReflection(
             generation=generation,

@@ -1,20 +1,28 @@
-"""Contradiction finder: which of the statements that sources make on one subject cannot both be true (003 §2.3.2).
+"""Find statements of different sources on the same subject that cannot both be true.
 
-It is shown pairs that were chosen by likeness, so that the work grows with the number of sources and not with its
-square. Both sides of what it finds are quotes, since a pair consists of two pieces of stored text.
+The role receives pairs that were chosen by similarity, so that the work grows linearly with the number of sources. Both
+sides of a contradiction are quotes, since a pair consists of two pieces of stored text.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.claim_pairs import MOST, disagreeing, pairs
+from tenure.algorithms.claims.claim_pairs import MAX_PAIRS, detect_contradiction, find_claim_pairs
 from tenure.algorithms.text.passage import Passage
-from tenure.contracts.evidence.passages import Citation, Disagreement
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import as_list, joined
+from tenure.contracts.evidence.passages import Citation, Contradiction, Contradictions
+from tenure.contracts.messages import Message
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
+from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You look for contradictions between sources. You are given a question and statements of different sources
 as numbered passages, two by two: passages 1 and 2 are pair 1, passages 3 and 4 are pair 2, and so on.
@@ -33,7 +41,7 @@ For each contradiction give:
 
 
 class ContradictionFinderInput(RoleInput):
-    """What the report is about."""
+    """Subject of the report."""
 
     question: str
     """The question."""
@@ -47,21 +55,21 @@ class FoundContradiction(BaseModel):
     pair: int
     """Number of the pair, from 1."""
     severity: Literal["low", "medium", "high"]
-    """How much it matters to the question."""
+    """Importance for the question."""
     about: str = Field(max_length=300)
-    """What they disagree in, in a few words."""
+    """Subject of the disagreement, in a few words."""
 
 
 class ContradictionFinderOutput(RoleOutput):
     """The contradictions."""
 
-    contradictions: tuple[FoundContradiction, ...] = Field(max_length=MOST)
-    """Those that were found; empty for none."""
+    contradictions: tuple[FoundContradiction, ...] = Field(max_length=MAX_PAIRS)
+    """The contradictions; empty for none."""
 
 
-def paired(evidence: Evidence) -> Evidence:
-    """Return the statements that are to be compared as the evidence, two by two."""
-    chosen = pairs(evidence.passages, evidence.vectors)
+def pair_statements(evidence: Evidence) -> Evidence:
+    """Return the statements to compare as evidence, two by two."""
+    chosen = find_claim_pairs(evidence.passages, evidence.embed)
     return replace(evidence, passages=tuple(side for pair in chosen for side in (pair.a, pair.b)))
 
 
@@ -69,16 +77,16 @@ def render(input: ContradictionFinderInput, evidence: Evidence) -> list[Message]
     """Render the prompt over pairs of statements."""
     whole = evidence.passages[: len(evidence.passages) // 2 * 2]
     numbered = [f"pair {n}: passages {2 * n - 1} and {2 * n}" for n in range(1, len(whole) // 2 + 1)]
-    user = joined(mark_passages(whole), as_list("Pairs", numbered), tagged("question", input.question))
+    user = join_parts(mark_passages(whole), render_list("Pairs", numbered), wrap_in_tag("question", input.question))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: ContradictionFinderInput, evidence: Evidence) -> ContradictionFinderOutput:
-    """Report pairs that are the same statement but for an opposite, a denial or a figure."""
+def fallback(input: ContradictionFinderInput, evidence: Evidence) -> ContradictionFinderOutput:
+    """Report pairs that differ only in an opposite, a negation or a number."""
     sides = evidence.passages
-    vectors = evidence.vectors([side.text for side in sides])
+    vectors = evidence.embed([side.text for side in sides])
     found = [
-        (n // 2 + 1, disagreeing(sides[n].text, sides[n + 1].text, float(vectors[n] @ vectors[n + 1])))
+        (n // 2 + 1, detect_contradiction(sides[n].text, sides[n + 1].text, float(vectors[n] @ vectors[n + 1])))
         for n in range(0, len(sides) - 1, 2)
     ]
     return ContradictionFinderOutput(
@@ -88,19 +96,43 @@ def offline(input: ContradictionFinderInput, evidence: Evidence) -> Contradictio
     )
 
 
-def disagreements(output: ContradictionFinderOutput, sides: Sequence[Passage]) -> tuple[Disagreement, ...]:
-    """Return what was found as two quotes each; a pair that does not exist is none."""
+def has_pairs(input: ContradictionFinderInput, evidence: Evidence) -> bool:
+    """Return whether two sources make statements on the same subject."""
+    return bool(evidence.passages)
+
+
+def build_contradictions(
+    input: ContradictionFinderInput, output: ContradictionFinderOutput, evidence: Evidence
+) -> Contradictions:
+    """Return the contradictions with a quote of each side; omit pairs that do not exist."""
+    sides = evidence.passages
     first = {one.pair: one for one in reversed(output.contradictions) if 1 <= one.pair <= len(sides) // 2}
-    return tuple(
-        Disagreement(
-            a=_quote(sides[2 * number - 2]), b=_quote(sides[2 * number - 1]), severity=one.severity, about=one.about
+    found = tuple(
+        Contradiction(
+            a=_cite_statement(sides[2 * number - 2]),
+            b=_cite_statement(sides[2 * number - 1]),
+            severity=one.severity,
+            about=one.about,
         )
         for number, one in sorted(first.items())
     )
+    return Contradictions(found=found)
 
 
-def _quote(side: Passage) -> Citation:
+def _cite_statement(side: Passage) -> Citation:
     return Citation(source=side.source, chunk=side.chunk, start=side.start, end=side.end, quote=side.text)
 
 
-ROLE = Role("contradiction_finder", "main", ContradictionFinderOutput, render, offline, read_by_people=True)
+ROLE = PostprocessedRole(
+    "contradiction_finder",
+    "main",
+    ContradictionFinderInput,
+    ContradictionFinderOutput,
+    render,
+    fallback,
+    build_contradictions,
+    Contradictions,
+    prepare=pair_statements,
+    needs_model=has_pairs,
+    read_by_people=True,
+)

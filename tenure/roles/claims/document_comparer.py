@@ -1,21 +1,30 @@
-"""Document comparer: what two documents say on the same, and what only one of them says (003, CompareDocuments)."""
+"""Compare two documents: find the points on which both make statements, and those on which only one does."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite
+from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.writing.document_comparison import Point, compared
-from tenure.algorithms.writing.facts import Fact
+from tenure.algorithms.writing.document_comparison import ComparisonPoint, compare_documents
+from tenure.algorithms.writing.facts import FactStatement
 from tenure.contracts.evidence.passages import Claim
-from tenure.contracts.research.tools import ComparedPoint, Comparison, Relation
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import joined
+from tenure.contracts.messages import Message
+from tenure.contracts.research.tools import ComparedPoint, Comparison, ComparisonRelation
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
+from tenure.roles.prompting import join_parts
 
-MOST: Final = 12
-"""Points at the most."""
+MAX_POINTS: Final = 12
+"""Maximum number of points."""
 
 SYSTEM = f"""You compare two documents in what you are asked to compare them in. You are given numbered passages: first
 those of the first document, then those of the second, and the number with which the second begins.
@@ -25,23 +34,23 @@ Find the points that matter for the comparison. For each give:
   only_first or only_second if only one of them says anything on it.
 - about: what the point is, in a few words of your own.
 - first: what the first document says on it, in one sentence; empty for only_second.
-- first_passage: number of the passage of the first document that says so; 0 where `first` is empty.
+- first_passage: number of the passage of the first document that says so; 0 if `first` is empty.
 - second: what the second document says on it, in one sentence; empty for only_first.
-- second_passage: number of the passage of the second document that says so; 0 where `second` is empty.
+- second_passage: number of the passage of the second document that says so; 0 if `second` is empty.
 
-Say only what the passages say, with their numbers, names and conditions. That a document says nothing in these passages
-does not mean that it denies anything. The points that differ come first, {MOST} at the most.
+Say only what the passages say, with their numbers, names and conditions. If a document says
+nothing in these passages, it does not deny anything. The points that differ come first, at most {MAX_POINTS}.
 
 {EVIDENCE_RULE}"""
 
 
 class DocumentComparerInput(RoleInput):
-    """What is compared."""
+    """Criteria of the comparison."""
 
     criteria: str
-    """In what the documents are compared."""
-    border: int = Field(ge=0)
-    """How many of the passages are of the first document."""
+    """Criteria by which the documents are compared."""
+    first_document_passages: int = Field(ge=0)
+    """Number of passages of the first document; the other passages are of the second."""
 
 
 class PointOfComparison(BaseModel):
@@ -49,44 +58,46 @@ class PointOfComparison(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    relation: Relation
-    """What the documents have to do with each other in it."""
+    relation: ComparisonRelation
+    """Relation of the two documents in this point."""
     about: str = Field(max_length=300)
-    """What it is, in a few words."""
+    """Subject of the point, in a few words."""
     first: str = Field(max_length=1000)
-    """What the first document says; empty for nothing."""
+    """Statement of the first document; empty for none."""
     first_passage: int
-    """Number of the passage that says so; 0 for none."""
+    """Number of the passage with this statement; 0 for none."""
     second: str = Field(max_length=1000)
-    """What the second document says; empty for nothing."""
+    """Statement of the second document; empty for none."""
     second_passage: int
-    """Number of the passage that says so; 0 for none."""
+    """Number of the passage with this statement; 0 for none."""
 
 
 class DocumentComparerOutput(RoleOutput):
     """The comparison."""
 
-    points: tuple[PointOfComparison, ...] = Field(max_length=MOST)
-    """The points, those that differ first."""
+    points: tuple[PointOfComparison, ...] = Field(max_length=MAX_POINTS)
+    """The points, differences first."""
 
 
 def render(input: DocumentComparerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    asked = f"{input.criteria}\nThe passages of the second document begin with number {input.border + 1}."
-    user = joined(mark_passages(evidence.passages), tagged("question", asked))
+    asked = (
+        f"{input.criteria}\nThe passages of the second document begin with number {input.first_document_passages + 1}."
+    )
+    user = join_parts(mark_passages(evidence.passages), wrap_in_tag("question", asked))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: DocumentComparerInput, evidence: Evidence) -> DocumentComparerOutput:
-    """Pair statements that speak of the same, and add what each document says alone."""
-    first, second = evidence.passages[: input.border], evidence.passages[input.border :]
-    return DocumentComparerOutput(
-        points=tuple(_point(point) for point in compared(input.criteria, first, second, evidence.vectors))
-    )
+def fallback(input: DocumentComparerInput, evidence: Evidence) -> DocumentComparerOutput:
+    """Pair statements on the same subject, and add the statements of one document only."""
+    border = input.first_document_passages
+    first, second = evidence.passages[:border], evidence.passages[border:]
+    points = compare_documents(input.criteria, first, second, evidence.embed)
+    return DocumentComparerOutput(points=tuple(_convert_point(point) for point in points))
 
 
-def _point(point: Point) -> PointOfComparison:
-    none = Fact(0, "")
+def _convert_point(point: ComparisonPoint) -> PointOfComparison:
+    none = FactStatement(0, "")
     first, second = point.first or none, point.second or none
     return PointOfComparison(
         relation=point.relation,
@@ -98,21 +109,38 @@ def _point(point: Point) -> PointOfComparison:
     )
 
 
-def comparison(output: DocumentComparerOutput, border: int, passages: Sequence[Passage]) -> Comparison:
-    """Return the points with their quotes; a side that names no passage of its document is none."""
+def build_comparison(input: DocumentComparerInput, output: DocumentComparerOutput, evidence: Evidence) -> Comparison:
+    """Return the points with their quotes; omit a side that names no passage of its document."""
     points = []
     for point in output.points:
-        first = _cited(point.first, point.first_passage if point.first_passage <= border else 0, passages)
-        second = _cited(point.second, point.second_passage if point.second_passage > border else 0, passages)
+        first = _cite_side(
+            point.first,
+            point.first_passage if point.first_passage <= input.first_document_passages else 0,
+            evidence.passages,
+        )
+        second = _cite_side(
+            point.second,
+            point.second_passage if point.second_passage > input.first_document_passages else 0,
+            evidence.passages,
+        )
         if first or second:
             relation = point.relation if first and second else "only_first" if first else "only_second"
             points.append(ComparedPoint(relation=relation, about=point.about, first=first, second=second))
     return Comparison(points=tuple(points))
 
 
-def _cited(text: str, number: int, passages: Sequence[Passage]) -> Claim | None:
-    claim = cite(text.strip(), (number,), passages) if text.strip() else None
+def _cite_side(text: str, number: int, passages: Sequence[Passage]) -> Claim | None:
+    claim = cite_claim(text.strip(), (number,), passages) if text.strip() else None
     return claim if claim and claim.citations else None
 
 
-ROLE = Role("document_comparer", "main", DocumentComparerOutput, render, offline)
+ROLE = PostprocessedRole(
+    "document_comparer",
+    "main",
+    DocumentComparerInput,
+    DocumentComparerOutput,
+    render,
+    fallback,
+    build_comparison,
+    Comparison,
+)

@@ -1,26 +1,35 @@
-"""Fact extractor: single statements out of passages, word for word (document 003, tool ExtractFacts)."""
+"""Extract single statements from passages, word for word."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite
-from tenure.algorithms.text.details import unsourced
+from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.text.details import find_unsupported_details
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.writing.facts import facts
+from tenure.algorithms.writing.facts import extract_facts
 from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import FactKind
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import joined
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
+from tenure.roles.prompting import join_parts
 
-MOST: Final = 20
-"""Facts at the most."""
+MAX_FACTS: Final = 20
+"""Maximum number of facts."""
 
-SYSTEM = f"""You take single facts out of numbered passages, for somebody who will work on with them.
+SYSTEM = f"""You take single facts out of numbered passages, for a reader who will work with them.
 
 A fact is one sentence of a passage that states one thing and is understood without the sentences around it. Copy it
-word for word; where it begins with "it", "this" or the like, put the name in its place and change nothing else. Take
+word for word; if it begins with "it", "this" or a similar word, put the name in its place and change nothing else. Take
 only facts on the question and of the kind that is asked for:
 - any: every statement.
 - figures: statements with a quantity and what it is a quantity of.
@@ -29,21 +38,21 @@ only facts on the question and of the kind that is asked for:
 - definitions: statements that say what something is.
 
 For each fact give:
-- passage: number of the passage it stands in.
+- passage: number of the passage that contains it.
 - text: the statement.
 
-The most important come first, each once, {MOST} at the most. Where the passages have none, give none.
+The most important come first, each once, at most {MAX_FACTS}. If the passages have none, give none.
 
 {EVIDENCE_RULE}"""
 
 
 class FactExtractorInput(RoleInput):
-    """Which facts are wanted."""
+    """Description of the requested facts."""
 
     question: str
-    """What they are to be about."""
+    """Subject of the facts."""
     kind: FactKind = "any"
-    """Of which kind they are to be."""
+    """Kind of the facts."""
 
 
 class ExtractedFact(BaseModel):
@@ -52,7 +61,7 @@ class ExtractedFact(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     passage: int
-    """Number of the passage it stands in."""
+    """Number of the passage that contains it."""
     text: str = Field(min_length=1, max_length=1000)
     """The statement."""
 
@@ -60,35 +69,37 @@ class ExtractedFact(BaseModel):
 class FactExtractorOutput(RoleOutput):
     """The facts."""
 
-    facts: tuple[ExtractedFact, ...] = Field(max_length=MOST)
+    facts: tuple[ExtractedFact, ...] = Field(max_length=MAX_FACTS)
     """The facts, the most important first."""
 
 
 def render(input: FactExtractorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
-        mark_passages(evidence.passages), tagged("question", f"{input.question}\nKind of facts: {input.kind}")
+    user = join_parts(
+        mark_passages(evidence.passages), wrap_in_tag("question", f"{input.question}\nKind of facts: {input.kind}")
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: FactExtractorInput, evidence: Evidence) -> FactExtractorOutput:
-    """Take the sentences of the kind that are nearest to the question."""
-    found = facts(input.question, input.kind, evidence.passages, evidence.vectors, MOST)
+def fallback(input: FactExtractorInput, evidence: Evidence) -> FactExtractorOutput:
+    """Select the sentences of the kind that are most similar to the question."""
+    found = extract_facts(input.question, input.kind, evidence.passages, evidence.embed, MAX_FACTS)
     return FactExtractorOutput(facts=tuple(ExtractedFact(passage=fact.passage, text=fact.text) for fact in found))
 
 
-def extracted(output: FactExtractorOutput, passages: Sequence[Passage]) -> Draft:
-    """Return the facts with their quotes, as a list; what a passage does not have is none."""
-    claims = tuple(cite(fact.text.strip(), (fact.passage,), passages) for fact in output.facts)
-    held = tuple(claim for claim in claims if claim.citations and _says(claim, passages))
+def build_draft(input: FactExtractorInput, output: FactExtractorOutput, evidence: Evidence) -> Draft:
+    """Return the facts with their quotes, as a list; omit a fact that its passage does not state."""
+    claims = tuple(cite_claim(fact.text.strip(), (fact.passage,), evidence.passages) for fact in output.facts)
+    held = tuple(claim for claim in claims if claim.citations and _supports_details(claim, evidence.passages))
     return Draft(blocks=(Block(kind="bullets", claims=held),)) if held else Draft()
 
 
-def _says(claim: Claim, passages: Sequence[Passage]) -> bool:
-    """Tell whether the passage of a fact has its numbers, dates and names."""
+def _supports_details(claim: Claim, passages: Sequence[Passage]) -> bool:
+    """Return whether the passage of a fact contains its numbers, dates and names."""
     its = next(passage for passage in passages if passage.chunk == claim.citations[0].chunk)
-    return not unsourced(claim.text, "\n".join((its.title, *its.heading_path, its.text)))
+    return not find_unsupported_details(claim.text, "\n".join((its.title, *its.heading_path, its.text)))
 
 
-ROLE = Role("fact_extractor", "fast", FactExtractorOutput, render, offline)
+ROLE = PostprocessedRole(
+    "fact_extractor", "fast", FactExtractorInput, FactExtractorOutput, render, fallback, build_draft, Draft
+)

@@ -1,11 +1,15 @@
-"""Code reflector: what failed, why, and what to change; later attempts remember it (document 003, Reflexion)."""
+"""Analyse the failure and the cause in a failed program and name a change (Reflexion, Shinn et al., 2023).
+
+Later attempts receive the reflections of all earlier ones.
+"""
 
 from pydantic import Field
 
+from tenure.contracts.messages import Message
 from tenure.contracts.result.programs import Attempt
-from tenure.roles.base import Evidence, Message, Role, RoleOutput, tagged
-from tenure.roles.coding.prompting import DATA_RULE, Workshop, marked_attempt, marked_failures, surroundings
-from tenure.roles.prompting import joined
+from tenure.roles.base import Evidence, Role, RoleOutput, wrap_in_tag
+from tenure.roles.code_prompting import DATA_RULE, CodingContext, render_attempt, render_context, render_failures
+from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You look at a program whose tests failed and say what is to be learned from it. You write no code.
 
@@ -23,42 +27,42 @@ Rules:
 {DATA_RULE}"""
 
 
-class CodeReflectorInput(Workshop):
-    """The attempt, and those before it."""
+class CodeReflectorInput(CodingContext):
+    """The attempt and the earlier ones."""
 
     specification: str = ""
-    """What the program has to do."""
+    """Specification of the program."""
     attempt: Attempt
     """The attempt."""
     earlier: tuple[Attempt, ...] = ()
-    """Attempts before it."""
+    """Earlier attempts."""
 
 
 class CodeReflectorOutput(RoleOutput):
-    """What is to be learned."""
+    """Lesson of the attempt."""
 
     failed: str = Field(max_length=2000)
-    """What failed."""
+    """Behaviour that is wrong."""
     cause: str = Field(max_length=2000)
-    """Why."""
+    """Cause of the failure."""
     change: str = Field(max_length=2000)
-    """What to change."""
+    """Change for the next version."""
 
 
 def render(input: CodeReflectorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
-        *surroundings(input),
-        tagged("draft", input.specification) if input.specification else "",
-        *(marked_attempt(attempt, whole=False) for attempt in input.earlier),
-        marked_attempt(input.attempt, whole=True),
-        *marked_failures(input.attempt.failures),
+    user = join_parts(
+        *render_context(input),
+        wrap_in_tag("draft", input.specification) if input.specification else "",
+        *(render_attempt(attempt, include_files=False) for attempt in input.earlier),
+        render_attempt(input.attempt, include_files=True),
+        *render_failures(input.attempt.failures),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: CodeReflectorInput, evidence: Evidence) -> CodeReflectorOutput:
-    """Sort the failures by what they say: a name that is missing, a wrong value, an error, too much time."""
+def fallback(input: CodeReflectorInput, evidence: Evidence) -> CodeReflectorOutput:
+    """Classify the failures by their messages: a missing name, a wrong value, an error, a timeout."""
     attempt = input.attempt
     error = attempt.failures[0].error if attempt.failures else ""
     kinds = {
@@ -83,4 +87,4 @@ def offline(input: CodeReflectorInput, evidence: Evidence) -> CodeReflectorOutpu
     )
 
 
-ROLE = Role("code_reflector", "main", CodeReflectorOutput, render, offline)
+ROLE = Role("code_reflector", "main", CodeReflectorInput, CodeReflectorOutput, render, fallback)

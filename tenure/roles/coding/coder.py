@@ -1,22 +1,29 @@
-"""Coder: the program, and its next version where the last one failed (document 000 §2.2, f_generate_code)."""
+"""Write a program, and its next version after a failed attempt."""
 
 from pydantic import Field, ValidationError
 
-from tenure.algorithms.coding.programs import file_digest
-from tenure.algorithms.text.code_blocks import blocks, defined, fitting, imported, named
-from tenure.contracts.result.programs import Attempt, SourceFile, Task, read_cases
-from tenure.contracts.sandbox import Case
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleOutput, mark_passages, tagged
-from tenure.roles.coding.prompting import (
-    DATA_RULE,
-    MOST_CODE,
-    Workshop,
-    WrittenFile,
-    marked_attempt,
-    marked_failures,
-    surroundings,
+from tenure.algorithms.coding.programs import hash_file
+from tenure.algorithms.text.code_blocks import (
+    collect_imports,
+    extract_function_names,
+    extract_python_blocks,
+    list_definitions,
+    rank_code,
 )
-from tenure.roles.prompting import joined
+from tenure.contracts.messages import Message
+from tenure.contracts.result.programs import Attempt, CodingTask, SourceFile, parse_cases
+from tenure.contracts.sandbox import CallCase
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.code_prompting import (
+    DATA_RULE,
+    MAX_FILE_CHARACTERS,
+    CodingContext,
+    WrittenFile,
+    render_attempt,
+    render_context,
+    render_failures,
+)
+from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You write programs that are run and tested in a sandbox, and you repair them until their tests pass.
 
@@ -30,35 +37,35 @@ once there are any, your earlier attempts with what failed and what was learned 
 
 Rules:
 - Work from the cause of the failure, not from the expected values: no special cases for the inputs of the tests.
-- Never write the same program again, and never go around the tests: changing, skipping or patching them, or what they
-  are run by, counts as failed.
+- Never write the same program again, and never go around the tests: changing, skipping or patching them, or their
+  test runner, counts as failed.
 - If the task is to write tests, the files are pytest files named test_*.py that pass on the given code and would
   fail on a wrong version of it.
 - Plots and tables are saved as files in the program's folder (plot.png, result.csv); numbers that matter are printed.
-- Complete, typed and readable code with doc strings; only packages you were told of.
+- Complete, typed and readable code with docstrings; only the packages that are listed.
 
 {DATA_RULE}
 {EVIDENCE_RULE}"""
 
 
-class CoderInput(Workshop):
-    """The task, and what was tried."""
+class CoderInput(CodingContext):
+    """The task and the earlier attempts."""
 
     specification: str = ""
-    """What the program has to do."""
-    task: Task = "program"
-    """What is delivered."""
+    """Specification of the program."""
+    task: CodingTask = "program"
+    """Kind of result."""
     candidate: int = 1
-    """Which of the programs made side by side this is."""
+    """Number of this program among those written concurrently."""
     candidates: int = 1
-    """How many are made side by side."""
+    """Number of programs written concurrently."""
     attempts: tuple[Attempt, ...] = ()
-    """Earlier attempts in order; the best one is shown whole."""
-    best: int | None = None
+    """Earlier attempts in order; the files of the best one are shown."""
+    best_attempt: int | None = None
     """Number of the best attempt."""
-    tried: tuple[str, ...] = ()
-    """Digests of files that are part of a program that has failed."""
-    repeated: bool = False
+    failed_digests: tuple[str, ...] = ()
+    """Digests of the files of failed programs."""
+    is_repeated: bool = False
     """Whether the last answer was a program that had failed before."""
 
 
@@ -66,9 +73,9 @@ class CoderOutput(RoleOutput):
     """A program."""
 
     approach: str = Field(max_length=1000)
-    """What this version does."""
+    """Approach of this version."""
     files: tuple[WrittenFile, ...] = Field(max_length=12)
-    """Files that are new or changed; none if there is nothing to offer."""
+    """New or changed files; none if there is no program."""
     entry: str = Field(max_length=120)
     """The file to run once the tests have passed; empty for a library."""
     args: tuple[str, ...] = Field(max_length=20)
@@ -79,73 +86,82 @@ class CoderOutput(RoleOutput):
 
 def render(input: CoderInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    best = next((attempt for attempt in input.attempts if attempt.n == input.best), None)
-    user = joined(
+    best = next((attempt for attempt in input.attempts if attempt.n == input.best_attempt), None)
+    user = join_parts(
         mark_passages(evidence.passages),
-        *surroundings(input),
-        tagged("draft", input.specification) if input.specification else "",
+        *render_context(input),
+        wrap_in_tag("draft", input.specification) if input.specification else "",
         "The task is to write tests for the given code." if input.task == "tests" else "",
-        *(marked_attempt(attempt, whole=attempt.n == input.best) for attempt in input.attempts),
-        *(marked_failures(best.failures) if best else ()),
+        *(render_attempt(attempt, include_files=attempt.n == input.best_attempt) for attempt in input.attempts),
+        *(render_failures(best.failures) if best else ()),
         f"This is candidate {input.candidate} of {input.candidates}: take another way than the others would."
         if input.candidates > 1
         else "",
-        "Your last answer was a program that has failed before: write another one." if input.repeated else "",
+        "Your last answer was a program that has failed before: write another one." if input.is_repeated else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-_NOTHING = CoderOutput(approach="", files=(), entry="", args=(), stdin="")
+_NO_PROGRAM = CoderOutput(approach="", files=(), entry="", args=(), stdin="")
 
 
-def offline(input: CoderInput, evidence: Evidence) -> CoderOutput:
-    """Offer code that somebody has written, in files as the tests import it; none that has failed, and none of its own.
+def fallback(input: CoderInput, evidence: Evidence) -> CoderOutput:
+    """Return existing code in the files that the tests import; write no code and return none that has failed.
 
-    The given files come first, then code of the passages by the names it defines and the words it shares with the
-    request. Once all of that has failed there is nothing to offer, and repair has its turn.
+    Given files come first, then code of the passages, ranked by the names it defines and the words it shares with the
+    request. If all of it has failed, the result is empty, and program repair continues.
     """
-    given = _given(input)
-    if input.task == "tests" or (given and _tried(input, given)):
-        return _NOTHING
+    given = _select_given_programs(input)
+    if input.task == "tests" or (given and _has_failed(input, given)):
+        return _NO_PROGRAM
     if given:
-        return _answer("The given program as it is.", given)
-    offered = [code for passage in evidence.passages for code in blocks(passage.text) if len(code) <= MOST_CODE]
-    for path, wanted in _wanted(input).items():
-        found = [code for code in offered if not _tried(input, [SourceFile(path=path, text=code)])]
-        fits = fitting(wanted, input.question, found)
+        return _build_output("The given program as it is.", given)
+    offered = [
+        code
+        for passage in evidence.passages
+        for code in extract_python_blocks(passage.text)
+        if len(code) <= MAX_FILE_CHARACTERS
+    ]
+    for path, wanted in _list_required_files(input).items():
+        found = [code for code in offered if not _has_failed(input, [SourceFile(path=path, text=code)])]
+        fits = rank_code(wanted, input.question, found)
         if len(fits) >= input.candidate:
-            return _answer("Code of a document that fits.", [SourceFile(path=path, text=fits[input.candidate - 1])])
-    return _NOTHING
+            return _build_output(
+                "Code of a document that fits.", [SourceFile(path=path, text=fits[input.candidate - 1])]
+            )
+    return _NO_PROGRAM
 
 
-def _tried(input: CoderInput, files: list[SourceFile]) -> bool:
-    return any(file_digest(file.path, file.text) in input.tried for file in files)
+def _has_failed(input: CoderInput, files: list[SourceFile]) -> bool:
+    return any(hash_file(file.path, file.text) in input.failed_digests for file in files)
 
 
-def _given(input: CoderInput) -> list[SourceFile]:
-    """Return the given Python files that define something and are no tests."""
-    return [file for file in input.given if file.path.endswith(".py") and defined(file.text)]
+def _select_given_programs(input: CoderInput) -> list[SourceFile]:
+    """Return the given Python files that define a name and are not tests."""
+    return [file for file in input.given_files if file.path.endswith(".py") and list_definitions(file.text)]
 
 
-def _wanted(input: CoderInput) -> dict[str, tuple[str, ...]]:
-    """Return the files that are wanted, each with the names it has to define."""
-    modules = imported(file.text for file in input.tests)
+def _list_required_files(input: CoderInput) -> dict[str, tuple[str, ...]]:
+    """Return the required files, each with the names it has to define."""
+    modules = collect_imports(file.text for file in input.tests)
     files = {f"{module.replace('.', '/')}.py": names for module, names in modules.items() if names}
-    called = tuple(dict.fromkeys(case.function for file in input.tests for case in _cases(file)))
-    return files or {"solution.py": called or named(input.question)}
+    called = tuple(dict.fromkeys(case.function for file in input.tests for case in _read_cases(file)))
+    return files or {"solution.py": called or extract_function_names(input.question)}
 
 
-def _cases(file: SourceFile) -> tuple[Case, ...]:
-    """Return the calls that a file of tests describes; none where it is something else."""
+def _read_cases(file: SourceFile) -> tuple[CallCase, ...]:
+    """Return the function calls that a test file describes; empty if the file has another format."""
     try:
-        return read_cases(file.text) if file.path.endswith(".json") else ()
+        return parse_cases(file.text) if file.path.endswith(".json") else ()
     except ValidationError:
         return ()
 
 
-def _answer(approach: str, files: list[SourceFile]) -> CoderOutput:
-    written = tuple(WrittenFile(path=file.path, content=file.text) for file in files if len(file.text) <= MOST_CODE)
+def _build_output(approach: str, files: list[SourceFile]) -> CoderOutput:
+    written = tuple(
+        WrittenFile(path=file.path, content=file.text) for file in files if len(file.text) <= MAX_FILE_CHARACTERS
+    )
     return CoderOutput(approach=approach, files=written[:12], entry="", args=(), stdin="")
 
 
-ROLE = Role("coder", "main", CoderOutput, render, offline, streamed=True)
+ROLE = Role("coder", "main", CoderInput, CoderOutput, render, fallback, streamed=True)

@@ -1,14 +1,21 @@
-"""Test writer: what a program has to do, as a specification and as tests that are there before the program."""
+"""Write the specification and the tests of a program before the program exists."""
 
 import ast
 
 from pydantic import Field
 
-from tenure.algorithms.text.code_blocks import Example, blocks, defined, examples, named
-from tenure.contracts.result.programs import Task
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleOutput, mark_passages
-from tenure.roles.coding.prompting import DATA_RULE, Workshop, WrittenFile, surroundings
-from tenure.roles.prompting import joined
+from tenure.algorithms.text.code_blocks import (
+    CodeExample,
+    extract_examples,
+    extract_function_names,
+    extract_python_blocks,
+    list_definitions,
+)
+from tenure.contracts.messages import Message
+from tenure.contracts.result.programs import CodingTask
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleOutput, mark_passages
+from tenure.roles.code_prompting import DATA_RULE, CodingContext, WrittenFile, render_context
+from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You write the specification and the tests of a program before anybody writes the program.
 
@@ -19,7 +26,7 @@ You are given what a person asks for, files they gave, and passages from documen
 - tests: pytest files that prove it; none for the task `tests`, since another role writes those.
 
 Rules for tests:
-- Plain pytest in files named test_*.py. They import the program by the name of its file. Where the request names no
+- Plain pytest in files named test_*.py. They import the program by the name of its file. If the request names no
   file, functions live in solution.py and a script is solution.py, solution.js or solution.sh.
 - A script is run with subprocess (sys.executable, node or sh) with its arguments and standard input; check its output.
 - A data analysis is checked by the numbers it prints and the files it leaves.
@@ -32,8 +39,8 @@ Rules for tests:
 {EVIDENCE_RULE}"""
 
 
-class TestWriterInput(Workshop):
-    """What is asked for, and what there is."""
+class TestWriterInput(CodingContext):
+    """The request and its context."""
 
     __test__ = False
 
@@ -44,8 +51,8 @@ class TestWriterOutput(RoleOutput):
     __test__ = False
 
     specification: str = Field(max_length=6000)
-    """What the program has to do."""
-    task: Task
+    """Specification of the program."""
+    task: CodingTask
     """program or tests."""
     tests: tuple[WrittenFile, ...] = Field(max_length=6)
     """The pytest files; none for the task `tests`."""
@@ -53,27 +60,27 @@ class TestWriterOutput(RoleOutput):
 
 def render(input: TestWriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(mark_passages(evidence.passages), *surroundings(input))
+    user = join_parts(mark_passages(evidence.passages), *render_context(input))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: TestWriterInput, evidence: Evidence) -> TestWriterOutput:
-    """Turn the examples of the request, of the given files and of fitting passages into tests; invent none."""
-    homes = {name: file.path.removesuffix(".py") for file in input.given for name in defined(file.text)}
-    texts = [input.question, *(_doc_strings(file.text) for file in input.given)]
-    found = [example for text in texts for example in examples(text)]
+def fallback(input: TestWriterInput, evidence: Evidence) -> TestWriterOutput:
+    """Convert the examples of the request, of the given files and of matching passages to tests; invent none."""
+    homes = {name: file.path.removesuffix(".py") for file in input.given_files for name in list_definitions(file.text)}
+    texts = [input.question, *(_extract_docstrings(file.text) for file in input.given_files)]
+    found = [example for text in texts for example in extract_examples(text)]
     if not found:
-        wanted = named(input.question)
-        codes = [code for passage in evidence.passages for code in blocks(passage.text)]
-        told = [example for code in codes for example in examples(_doc_strings(code))]
-        found = [example for example in told if example.function in wanted]
-    tests = (WrittenFile(path="test_examples.py", content=_tests(found, homes)),) if found else ()
+        wanted = extract_function_names(input.question)
+        codes = [code for passage in evidence.passages for code in extract_python_blocks(passage.text)]
+        documented = [example for code in codes for example in extract_examples(_extract_docstrings(code))]
+        found = [example for example in documented if example.function in wanted]
+    tests = (WrittenFile(path="test_examples.py", content=_write_tests(found, homes)),) if found else ()
     said = f"{input.question}\n{len(found)} example(s) were found in the request and the files, and became tests."
     return TestWriterOutput(specification=said[:6000], task="program", tests=tests)
 
 
-def _doc_strings(code: str) -> str:
-    """Return the doc strings of code, or the text itself where it is none."""
+def _extract_docstrings(code: str) -> str:
+    """Return the docstrings of Python code; return any other text unchanged."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -82,8 +89,8 @@ def _doc_strings(code: str) -> str:
     return "\n".join(ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, holders))
 
 
-def _tests(found: list[Example], homes: dict[str, str]) -> str:
-    """Write a test for every example; results with fractions are compared as such."""
+def _write_tests(found: list[CodeExample], homes: dict[str, str]) -> str:
+    """Return a test for every example; floating-point results are compared approximately."""
     functions = dict.fromkeys(example.function for example in found)
     lines = ["import pytest", ""]
     lines += [f"from {homes.get(name, 'solution').replace('/', '.')} import {name}" for name in functions]
@@ -94,4 +101,4 @@ def _tests(found: list[Example], homes: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-ROLE = Role("test_writer", "main", TestWriterOutput, render, offline)
+ROLE = Role("test_writer", "main", TestWriterInput, TestWriterOutput, render, fallback)

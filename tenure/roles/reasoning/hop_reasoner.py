@@ -1,15 +1,21 @@
-"""Hop reasoner: what the evidence for one hop brings, and what the next hop has to find (document 003, Multi-Hop)."""
-
-from collections.abc import Sequence
+"""Extract the fact that one hop of a multi-hop question needs, and name the next hop."""
 
 from pydantic import Field
 
-from tenure.algorithms.claims.citations import cite
-from tenure.algorithms.fallback.thoughts import hop
-from tenure.algorithms.text.passage import Passage
-from tenure.contracts.evidence.reasoning import Hop
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import CITING_RULE, as_list, joined
+from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.fallback.thoughts import find_next_hop
+from tenure.contracts.evidence.reasoning import ReasoningHop
+from tenure.contracts.messages import Message
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
+from tenure.roles.prompting import CITING_RULE, join_parts, render_list
 
 SYSTEM = f"""You answer a question that needs several facts, one after the other, where each fact names what the next
 one is about. You are given numbered passages, the whole question, the facts so far, and what this hop had to find out.
@@ -28,20 +34,20 @@ George Eliot born?”.
 
 
 class HopReasonerInput(RoleInput):
-    """Where the chain stands."""
+    """State of the chain."""
 
     question: str
     """The whole question."""
-    asked: str
-    """What this hop has to find out."""
+    hop_question: str
+    """Question of this hop."""
     facts: tuple[str, ...] = ()
     """The facts so far."""
     link: str = ""
-    """The name by which the last fact led here."""
+    """Name in the last fact that this hop is about."""
 
 
 class HopReasonerOutput(RoleOutput):
-    """What this hop brings."""
+    """Result of this hop."""
 
     fact: str = Field(max_length=1200)
     """The new fact, without citation marks and without Markdown; empty for none."""
@@ -50,37 +56,37 @@ class HopReasonerOutput(RoleOutput):
     link: str = Field(max_length=200)
     """The name that the next hop is about; empty for none."""
     next_question: str = Field(max_length=500)
-    """What has to be found out next; empty for nothing."""
+    """The question of the next hop; empty for none."""
     complete: bool
     """Whether the facts answer the whole question."""
 
 
 def render(input: HopReasonerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
+    user = join_parts(
         mark_passages(evidence.passages),
-        tagged("question", f"{input.question}\nThis hop: {input.asked}"),
-        tagged("previous", as_list("Facts so far", input.facts)) if input.facts else "",
+        wrap_in_tag("question", f"{input.question}\nThis hop: {input.hop_question}"),
+        wrap_in_tag("previous", render_list("Facts so far", input.facts)) if input.facts else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: HopReasonerInput, evidence: Evidence) -> HopReasonerOutput:
-    """Take the sentence that says most of what is still open, and go on with the name in it that the question lacks."""
-    found = hop(input.question, input.facts, input.link, evidence.passages)
+def fallback(input: HopReasonerInput, evidence: Evidence) -> HopReasonerOutput:
+    """Select the sentence that covers most of the open question, and continue with the new name in it."""
+    found = find_next_hop(input.question, input.facts, input.link, evidence.passages)
     return HopReasonerOutput(
         fact=found.fact.text if found.fact else "",
-        passages=(found.fact.passage,) if found.fact else (),
+        passages=(found.fact.passage_number,) if found.fact else (),
         link=found.link,
         next_question=found.query[:500],
-        complete=found.complete,
+        complete=found.is_complete,
     )
 
 
-def hopped(output: HopReasonerOutput, passages: Sequence[Passage]) -> Hop:
-    """Return the hop with a verbatim citation; a fact that rests on no passage is none."""
-    claim = cite(output.fact.strip(), output.passages, passages) if output.fact.strip() else None
-    return Hop(
+def build_hop(input: HopReasonerInput, output: HopReasonerOutput, evidence: Evidence) -> ReasoningHop:
+    """Return the hop with a verbatim citation; omit a fact that cites no passage."""
+    claim = cite_claim(output.fact.strip(), output.passages, evidence.passages) if output.fact.strip() else None
+    return ReasoningHop(
         fact=claim if claim and claim.citations else None,
         link=output.link.strip(),
         next_question=output.next_question.strip(),
@@ -88,4 +94,14 @@ def hopped(output: HopReasonerOutput, passages: Sequence[Passage]) -> Hop:
     )
 
 
-ROLE = Role("hop_reasoner", "main", HopReasonerOutput, render, offline, read_by_people=True)
+ROLE = PostprocessedRole(
+    "hop_reasoner",
+    "main",
+    HopReasonerInput,
+    HopReasonerOutput,
+    render,
+    fallback,
+    build_hop,
+    ReasoningHop,
+    read_by_people=True,
+)

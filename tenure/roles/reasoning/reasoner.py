@@ -1,7 +1,7 @@
-"""Reasoner: the line of thought that leads from the evidence to an answer (document 003, Reasoning Engine).
+"""Reason from evidence to the answer of a question, in steps of one sentence each.
 
-One role for all strategies, since they differ in what the steps are and not in what a step is: a sentence, what it
-rests on in the evidence, and the steps it follows from.
+All strategies share this role, since they differ in the kinds of steps and not in the form of a step: a sentence, its
+passages, and the earlier steps it follows from.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,39 +9,54 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite
-from tenure.algorithms.fallback.analogies import mapped
-from tenure.algorithms.fallback.causes import explained
-from tenure.algorithms.fallback.inferences import inferred, unfolded
-from tenure.algorithms.fallback.suppositions import supposed
-from tenure.algorithms.reasoning.arguments import NOTHING, Argument, Step, weakest
-from tenure.algorithms.reasoning.short_answers import answered
+from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.fallback.analogies import find_analogy
+from tenure.algorithms.fallback.causes import explain_causes
+from tenure.algorithms.fallback.inferences import find_inferences, find_timeline
+from tenure.algorithms.fallback.suppositions import find_consequences
+from tenure.algorithms.reasoning.arguments import EMPTY_ARGUMENT, Argument, ArgumentStep, compute_confidence
+from tenure.algorithms.reasoning.short_answers import extract_short_answer
 from tenure.algorithms.text.passage import Encoder, Passage
-from tenure.contracts.evidence.reasoning import MOST_STEPS, Reasoning, ReasoningStep, ReasoningStrategy, StepKind
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import joined, numbers
+from tenure.contracts.evidence.reasoning import (
+    MAX_REASONING_STEPS,
+    Reasoning,
+    ReasoningStep,
+    ReasoningStrategy,
+    StepKind,
+)
+from tenure.contracts.messages import Message
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
+from tenure.roles.prompting import find_passage_numbers, join_parts
 
 SYSTEM = f"""You reason from evidence to the answer of a question, in steps that a reader can follow and check one by
 one. You are given numbered passages, the question and the way to reason.
 
-Write two to {MOST_STEPS} steps. For each step give:
+Write two to {MAX_REASONING_STEPS} steps. For each step give:
 - kind: what it is, as the way to reason says.
 - text: one full sentence with its subject named, without citation marks.
 - passages: numbers of the passages it rests on. A step that states a fact names at least one. A step that only follows
   from earlier steps names none.
 - follows: numbers of earlier steps it follows from; empty for a fact.
-- link: the name or the few words that connect it to the step before it; empty where nothing connects them.
+- link: the name or the few words that connect it to the step before it; empty if nothing connects them.
 
 The last step draws the conclusion. Then give:
 - conclusion: the number of the step that answers the question; 0 if the evidence allows no conclusion.
 - answer: the answer in at most ten words; empty if there is none.
-- confidence: how likely the conclusion is right, from 0 to 1, given how well the passages bear out every step.
+- confidence: how likely the conclusion is right, from 0 to 1, given how well the passages support every step.
 
 Take no step that the passages and earlier steps do not allow, and fill no gap with what you know. If the evidence does
 not allow any reasoning, return no steps. Say nothing twice, and do not retell the passages: a step that leads nowhere
 is left out. {EVIDENCE_RULE}"""
 
-WAYS: Final[Mapping[ReasoningStrategy, str]] = {
+STRATEGY_PROMPTS: Final[Mapping[ReasoningStrategy, str]] = {
     "chain": "Think step by step. Steps are `premise` (a fact from the passages) and `inference` (what follows). For a "
     "question about a course of time they are `event`, in the order of time, with the date as link.",
     "tree": "Several lines of thought were explored and judged, and those that were kept are given as steps so far. "
@@ -62,27 +77,27 @@ WAYS: Final[Mapping[ReasoningStrategy, str]] = {
     "next by the name in its link. Put them in order, leave out what does not lead to the answer, and conclude with "
     "an `inference`.",
 }
-"""What the model is told of each strategy."""
+"""Instructions of each strategy."""
 
 
 class ReasonerInput(RoleInput):
-    """What is to be reasoned about."""
+    """Question and strategy."""
 
     question: str
     """The question."""
     strategy: ReasoningStrategy
-    """How."""
-    so_far: tuple[ReasoningStep, ...] = ()
-    """Steps that were found before; they are put together here."""
+    """The strategy."""
+    earlier_steps: tuple[ReasoningStep, ...] = ()
+    """Steps of an earlier search (thoughts or hops), to be combined here."""
 
 
-class ReasonedStep(BaseModel):
+class ReasonerStep(BaseModel):
     """One step."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     kind: StepKind
-    """What it is."""
+    """Kind of the step."""
     text: str = Field(min_length=1, max_length=1200)
     """The step as one sentence, without citation marks and without Markdown."""
     passages: tuple[int, ...]
@@ -90,115 +105,119 @@ class ReasonedStep(BaseModel):
     follows: tuple[int, ...]
     """Numbers, from 1, of the earlier steps it follows from."""
     link: str = Field(max_length=200)
-    """What connects it to the step before it, in a few words; may be empty."""
+    """Connection to the step before it, in a few words; may be empty."""
 
 
 class ReasonerOutput(RoleOutput):
     """A line of thought."""
 
-    steps: tuple[ReasonedStep, ...] = Field(max_length=MOST_STEPS)
+    steps: tuple[ReasonerStep, ...] = Field(max_length=MAX_REASONING_STEPS)
     """The steps in order, the conclusion last; none if nothing sound can be said."""
     conclusion: int
     """Number of the step that answers the question; 0 for none."""
     answer: str = Field(max_length=200)
     """The answer in at most ten words; empty for none."""
     confidence: float = Field(ge=0, le=1)
-    """How likely the conclusion is right."""
+    """Probability that the conclusion is right."""
 
 
 def render(input: ReasonerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
+    user = join_parts(
         mark_passages(evidence.passages),
-        tagged("question", input.question),
-        tagged("draft", f"Steps so far:\n{listed(input.so_far, evidence.passages)}") if input.so_far else "",
-        f"How to reason: {WAYS[input.strategy]}",
+        wrap_in_tag("question", input.question),
+        wrap_in_tag("draft", f"Steps so far:\n{render_steps(input.earlier_steps, evidence.passages)}")
+        if input.earlier_steps
+        else "",
+        f"How to reason: {STRATEGY_PROMPTS[input.strategy]}",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def listed(steps: Sequence[ReasoningStep], passages: Sequence[Passage]) -> str:
+def render_steps(steps: Sequence[ReasoningStep], passages: Sequence[Passage]) -> str:
     """Render steps for a model, each with the numbers of its passages."""
     return "\n".join(
-        f"{n}. {_named(step)} {step.claim.text} {_marks(step, passages)}" for n, step in enumerate(steps, 1)
+        f"{n}. {_label_step(step)} {step.claim.text} {_render_step_marks(step, passages)}"
+        for n, step in enumerate(steps, 1)
     )
 
 
-def _named(step: ReasoningStep) -> str:
+def _label_step(step: ReasoningStep) -> str:
     return f"({step.kind}, by {step.link})" if step.link else f"({step.kind})"
 
 
-def _marks(step: ReasoningStep, passages: Sequence[Passage]) -> str:
-    return "".join(f"[{number}]" for number in numbers(step.claim, passages))
+def _render_step_marks(step: ReasoningStep, passages: Sequence[Passage]) -> str:
+    return "".join(f"[{number}]" for number in find_passage_numbers(step.claim, passages))
 
 
-def offline(input: ReasonerInput, evidence: Evidence) -> ReasonerOutput:
-    """Put the sources' own sentences into an order in which one follows from another; nothing where none does."""
+def fallback(input: ReasonerInput, evidence: Evidence) -> ReasonerOutput:
+    """Order sentences of the sources so that each follows from earlier ones; return no steps if none do."""
     if input.strategy in ("tree", "multi_hop"):
-        return _put_together(input, evidence.passages)
+        return _combine_steps(input, evidence.passages)
     found = next(
         (
             one
-            for way in _TWINS[input.strategy]
-            if _says((one := way(input.question, evidence.passages, evidence.vectors)))
+            for way in _FALLBACKS[input.strategy]
+            if _has_content((one := way(input.question, evidence.passages, evidence.embed)))
         ),
-        NOTHING,
+        EMPTY_ARGUMENT,
     )
     concluded = [found.conclusion] if found.conclusion else []
-    steps = [*found.steps, *concluded][:MOST_STEPS]
+    steps = [*found.steps, *concluded][:MAX_REASONING_STEPS]
     return ReasonerOutput(
-        steps=tuple(_written(step) for step in steps),
+        steps=tuple(_convert_step(step) for step in steps),
         conclusion=len(steps) if concluded else 0,
         answer=found.answer,
         confidence=found.confidence,
     )
 
 
-_TWINS: Final[Mapping[str, Sequence[Callable[[str, Sequence[Passage], Encoder], Argument]]]] = {
-    "chain": (unfolded, inferred),
-    "analogical": (mapped,),
-    "causal": (explained,),
-    "counterfactual": (supposed,),
-    "self_consistency": (answered,),
+_FALLBACKS: Final[Mapping[str, Sequence[Callable[[str, Sequence[Passage], Encoder], Argument]]]] = {
+    "chain": (find_timeline, find_inferences),
+    "analogical": (find_analogy,),
+    "causal": (explain_causes,),
+    "counterfactual": (find_consequences,),
+    "self_consistency": (extract_short_answer,),
 }
-"""What a twin tries, one after the other, until one has something to say."""
+"""Algorithms of each strategy; the first one with a result is used."""
 
 
-def _says(found: Argument) -> bool:
+def _has_content(found: Argument) -> bool:
     return bool(found.steps or found.conclusion)
 
 
-def _written(step: Step) -> ReasonedStep:
-    return ReasonedStep(
-        kind=step.kind, text=step.text, passages=(step.passage,), follows=step.follows, link=step.link[:200]
+def _convert_step(step: ArgumentStep) -> ReasonerStep:
+    return ReasonerStep(
+        kind=step.kind, text=step.text, passages=(step.passage_number,), follows=step.follows, link=step.link[:200]
     )
 
 
-def _put_together(input: ReasonerInput, passages: Sequence[Passage]) -> ReasonerOutput:
-    """Return the steps so far: hops with the last one as the conclusion, thoughts where both sides have their say."""
-    kinds = {step.kind for step in input.so_far}
+def _combine_steps(input: ReasonerInput, passages: Sequence[Passage]) -> ReasonerOutput:
+    """Return the earlier steps as an argument: hops end in a conclusion, thoughts need both sides."""
+    kinds = {step.kind for step in input.earlier_steps}
     hops = input.strategy == "multi_hop"
-    if len(input.so_far) < 2 or not (hops or {"for", "against"} <= kinds):
+    if len(input.earlier_steps) < 2 or not (hops or {"for", "against"} <= kinds):
         return ReasonerOutput(steps=(), conclusion=0, answer="", confidence=0.0)
     steps = tuple(
-        ReasonedStep(
+        ReasonerStep(
             kind=step.kind,
             text=step.claim.text,
-            passages=numbers(step.claim, passages),
+            passages=find_passage_numbers(step.claim, passages),
             follows=step.follows,
             link=step.link[:200],
         )
-        for step in input.so_far
-    )[:MOST_STEPS]
+        for step in input.earlier_steps
+    )[:MAX_REASONING_STEPS]
     near = [passages[number - 1].relevance for step in steps for number in step.passages]
-    return ReasonerOutput(steps=steps, conclusion=len(steps) if hops else 0, answer="", confidence=weakest(near))
+    return ReasonerOutput(
+        steps=steps, conclusion=len(steps) if hops else 0, answer="", confidence=compute_confidence(near)
+    )
 
 
-def reasoned(input: ReasonerInput, output: ReasonerOutput, passages: Sequence[Passage]) -> Reasoning:
-    """Return a line of thought with every named passage turned into a verbatim citation.
+def build_reasoning(input: ReasonerInput, output: ReasonerOutput, evidence: Evidence) -> Reasoning:
+    """Return a line of thought with verbatim citations of all passages it names.
 
-    A step that names no passage rests on those of the steps it follows from. What comes after the conclusion does not
-    lead to it and is left out.
+    A step that names no passage cites those of the steps it follows from. Steps after the conclusion are omitted.
     """
     said = output.steps[: output.conclusion] if 0 < output.conclusion <= len(output.steps) else output.steps
     steps: list[ReasoningStep] = []
@@ -206,7 +225,7 @@ def reasoned(input: ReasonerInput, output: ReasonerOutput, passages: Sequence[Pa
     for n, step in enumerate(said, 1):
         follows = tuple(dict.fromkeys(before for before in step.follows if 0 < before < n))
         rests.append(step.passages or tuple(dict.fromkeys(p for before in follows for p in rests[before - 1])))
-        claim = cite(step.text.strip(), rests[-1], passages)
+        claim = cite_claim(step.text.strip(), rests[-1], evidence.passages)
         steps.append(ReasoningStep(kind=step.kind, claim=claim, follows=follows, link=step.link.strip()))
     concludes = 0 < output.conclusion <= len(output.steps)
     return Reasoning(
@@ -218,4 +237,15 @@ def reasoned(input: ReasonerInput, output: ReasonerOutput, passages: Sequence[Pa
     )
 
 
-ROLE = Role("reasoner", "main", ReasonerOutput, render, offline, streamed=True, read_by_people=True)
+ROLE = PostprocessedRole(
+    "reasoner",
+    "main",
+    ReasonerInput,
+    ReasonerOutput,
+    render,
+    fallback,
+    build_reasoning,
+    Reasoning,
+    streamed=True,
+    read_by_people=True,
+)

@@ -1,19 +1,20 @@
-"""Clarifier: what has to be asked back before the outline of a report is drawn up (DESIGN §7)."""
+"""Decide whether a question is ambiguous, and ask the user back before the outline is written."""
 
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from tenure.algorithms.fallback.ambiguity import unclear
+from tenure.algorithms.fallback.ambiguity import find_ambiguity
 from tenure.algorithms.text.questions import shorten
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import joined
+from tenure.contracts.messages import Message
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You decide whether a person has to be asked back before research on their question begins. They can be
 reached once, and they wait for a report, not for a conversation.
 
 Ask only if the question has readings that would lead to different reports, and neither the question nor the passages
-tell which one is meant:
+show which one is meant:
 - a word such as "it" or "they" points to nothing in the question;
 - a name or a term stands for several things or people in the passages;
 - something is to be compared, and with what is not said;
@@ -31,30 +32,30 @@ few words that the person would answer with.
 Example: "How is Mercury explored?", with passages on a planet and on a record label, gives the question "Which Mercury
 is meant: the planet or the record label?" and the assumption "the planet"."""
 
-LONGEST_QUESTION = 300
-"""Characters of what a person is asked."""
-LONGEST_ASSUMPTION = 200
-"""Characters of what is assumed."""
+MAX_QUESTION_CHARACTERS = 300
+"""Maximum length of the question to the user."""
+MAX_ASSUMPTION_CHARACTERS = 200
+"""Maximum length of the assumption."""
 
 
 class ClarifierInput(RoleInput):
-    """What may have to be clarified."""
+    """Question of the user."""
 
     question: str
-    """The question, as the person asked it."""
+    """The question as the user asked it."""
 
 
 class ClarifierOutput(RoleOutput):
-    """What a person is asked; nothing where the question is clear."""
+    """Question to the user; empty if the question is clear."""
 
-    question: str = Field(default="", max_length=LONGEST_QUESTION)
+    question: str = Field(default="", max_length=MAX_QUESTION_CHARACTERS)
     """The question to the person; empty if theirs is clear."""
-    assumption: str = Field(default="", max_length=LONGEST_ASSUMPTION)
+    assumption: str = Field(default="", max_length=MAX_ASSUMPTION_CHARACTERS)
     """The answer that is assumed unless the person gives another one; empty if nothing is asked."""
 
     @model_validator(mode="after")
-    def _both_or_none(self) -> Self:
-        """Refuse a question without an answer to go on with, and an answer to no question."""
+    def _check_pair(self) -> Self:
+        """Reject a question without an assumption, and an assumption without a question."""
         if bool(self.question.strip()) != bool(self.assumption.strip()):
             raise ValueError("`question` and `assumption` belong together: give both, or leave both empty")
         return self
@@ -62,18 +63,19 @@ class ClarifierOutput(RoleOutput):
 
 def render(input: ClarifierInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(mark_passages(evidence.passages), tagged("question", input.question))
+    user = join_parts(mark_passages(evidence.passages), wrap_in_tag("question", input.question))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: ClarifierInput, evidence: Evidence) -> ClarifierOutput:
-    """Ask where the words of the question show that something is open."""
-    found = unclear(input.question, evidence.passages)
+def fallback(input: ClarifierInput, evidence: Evidence) -> ClarifierOutput:
+    """Ask if the wording of the question is ambiguous."""
+    found = find_ambiguity(input.question, evidence.passages)
     if found is None:
         return ClarifierOutput()
     return ClarifierOutput(
-        question=shorten(found.question, LONGEST_QUESTION), assumption=shorten(found.assumed, LONGEST_ASSUMPTION)
+        question=shorten(found.question, MAX_QUESTION_CHARACTERS),
+        assumption=shorten(found.assumption, MAX_ASSUMPTION_CHARACTERS),
     )
 
 
-ROLE = Role("clarifier", "fast", ClarifierOutput, render, offline, read_by_people=True)
+ROLE = Role("clarifier", "fast", ClarifierInput, ClarifierOutput, render, fallback, read_by_people=True)

@@ -1,20 +1,12 @@
-"""Outliner: the topics of the report, in the order in which they are read (document 001 §3.2, outline)."""
+"""Write the outline of a report: its topics in reading order."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.facets import facets
-from tenure.algorithms.text.questions import heading, shorten
-from tenure.roles.base import (
-    EVIDENCE_RULE,
-    Evidence,
-    Message,
-    Role,
-    RoleInput,
-    RoleOutput,
-    mark_passages,
-    tagged,
-)
-from tenure.roles.prompting import as_list, joined
+from tenure.algorithms.fallback.facets import find_facets
+from tenure.algorithms.text.questions import format_heading, shorten
+from tenure.contracts.messages import Message
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You plan a research report: its topics, in reading order. You are given the question, the questions inside
 it and passages that show what the sources hold.
@@ -32,20 +24,20 @@ Rules:
 
 
 class OutlinerInput(RoleInput):
-    """What is to be planned."""
+    """Question and limits of the outline."""
 
     question: str
     """The question."""
     sub_questions: tuple[str, ...]
-    """The questions inside it."""
+    """Its sub-questions."""
     max_topics: int
-    """Topics at the most."""
-    wishes: tuple[str, ...] = ()
-    """What people asked for."""
+    """Maximum number of topics."""
+    feedback: tuple[str, ...] = ()
+    """Feedback of people."""
 
 
-MAX_QUESTION = 1000
-"""Characters of a topic's question at the most; what a person asked may be longer."""
+MAX_QUESTION_CHARACTERS = 1000
+"""Maximum length of a topic's question; the question of a run may be longer."""
 
 
 class PlannedTopic(BaseModel):
@@ -55,8 +47,8 @@ class PlannedTopic(BaseModel):
 
     heading: str = Field(min_length=1, max_length=160)
     """Two to eight words."""
-    question: str = Field(min_length=1, max_length=MAX_QUESTION)
-    """What the section has to answer, in one sentence."""
+    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)
+    """The question that the section has to answer, in one sentence."""
 
 
 class OutlinerOutput(RoleOutput):
@@ -68,27 +60,27 @@ class OutlinerOutput(RoleOutput):
 
 def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
+    user = join_parts(
         mark_passages(evidence.passages),
-        tagged("question", input.question),
-        tagged("topics", as_list("Questions inside it", input.sub_questions)),
-        tagged("feedback", as_list("People wished", input.wishes)) if input.wishes else "",
+        wrap_in_tag("question", input.question),
+        wrap_in_tag("topics", render_list("Questions inside it", input.sub_questions)),
+        wrap_in_tag("feedback", render_list("Feedback of people", input.feedback)) if input.feedback else "",
         f"At most {input.max_topics} topics.",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
-    """Take the parts of the question as topics; for an undivided one the headings of the evidence nearest to it."""
-    asked = [_planned(heading(q), q) for q in input.sub_questions[: input.max_topics]]
+def fallback(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
+    """Use the sub-questions as topics; for a single one, use the headings of the evidence nearest to it."""
+    asked = [_build_topic(format_heading(q), q) for q in input.sub_questions[: input.max_topics]]
     if len(asked) < 2:
-        found = facets(input.question, evidence.passages, evidence.vectors, input.max_topics)
-        asked = [_planned(f.heading, f"{f.heading}: {input.question}") for f in found] or asked
+        found = find_facets(input.question, evidence.passages, evidence.embed, input.max_topics)
+        asked = [_build_topic(f.heading, f"{f.heading}: {input.question}") for f in found] or asked
     return OutlinerOutput(topics=tuple(asked))
 
 
-def _planned(heading: str, question: str) -> PlannedTopic:
-    return PlannedTopic(heading=heading, question=shorten(question, MAX_QUESTION))
+def _build_topic(heading: str, question: str) -> PlannedTopic:
+    return PlannedTopic(heading=heading, question=shorten(question, MAX_QUESTION_CHARACTERS))
 
 
-ROLE = Role("outliner", "main", OutlinerOutput, render, offline, read_by_people=True)
+ROLE = Role("outliner", "main", OutlinerInput, OutlinerOutput, render, fallback, read_by_people=True)

@@ -1,18 +1,19 @@
-"""Query refiner: what to search for next, given what was found, and what for (document 003, retrieval strategies)."""
+"""Choose the next search query of a task, given the passages found so far and the purpose of the query."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pydantic import Field
 
-from tenure.algorithms.research.planning import same
-from tenure.algorithms.retrieval.bridge_entities import bridges
-from tenure.algorithms.retrieval.query_expansion import shared_words
+from tenure.algorithms.research.planning import is_same_query
+from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
+from tenure.algorithms.retrieval.query_expansion import extract_feedback_terms
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
-from tenure.contracts.evidence.retrieval import Purpose
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import as_list, joined
+from tenure.contracts.evidence.retrieval import QueryPurpose
+from tenure.contracts.messages import Message
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You search a document collection for a task, one query after the other. You are given the task, the
 queries made so far, passages that were found, and what the next query is for.
@@ -24,100 +25,100 @@ queries made so far, passages that were found, and what the next query is for.
 
 {EVIDENCE_RULE}"""
 
-PURPOSES: Final[Mapping[Purpose, str]] = {
+PURPOSE_PROMPTS: Final[Mapping[QueryPurpose, str]] = {
     "next_hop": "The next query takes a step on the way to the answer. Often a passage names what it has to be about: "
     "a person, a work, a place, a term; then ask about that by its name. Example: the task is “Where was the author of "
     "Middlemarch born?”, a passage says that George Eliot wrote it; the next query is “Where was George Eliot born?”.",
     "reword": "The next query asks the task again in the words that the documents use for it, taken from passages that "
-    "are to the point, or in words that such a document would use where none is.",
+    "are to the point, or in words that such a document would use if none is.",
     "narrow": "The passages are a group among more that a broad search has found. The next query asks the task about "
     "what this group is about, and only that.",
     "supporting": "The task is a position, or asks about one. The next query finds evidence for it: reasons, findings, "
-    "examples that bear it out.",
+    "examples that support it.",
     "contradicting": "The task is a position, or asks about one. The next query finds evidence against it: objections, "
     "failures, findings that say otherwise.",
 }
-"""What the model is told of each purpose."""
+"""Instructions of each purpose."""
 
 
 class QueryRefinerInput(RoleInput):
-    """What is searched for."""
+    """Task and earlier queries."""
 
     question: str
     """The question of the whole report."""
     task: str
-    """What is to be found."""
-    made: tuple[str, ...]
-    """Queries made so far, the task first."""
-    purpose: Purpose = "next_hop"
-    """What the next one is for."""
+    """The task."""
+    queries: tuple[str, ...]
+    """Queries so far, the task first."""
+    purpose: QueryPurpose = "next_hop"
+    """Purpose of the next query."""
 
 
 class QueryRefinerOutput(RoleOutput):
-    """What comes next."""
+    """The next query."""
 
     complete: bool
-    """Whether the search is at its end."""
+    """Whether the search is complete."""
     query: str = Field(max_length=1000)
     """The next query; empty if complete."""
 
 
 def render(input: QueryRefinerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
+    user = join_parts(
         mark_passages(evidence.passages),
-        tagged("question", input.question),
-        tagged("topic", input.task),
-        tagged("queries", as_list("Queries made", input.made)),
-        PURPOSES[input.purpose],
+        wrap_in_tag("question", input.question),
+        wrap_in_tag("topic", input.task),
+        wrap_in_tag("queries", render_list("Queries made", input.queries)),
+        PURPOSE_PROMPTS[input.purpose],
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: QueryRefinerInput, evidence: Evidence) -> QueryRefinerOutput:
-    """Ask what the purpose asks for, in the first words that were not used before."""
-    for wanted in _WANTED[input.purpose](input, evidence.passages):
+def fallback(input: QueryRefinerInput, evidence: Evidence) -> QueryRefinerOutput:
+    """Return the first proposal for the purpose that is not an earlier query."""
+    for wanted in _PROPOSERS[input.purpose](input, evidence.passages):
         query = shorten(wanted, 1000)
-        if not any(same(query, before) for before in input.made):
+        if not any(is_same_query(query, before) for before in input.queries):
             return QueryRefinerOutput(complete=False, query=query)
     return QueryRefinerOutput(complete=True, query="")
 
 
-def _bridged(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield what is still open about the names that were said nearest to the last query's words."""
-    last = input.made[-1] if input.made else input.task
-    yield from (bridge.query for bridge in bridges(last, passages, input.made))
+def _propose_bridges(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield questions about names near the words of the last query."""
+    last = input.queries[-1] if input.queries else input.task
+    yield from (bridge.query for bridge in find_bridge_entities(last, passages, input.queries))
 
 
-def _reworded(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the task with words that what was found shares and no query had."""
-    found = shared_words(" ".join((input.task, *input.made)), passages, EXPANSION)
+def _reword_task(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the task with words that the passages share and no query contains."""
+    found = extract_feedback_terms(" ".join((input.task, *input.queries)), passages, MAX_ADDED_WORDS)
     if found:
         yield f"{input.task} {' '.join(found)}"
 
 
-def _narrowed(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the task with what the group has in common: its words, or where it has none, its best title."""
-    found = shared_words(input.task, passages, EXPANSION)
+def _narrow_task(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the task with the common words of the group, or with its best title if it has none."""
+    found = extract_feedback_terms(input.task, passages, MAX_ADDED_WORDS)
     named = " ".join(found) or (passages[0].title if passages else "")
     if named:
         yield f"{named}: {input.task}"
 
 
-def _for(words: str) -> Callable[[QueryRefinerInput, Sequence[Passage]], Iterable[str]]:
+def _append_words(words: str) -> Callable[[QueryRefinerInput, Sequence[Passage]], Iterable[str]]:
     return lambda input, passages: [f"{input.task} {words}"]
 
 
-EXPANSION: Final = 4
-"""Words that the twin adds to a query."""
+MAX_ADDED_WORDS: Final = 4
+"""Maximum number of words that the fallback adds to a query."""
 
-_WANTED: Final[Mapping[Purpose, Callable[[QueryRefinerInput, Sequence[Passage]], Iterable[str]]]] = {
-    "next_hop": _bridged,
-    "reword": _reworded,
-    "narrow": _narrowed,
-    "supporting": _for("evidence in favour, advantage, confirmed, succeeds"),
-    "contradicting": _for("evidence against, objection, drawback, fails, rejected"),
+_PROPOSERS: Final[Mapping[QueryPurpose, Callable[[QueryRefinerInput, Sequence[Passage]], Iterable[str]]]] = {
+    "next_hop": _propose_bridges,
+    "reword": _reword_task,
+    "narrow": _narrow_task,
+    "supporting": _append_words("evidence in favour, advantage, confirmed, succeeds"),
+    "contradicting": _append_words("evidence against, objection, drawback, fails, rejected"),
 }
 
 
-ROLE = Role("query_refiner", "fast", QueryRefinerOutput, render, offline)
+ROLE = Role("query_refiner", "fast", QueryRefinerInput, QueryRefinerOutput, render, fallback)

@@ -1,4 +1,4 @@
-"""Synthesizer: Situation and Complication while the research goes on, Resolution at its end (document 004, SCR)."""
+"""Write Situation and Complication during the research, and the Resolution at its end (SCR structure)."""
 
 import re
 from collections.abc import Sequence
@@ -6,18 +6,27 @@ from itertools import accumulate
 
 from pydantic import Field
 
-from tenure.algorithms.claims.citations import cite
-from tenure.algorithms.retrieval.mmr import mmr
-from tenure.algorithms.text.excerpts import Excerpt, excerpts, points_back, standing
+from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.retrieval.mmr import select_by_mmr
+from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Passage, Vectors
-from tenure.algorithms.text.sentences import fingerprint, telling, ubiquitous
+from tenure.algorithms.text.sentences import find_ubiquitous_names, normalize_sentence, remove_common_words
 from tenure.contracts.evidence.passages import Block, Draft, SynthesisDraft
+from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import Reflection
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import CITING_RULE, WrittenSentence, as_list, joined, numbers
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
+from tenure.roles.prompting import CITING_RULE, WrittenSentence, find_passage_numbers, join_parts, render_list
 
 SYSTEM = f"""You keep the synthesis of a research project up to date, as a senior adviser would put it to a busy reader.
-Turn by turn you are given new findings; you answer with the whole synthesis as it stands now.
+Turn by turn you are given new findings; you answer with the whole current synthesis.
 
 - situation: what is the case, as far as the findings show it: the facts that everything else rests on.
 - complication: what makes it hard, contested or incomplete: limits, conflicts between sources, exceptions, costs.
@@ -30,27 +39,27 @@ missing, put it right as far as the findings allow.
 
 {CITING_RULE} Passage numbers stay the same through the whole conversation. {EVIDENCE_RULE}"""
 
-RESOLVE = "The research is finished: write the resolution, too."
-"""What is added when the resolution is due."""
+RESOLUTION_RULE = "The research is finished: write the resolution, too."
+"""Addition to the prompt if the resolution is due."""
 
 
 class SynthesizerInput(RoleInput):
-    """What is to be synthesized."""
+    """State of the synthesis."""
 
     question: str
     """The question."""
-    known: int = 0
-    """Passages that the conversation has shown before."""
-    so_far: SynthesisDraft = SynthesisDraft()
-    """The synthesis as it stands."""
+    shown_passages: int = 0
+    """Number of passages that the conversation contains already."""
+    synthesis: SynthesisDraft = SynthesisDraft()
+    """The current synthesis."""
     reasoning: str = ""
-    """Why the last decision was to go on."""
+    """Reason for the last decision to continue."""
     key_factors: tuple[str, ...] = ()
-    """What was missing then."""
+    """Missing information at that time."""
     reflection: Reflection | None = None
-    """What the last look back at the synthesis found."""
+    """Result of the last reflection on the synthesis."""
     feedback: tuple[str, ...] = ()
-    """What people said since."""
+    """Feedback of people since the last turn."""
     resolve: bool = False
     """Whether the resolution is due."""
 
@@ -59,71 +68,74 @@ class SynthesizerOutput(RoleOutput):
     """The synthesis."""
 
     situation: tuple[WrittenSentence, ...] = Field(max_length=12)
-    """What is the case."""
+    """The facts."""
     complication: tuple[WrittenSentence, ...] = Field(max_length=12)
-    """What makes it hard; none if nothing does."""
+    """Difficulties, conflicts and limits; empty for none."""
     resolution: tuple[WrittenSentence, ...] = Field(max_length=12)
-    """What follows; empty unless asked for."""
+    """Conclusions; empty unless requested."""
 
 
 def render(input: SynthesizerInput, evidence: Evidence) -> list[Message]:
-    """Render the prompt; passages and text that the conversation has are not repeated."""
+    """Render the prompt; passages and text of earlier turns are not repeated."""
     going_on = bool(evidence.history)
-    user = joined(
-        mark_passages(evidence.passages, input.known if going_on else 0),
-        "" if going_on else tagged("question", input.question),
-        "" if going_on else _draft(input.so_far, evidence.passages),
-        tagged("reflection", _reflected(input.reflection)) if input.reflection else "",
-        tagged("decision", joined(input.reasoning, as_list("Missing", input.key_factors))) if input.reasoning else "",
-        tagged("feedback", as_list("People said", input.feedback)) if input.feedback else "",
-        RESOLVE if input.resolve else "Bring situation and complication up to date.",
+    user = join_parts(
+        mark_passages(evidence.passages, input.shown_passages if going_on else 0),
+        "" if going_on else wrap_in_tag("question", input.question),
+        "" if going_on else _render_draft(input.synthesis, evidence.passages),
+        wrap_in_tag("reflection", _render_reflection(input.reflection)) if input.reflection else "",
+        wrap_in_tag("decision", join_parts(input.reasoning, render_list("Missing", input.key_factors)))
+        if input.reasoning
+        else "",
+        wrap_in_tag("feedback", render_list("People said", input.feedback)) if input.feedback else "",
+        RESOLUTION_RULE if input.resolve else "Bring situation and complication up to date.",
     )
     return [Message(role="system", content=SYSTEM), *evidence.history, Message(role="user", content=user)]
 
 
-def _draft(synthesis: SynthesisDraft, passages: Sequence[Passage]) -> str:
-    said = as_text(synthesis, passages)
-    return tagged("draft", said) if said else ""
+def _render_draft(synthesis: SynthesisDraft, passages: Sequence[Passage]) -> str:
+    said = render_synthesis(synthesis, passages)
+    return wrap_in_tag("draft", said) if said else ""
 
 
-def as_text(synthesis: SynthesisDraft, passages: Sequence[Passage] = ()) -> str:
-    """Render a synthesis for a model, with the numbers of passages where these are given."""
+def render_synthesis(synthesis: SynthesisDraft, passages: Sequence[Passage] = ()) -> str:
+    """Render a synthesis for a model, with the numbers of the given passages."""
     named = {
         "Situation": synthesis.situation,
         "Complication": synthesis.complication,
         "Resolution": synthesis.resolution,
     }
     return "\n\n".join(
-        f"{name}: " + " ".join(_marked(claim.text, numbers(claim, passages)) for claim in draft.claims)
+        f"{name}: "
+        + " ".join(_append_marks(claim.text, find_passage_numbers(claim, passages)) for claim in draft.claims)
         for name, draft in named.items()
         if draft.claims
     )
 
 
-def _marked(text: str, passages: Sequence[int]) -> str:
+def _append_marks(text: str, passages: Sequence[int]) -> str:
     return f"{text} {''.join(f'[{n}]' for n in passages)}".strip()
 
 
-def _reflected(reflection: Reflection) -> str:
-    return joined(
+def _render_reflection(reflection: Reflection) -> str:
+    return join_parts(
         f"Quality: {reflection.overall_quality}. {reflection.depth_assessment}",
-        as_list("Missing", reflection.missing_core_insights),
-        as_list("Does not follow", reflection.logic_issues),
-        as_list("Suggested", reflection.improvement_suggestions),
+        render_list("Missing", reflection.missing_core_insights),
+        render_list("Does not follow", reflection.logic_issues),
+        render_list("Suggested", reflection.improvement_suggestions),
     )
 
 
-MAX_PART = 12_000
-"""Characters of a part with its quotes; the synthesis travels with the research state from cycle to cycle."""
+MAX_PART_CHARACTERS = 12_000
+"""Maximum length of a part with its quotes; the synthesis is passed on from cycle to cycle."""
 
 
-def synthesized(output: SynthesizerOutput, passages: Sequence[Passage]) -> SynthesisDraft:
-    """Return a synthesis with every named passage turned into a verbatim citation, as far as there is room."""
+def build_synthesis(input: SynthesizerInput, output: SynthesizerOutput, evidence: Evidence) -> SynthesisDraft:
+    """Return a synthesis with verbatim citations; a part has at most `MAX_PART_CHARACTERS`."""
 
     def draft(sentences: Sequence[WrittenSentence]) -> Draft:
-        claims = [cite(s.text.strip(), s.passages, passages) for s in sentences]
+        claims = [cite_claim(s.text.strip(), s.passages, evidence.passages) for s in sentences]
         sizes = accumulate(len(claim.model_dump_json()) for claim in claims)
-        kept = tuple(claim for claim, size in zip(claims, sizes, strict=True) if size <= MAX_PART)
+        kept = tuple(claim for claim, size in zip(claims, sizes, strict=True) if size <= MAX_PART_CHARACTERS)
         return Draft(blocks=(Block(claims=kept),)) if kept else Draft()
 
     return SynthesisDraft(
@@ -133,34 +145,40 @@ def synthesized(output: SynthesizerOutput, passages: Sequence[Passage]) -> Synth
     )
 
 
-_HARD = re.compile(
+_DIFFICULTY = re.compile(
     r"\b(?:however|but|although|though|unless|except|despite|whereas|instead|cannot|can't|not|never|no longer|only|"
     r"fails?|failed|failure|limit(?:s|ed|ation)?|problem|difficult|risk|cost|expensive|drawback|disadvantage|conflict|"
     r"disagree|contrast|unclear|unknown|controvers\w+|critic\w+|rejected|objections?|incompatib\w+|break(?:s|ing)?)\b",
     re.IGNORECASE,
 )
-_FOLLOWS = re.compile(
+_CONSEQUENCE = re.compile(
     r"\b(?:therefore|thus|hence|so that|as a result|consequently|should|must|recommend\w*|proposes?|decid\w+|"
     r"conclu\w+|solution|resolv\w+|allows?|enables?|ensures?|means that|in order to|accepted|adopted)\b",
     re.IGNORECASE,
 )
-SENTENCES = 3
-"""Excerpts of a part of the twin's synthesis."""
-LEAST, NEAR_BEST = 0.4, 0.75
-"""Cosine to the question that an excerpt of the twin's synthesis needs, and share of the best one's."""
+EXCERPTS_PER_PART = 3
+"""Number of excerpts in a part of the fallback's synthesis."""
+MIN_SIMILARITY, MIN_SHARE_OF_BEST = 0.4, 0.75
+"""Minimum cosine similarity of an excerpt to the question, absolute and relative to the best one."""
 
 
-def offline(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
-    """Sort what the passages say by the words that mark a difficulty or a consequence, nearest first."""
-    pool = [e for e in excerpts(evidence.passages) if e.kind != "list" and not points_back(e.sentences[0].text)]
-    pool = list({fingerprint(excerpt.text): excerpt for excerpt in pool}.values())
+def fallback(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
+    """Classify excerpts by words that mark a difficulty or a consequence, nearest to the question first."""
+    pool = [
+        e
+        for e in extract_excerpts(evidence.passages)
+        if e.kind != "list" and not has_back_reference(e.sentences[0].text)
+    ]
+    pool = list({normalize_sentence(excerpt.text): excerpt for excerpt in pool}.values())
     if not pool:
         return SynthesizerOutput(situation=(), complication=(), resolution=())
-    question = telling(input.question, ubiquitous([passage.text for passage in evidence.passages]))
-    vectors = evidence.vectors([question, *(excerpt.text for excerpt in pool)])
+    question = remove_common_words(
+        input.question, find_ubiquitous_names([passage.text for passage in evidence.passages])
+    )
+    vectors = evidence.embed([question, *(excerpt.text for excerpt in pool)])
     near = vectors[1:] @ vectors[0]
-    hard = [bool(_HARD.search(excerpt.text)) for excerpt in pool]
-    follows = [bool(_FOLLOWS.search(excerpt.text)) for excerpt in pool]
+    hard = [bool(_DIFFICULTY.search(excerpt.text)) for excerpt in pool]
+    follows = [bool(_CONSEQUENCE.search(excerpt.text)) for excerpt in pool]
     parts: list[tuple[WrittenSentence, ...]] = []
     free = set(range(len(pool)))
     for wanted in (
@@ -168,23 +186,36 @@ def offline(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
         hard,
         follows if input.resolve else [False] * len(pool),
     ):
-        chosen = _chosen(near, vectors[1:], [i for i in sorted(free) if wanted[i]])
+        chosen = _choose_excerpts(near, vectors[1:], [i for i in sorted(free) if wanted[i]])
         free.difference_update(chosen)
-        parts.append(tuple(s for i in chosen for s in _sentences(pool[i], evidence.passages)))
+        parts.append(tuple(s for i in chosen for s in _write_sentences(pool[i], evidence.passages)))
     return SynthesizerOutput(situation=parts[0], complication=parts[1], resolution=parts[2])
 
 
-def _chosen(near: Vectors, vectors: Vectors, among: Sequence[int]) -> list[int]:
+def _choose_excerpts(near: Vectors, vectors: Vectors, among: Sequence[int]) -> list[int]:
     if not among:
         return []
-    floor = max(LEAST, NEAR_BEST * float(near.max()))
-    return [among[i] for i in mmr(near[list(among)], vectors[list(among)], SENTENCES, floor=floor)]
+    floor = max(MIN_SIMILARITY, MIN_SHARE_OF_BEST * float(near.max()))
+    return [
+        among[i] for i in select_by_mmr(near[list(among)], vectors[list(among)], EXCERPTS_PER_PART, min_score=floor)
+    ]
 
 
-def _sentences(excerpt: Excerpt, passages: Sequence[Passage]) -> list[WrittenSentence]:
+def _write_sentences(excerpt: Excerpt, passages: Sequence[Passage]) -> list[WrittenSentence]:
     opening, *rest = (sentence.text for sentence in excerpt.sentences)
-    said = [standing(opening, passages[excerpt.passage - 1].title), *rest]
-    return [WrittenSentence(text=text, passages=(excerpt.passage,)) for text in said]
+    said = [make_standalone(opening, passages[excerpt.passage_number - 1].title), *rest]
+    return [WrittenSentence(text=text, passages=(excerpt.passage_number,)) for text in said]
 
 
-ROLE = Role("synthesizer", "main", SynthesizerOutput, render, offline, streamed=True, read_by_people=True)
+ROLE = PostprocessedRole(
+    "synthesizer",
+    "main",
+    SynthesizerInput,
+    SynthesizerOutput,
+    render,
+    fallback,
+    build_synthesis,
+    SynthesisDraft,
+    streamed=True,
+    read_by_people=True,
+)

@@ -1,13 +1,14 @@
-"""Topic namer: names what the sources offer beside the outline (document 001, latent topics)."""
+"""Name topics of the sources that the outline lacks."""
 
 from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.facets import facets
+from tenure.algorithms.fallback.facets import find_facets
 from tenure.algorithms.text.questions import shorten
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import as_list, joined
+from tenure.contracts.messages import Message
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You name topics that a research project came across and that its outline does not have. You are given the
 question, the outline, and groups of passages that resemble each other.
@@ -17,21 +18,21 @@ For every group that a reader of this report would want to have a section on, gi
 - heading: two to eight words, as a reader would search for it; not a document's name.
 - question: one full sentence that says what a section on it would have to answer, with the subject named.
 
-Leave a group out if it is beside the question, if the outline covers it, or if its passages have nothing in common but
-their form. Leaving all out is fine.
+Leave a group out if it is not about the question, if the outline covers it, or if its passages have nothing in common
+but their form. Leaving all out is fine.
 
 {EVIDENCE_RULE}"""
 
 
 class TopicNamerInput(RoleInput):
-    """What is to be named."""
+    """Groups to name."""
 
     question: str
     """The question."""
     outline: tuple[str, ...]
     """Headings of the outline."""
-    sizes: tuple[int, ...]
-    """How many of the passages, in order, belong to each group."""
+    group_sizes: tuple[int, ...]
+    """Number of passages, in order, of each group."""
 
 
 class NamedTopic(BaseModel):
@@ -44,35 +45,36 @@ class NamedTopic(BaseModel):
     heading: str = Field(min_length=1)
     """Two to eight words."""
     question: str = Field(min_length=1)
-    """What a section on it would have to answer."""
+    """The question that a section on it would have to answer."""
 
 
 class TopicNamerOutput(RoleOutput):
     """The topics."""
 
     topics: tuple[NamedTopic, ...] = Field(max_length=8)
-    """Topics worth a section; groups that are not are left out."""
+    """Topics that deserve a section; other groups are omitted."""
 
 
 def render(input: TopicNamerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
+    user = join_parts(
         mark_passages(evidence.passages),
-        tagged("question", input.question),
-        tagged("topics", as_list("Outline", input.outline)),
+        wrap_in_tag("question", input.question),
+        wrap_in_tag("topics", render_list("Outline", input.outline)),
         "\n".join(
-            f"Group {n}: passages {first + 1} to {last}" for n, (first, last) in enumerate(_bounds(input.sizes), 1)
+            f"Group {n}: passages {first + 1} to {last}"
+            for n, (first, last) in enumerate(_iterate_bounds(input.group_sizes), 1)
         ),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: TopicNamerInput, evidence: Evidence) -> TopicNamerOutput:
-    """Name a group by the heading that most of its passages stand under, if it is near the question."""
+def fallback(input: TopicNamerInput, evidence: Evidence) -> TopicNamerOutput:
+    """Use the most frequent heading of a group, if it is near the question."""
     found: list[NamedTopic] = []
-    for number, (first, last) in enumerate(_bounds(input.sizes), 1):
+    for number, (first, last) in enumerate(_iterate_bounds(input.group_sizes), 1):
         known = (*input.outline, *(topic.heading for topic in found))
-        best = facets(input.question, evidence.passages[first:last], evidence.vectors, 1, known)
+        best = find_facets(input.question, evidence.passages[first:last], evidence.embed, 1, known)
         if best:
             name = best[0].heading
             asked = shorten(f"{name}: {input.question}", 1000)
@@ -80,12 +82,12 @@ def offline(input: TopicNamerInput, evidence: Evidence) -> TopicNamerOutput:
     return TopicNamerOutput(topics=tuple(found))
 
 
-def _bounds(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield where each group begins and ends among the passages."""
+def _iterate_bounds(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last index of each group among the passages."""
     first = 0
     for size in sizes:
         yield first, first + size
         first += size
 
 
-ROLE = Role("topic_namer", "fast", TopicNamerOutput, render, offline, read_by_people=True)
+ROLE = Role("topic_namer", "fast", TopicNamerInput, TopicNamerOutput, render, fallback, read_by_people=True)

@@ -1,11 +1,16 @@
-"""Relation extractor: which entities passages are about, and what they say of them (document 003, graph retrieval)."""
+"""Extract the entities of passages and the relations between them, for the knowledge graph."""
+
+from collections.abc import Sequence
+from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.retrieval.relations import beside
-from tenure.contracts.knowledge.graph import EntityKind
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, RoleInput, RoleOutput, mark_passages, tagged
-from tenure.roles.prompting import joined
+from tenure.algorithms.retrieval.relations import extract_cooccurrences
+from tenure.algorithms.text.passage import Passage
+from tenure.contracts.knowledge.graph import EntityKind, RelationsKept
+from tenure.contracts.messages import Message
+from tenure.roles.base import EVIDENCE_RULE, Evidence, RoleInput, RoleOutput, StoredRole, mark_passages, wrap_in_tag
+from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You read passages and write down which things they relate to each other, for a graph that leads from one
 document to another.
@@ -16,7 +21,7 @@ For every passage give:
   up, each with its kind. Write an entity with the words of the passage, in its fullest form there.
 - relations: what the passage says of two of these entities. subject and object are entities of your list. predicate is
   one to five words that read as a sentence between them, in the present tense: "issues", "is part of", "was led by".
-  sentence is the sentence of the passage that says it, copied to the letter.
+  sentence is the sentence of the passage that says it, copied verbatim.
 
 Rules:
 - Write down what the passage says, not what you know. A relation whose subject, object or sentence is not in the
@@ -34,15 +39,15 @@ Example. For the passage "The Ost Review is a journal. It is issued by the Ost S
 
 {EVIDENCE_RULE}"""
 
-MOST_PASSAGES = 16
-"""Passages of one call at the most."""
+MAX_PASSAGES = 16
+"""Maximum number of passages in one call."""
 
 
 class RelationExtractorInput(RoleInput):
-    """How much is wanted."""
+    """Limits of the extraction."""
 
-    most: int = Field(default=8, ge=1, le=32)
-    """Relations of one passage at the most."""
+    max_relations: int = Field(default=8, ge=1, le=32)
+    """Maximum number of relations of a passage."""
 
 
 class ExtractedEntity(BaseModel):
@@ -53,11 +58,11 @@ class ExtractedEntity(BaseModel):
     name: str = Field(min_length=1, max_length=200)
     """The entity in the words of the passage."""
     kind: EntityKind
-    """What it is; `name` if it has a name and none of the other kinds fits."""
+    """Kind of the entity; `name` if it has a name and none of the other kinds fits."""
 
 
 class ExtractedRelation(BaseModel):
-    """What a passage says of two entities."""
+    """A relation between two entities."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -68,49 +73,49 @@ class ExtractedRelation(BaseModel):
     object: str = Field(min_length=1, max_length=200)
     """Another entity of the passage."""
     sentence: str = Field(min_length=1, max_length=2000)
-    """The sentence that says it, to the letter."""
+    """The sentence that states the relation, verbatim."""
 
 
-class ReadPassage(BaseModel):
-    """What a passage relates."""
+class ExtractedPassage(BaseModel):
+    """Entities and relations of a passage."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     passage: int
     """Number of the passage, from 1."""
     entities: tuple[ExtractedEntity, ...] = Field(max_length=32)
-    """What it is about."""
+    """Entities of the passage."""
     relations: tuple[ExtractedRelation, ...] = Field(max_length=64)
-    """What it says of them."""
+    """Relations between them."""
 
 
 class RelationExtractorOutput(RoleOutput):
-    """What the passages relate."""
+    """Entities and relations of the passages."""
 
-    passages: tuple[ReadPassage, ...] = Field(max_length=MOST_PASSAGES)
-    """One for each passage."""
+    passages: tuple[ExtractedPassage, ...] = Field(max_length=MAX_PASSAGES)
+    """One entry for each passage."""
 
 
 def render(input: RelationExtractorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    wanted = f"At most {input.most} relations for each passage, the most telling ones."
-    user = joined(mark_passages(evidence.passages), tagged("instructions", wanted))
+    wanted = f"At most {input.max_relations} relations for each passage, the most informative ones."
+    user = join_parts(mark_passages(evidence.passages), wrap_in_tag("instructions", wanted))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: RelationExtractorInput, evidence: Evidence) -> RelationExtractorOutput:
-    """Relate what stands in one sentence: names, noun phrases and identifiers, those of most sentences first."""
+def fallback(input: RelationExtractorInput, evidence: Evidence) -> RelationExtractorOutput:
+    """Relate names, noun phrases and identifiers of the same sentence, most frequent first."""
     return RelationExtractorOutput(
         passages=tuple(
-            _read(number, passage.text, input.most)
-            for number, passage in enumerate(evidence.passages[:MOST_PASSAGES], 1)
+            _extract_passage(number, passage.text, input.max_relations)
+            for number, passage in enumerate(evidence.passages[:MAX_PASSAGES], 1)
         )
     )
 
 
-def _read(number: int, text: str, most: int) -> ReadPassage:
-    found = beside(text)
-    return ReadPassage(
+def _extract_passage(number: int, text: str, most: int) -> ExtractedPassage:
+    found = extract_cooccurrences(text)
+    return ExtractedPassage(
         passage=number,
         entities=tuple(ExtractedEntity(name=one.name[:200], kind=one.kind) for one in found.entities.values()),
         relations=tuple(
@@ -125,4 +130,29 @@ def _read(number: int, text: str, most: int) -> ReadPassage:
     )
 
 
-ROLE = Role("relation_extractor", "fast", RelationExtractorOutput, render, offline)
+class RelationStore(Protocol):
+    """Store for extracted relations."""
+
+    def store_statements(
+        self, model: str, passages: Sequence[Passage], output: RelationExtractorOutput
+    ) -> RelationsKept:
+        """Store the relations that the passages really contain; `model` is empty for the fallback."""
+
+
+def store(
+    knowledge: RelationStore, model: str, passages: Sequence[Passage], output: RelationExtractorOutput
+) -> RelationsKept:
+    """Store the relations in the knowledge base and return their numbers: they are too large for a reply."""
+    return knowledge.store_statements(model, passages, output)
+
+
+ROLE = StoredRole(
+    "relation_extractor",
+    "fast",
+    RelationExtractorInput,
+    RelationExtractorOutput,
+    render,
+    fallback,
+    store,
+    RelationsKept,
+)

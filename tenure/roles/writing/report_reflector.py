@@ -1,31 +1,23 @@
-"""Report reflector: what the whole report lacks, and what lies beyond its sources (000 §2.2, §2.4)."""
+"""Reflect on a whole report: criticise it, and suggest considerations beyond its sources."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.facets import facets
-from tenure.algorithms.text.questions import heading as as_heading
+from tenure.algorithms.fallback.facets import find_facets
+from tenure.algorithms.text.questions import format_heading as as_heading
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import stems, words
+from tenure.algorithms.text.sentences import split_words, stem_words
+from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
-from tenure.roles.base import (
-    EVIDENCE_RULE,
-    Evidence,
-    Message,
-    Role,
-    RoleInput,
-    RoleOutput,
-    mark_passages,
-    tagged,
-)
-from tenure.roles.prompting import as_list, joined, marked
-from tenure.roles.writing.section_reviewer import THIN
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.prompting import join_parts, render_draft, render_list
+from tenure.roles.writing.section_reviewer import MIN_SECTION_WORDS
 
 SYSTEM = f"""You reflect on a research report as a whole, before it is delivered. You are given the question, the
 sections and passages of the sources.
 
-First, criticise: contradictions between sections, the same thing said twice, parts of the question that nobody
-answers, conclusions that go further than the evidence, sections too thin to stand. Each critique names the section it
-concerns by its exact heading; leave the heading empty only to ask for a section that is missing, and then say in
+First, criticise: contradictions between sections, the same thing said twice, parts of the question that no section
+answers, conclusions that go further than the evidence, sections with too little text. Each critique names the section
+it concerns by its exact heading; leave the heading empty only to ask for a section that is missing, and then say in
 `query` what it is about. `query` says what to search for where evidence is lacking, else it is empty. No critique if
 nothing matters. Do not repeat critiques that were already made.
 
@@ -36,71 +28,75 @@ none is better than a weak one.
 {EVIDENCE_RULE}"""
 
 
-SCARCE_RULE = (
-    "Most of the budget is used. Make one critique at the most, and only if the report would mislead without it."
+RUNNING_LOW_RULE = (
+    "Most of the budget is used. Make at most one critique, and only if the report would mislead without it."
 )
-"""What is added once little is left."""
+"""Addition to the prompt if most of the budget is used."""
 
 
 class ReportReflectorInput(RoleInput):
-    """What is to be reflected on."""
+    """Report to reflect on."""
 
     question: str
     """The question."""
     sections: tuple[SectionDraft, ...]
     """The sections."""
-    earlier: tuple[str, ...] = ()
-    """Critiques made before."""
-    scarce: bool = False
+    earlier_critiques: tuple[str, ...] = ()
+    """Earlier critiques."""
+    running_low: bool = False
     """Whether most of the run's budget is used."""
 
 
-MAX_CRITIQUES, MAX_CRITIQUE, MAX_QUERY = 12, 2000, 1000
-"""Critiques at the most, and their characters; a question may be longer than what is made of it."""
+MAX_CRITIQUES, MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 12, 2000, 1000
+"""Maximum number of critiques, and maximum lengths of a critique and of its query."""
 
 
 class ReportCritique(BaseModel):
-    """Something to improve."""
+    """Critique of a section or of the report."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     topic: str = Field(max_length=300)
     """Exact heading of the section concerned; empty to ask for a section that is missing."""
-    critique: str = Field(min_length=1, max_length=MAX_CRITIQUE)
-    """What is wrong or missing."""
-    query: str = Field(max_length=MAX_QUERY)
-    """What to search for; empty where the evidence suffices."""
+    critique: str = Field(min_length=1, max_length=MAX_CRITIQUE_CHARACTERS)
+    """The error or the gap."""
+    query: str = Field(max_length=MAX_QUERY_CHARACTERS)
+    """The query for missing evidence; empty if the evidence suffices."""
 
 
 class ReportReflectorOutput(RoleOutput):
     """The reflection."""
 
     critiques: tuple[ReportCritique, ...] = Field(max_length=MAX_CRITIQUES)
-    """What to improve; empty if nothing matters."""
+    """Critiques of the report; empty if it needs no change."""
     further_considerations: tuple[str, ...] = Field(max_length=5)
     """Thoughts beyond the sources."""
 
 
 def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    body = "\n\n".join(f"{section.topic}\n{marked(section.draft, evidence.passages)}" for section in input.sections)
-    user = joined(
+    body = "\n\n".join(
+        f"{section.topic}\n{render_draft(section.draft, evidence.passages)}" for section in input.sections
+    )
+    user = join_parts(
         mark_passages(evidence.passages),
-        tagged("question", input.question),
-        tagged("draft", body),
-        tagged("critiques", as_list("Critiques already made", input.earlier)) if input.earlier else "",
-        SCARCE_RULE if input.scarce else "",
+        wrap_in_tag("question", input.question),
+        wrap_in_tag("draft", body),
+        wrap_in_tag("critiques", render_list("Critiques already made", input.earlier_critiques))
+        if input.earlier_critiques
+        else "",
+        RUNNING_LOW_RULE if input.running_low else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorOutput:
-    """Look for thin sections and for words of the question that no section says; point to what lies next to it."""
-    found = [*_thin(input), *_unsaid(input)]
-    fresh = tuple(c for c in found if c.critique not in input.earlier)
-    near = facets(input.question, evidence.passages, evidence.vectors, 3, [s.topic for s in input.sections])
+def fallback(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorOutput:
+    """Criticise short sections and words of the question that no section contains; suggest topics near the question."""
+    found = [*_criticise_thin_sections(input), *_criticise_missing_words(input)]
+    fresh = tuple(c for c in found if c.critique not in input.earlier_critiques)
+    near = find_facets(input.question, evidence.passages, evidence.embed, 3, [s.topic for s in input.sections])
     return ReportReflectorOutput(
-        critiques=fresh[: 1 if input.scarce else MAX_CRITIQUES],
+        critiques=fresh[: 1 if input.running_low else MAX_CRITIQUES],
         further_considerations=tuple(
             f"“{f.heading}” in “{f.source_title}” lies close to this question and was left aside; "
             "it may deserve a question of its own."
@@ -110,32 +106,34 @@ def offline(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorO
     )
 
 
-def _thin(input: ReportReflectorInput) -> list[ReportCritique]:
+def _criticise_thin_sections(input: ReportReflectorInput) -> list[ReportCritique]:
     return [
         ReportCritique(
             topic=section.topic,
             critique=f"There is little on {section.topic}",
-            query=shorten(f"{section.topic}: {input.question}", MAX_QUERY),
+            query=shorten(f"{section.topic}: {input.question}", MAX_QUERY_CHARACTERS),
         )
         for section in input.sections
-        if len(words(section.draft.text)) < THIN
+        if len(split_words(section.draft.text)) < MIN_SECTION_WORDS
     ]
 
 
-def _unsaid(input: ReportReflectorInput) -> list[ReportCritique]:
-    said = {stem for section in input.sections for stem in stems(f"{section.topic} {section.draft.text}")}
-    missing = [word for word in dict.fromkeys(words(input.question)) if set(stems(word)) - said]
+def _criticise_missing_words(input: ReportReflectorInput) -> list[ReportCritique]:
+    said = {stem for section in input.sections for stem in stem_words(f"{section.topic} {section.draft.text}")}
+    missing = [word for word in dict.fromkeys(split_words(input.question)) if set(stem_words(word)) - said]
     if not missing or not input.sections:
         return []
-    nearest = max(input.sections, key=lambda s: len(set(stems(s.topic)) & set(stems(input.question))))
+    nearest = max(input.sections, key=lambda s: len(set(stem_words(s.topic)) & set(stem_words(input.question))))
     terms = ", ".join(missing)
     return [
         ReportCritique(
             topic=nearest.topic,
-            critique=shorten(f"Nothing is said on these words of the question: {terms}", MAX_CRITIQUE),
-            query=shorten(f"{terms} {as_heading(input.question)}", MAX_QUERY),
+            critique=shorten(f"Nothing is said on these words of the question: {terms}", MAX_CRITIQUE_CHARACTERS),
+            query=shorten(f"{terms} {as_heading(input.question)}", MAX_QUERY_CHARACTERS),
         )
     ]
 
 
-ROLE = Role("report_reflector", "main", ReportReflectorOutput, render, offline, read_by_people=True)
+ROLE = Role(
+    "report_reflector", "main", ReportReflectorInput, ReportReflectorOutput, render, fallback, read_by_people=True
+)

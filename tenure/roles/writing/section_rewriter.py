@@ -1,11 +1,20 @@
-"""Section rewriter: the next draft from draft, critique and passages (document 002, Def. 6.2, L_rewrite)."""
+"""Rewrite the draft of a section after a review."""
 
-from tenure.algorithms.text.sentences import fingerprint
-from tenure.algorithms.writing.composition import Wish, compose
+from tenure.algorithms.text.sentences import normalize_sentence
+from tenure.algorithms.writing.composition import CompositionRequest, compose
 from tenure.contracts.evidence.passages import Draft
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Message, Role, mark_passages, tagged
-from tenure.roles.prompting import CITING_RULE, WrittenText, as_list, joined, marked, written
-from tenure.roles.writing.section_writer import SectionWriterInput, brief
+from tenure.contracts.messages import Message
+from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, mark_passages, wrap_in_tag
+from tenure.roles.prompting import (
+    CITING_RULE,
+    WrittenText,
+    add_citations,
+    build_written_text,
+    join_parts,
+    render_draft,
+    render_list,
+)
+from tenure.roles.writing.section_writer import SectionWriterInput, render_brief
 
 SYSTEM = f"""You rewrite one section of a research report so that a reviewer's critique no longer applies.
 
@@ -18,33 +27,46 @@ Same form as before: the answer first, plain exact sentences, no heading, no sum
 
 
 class SectionRewriterInput(SectionWriterInput):
-    """What is to be rewritten."""
+    """Section to rewrite."""
 
     draft: Draft
-    """The section as it stands."""
+    """The current draft."""
     critiques: tuple[str, ...]
-    """What to change."""
-    said: tuple[str, ...] = ()
-    """Sentences that stand in other sections and are not to be repeated."""
+    """Critiques to address."""
+    other_sentences: tuple[str, ...] = ()
+    """Sentences of other sections, not to be repeated."""
 
 
 def render(input: SectionRewriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = joined(
+    user = join_parts(
         mark_passages(evidence.passages),
-        brief(input),
-        tagged("draft", marked(input.draft, evidence.passages)),
-        tagged("critiques", as_list("The reviewer's critique", input.critiques)),
-        tagged("sections", as_list("Said in other sections, not to be repeated", input.said)) if input.said else "",
+        render_brief(input),
+        wrap_in_tag("draft", render_draft(input.draft, evidence.passages)),
+        wrap_in_tag("critiques", render_list("The reviewer's critique", input.critiques)),
+        wrap_in_tag("sections", render_list("Said in other sections, not to be repeated", input.other_sentences))
+        if input.other_sentences
+        else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def offline(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
-    """Compose again over the augmented passages, with wish and critique as what the text is to be about."""
-    wish = Wish(input.topic, input.topic_question, input.other_topics, input.wishes, input.question)
-    said = {fingerprint(sentence) for sentence in input.said}
-    return written(compose(wish, evidence.passages, evidence.vectors, said=said))
+def fallback(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
+    """Compose the section again from the extended evidence, guided by the feedback and the question."""
+    brief = CompositionRequest(input.topic, input.topic_question, input.other_topics, input.feedback, input.question)
+    said = {normalize_sentence(sentence) for sentence in input.other_sentences}
+    return build_written_text(compose(brief, evidence.passages, evidence.embed, used_sentences=said))
 
 
-ROLE = Role("section_rewriter", "main", WrittenText, render, offline, streamed=True, read_by_people=True)
+ROLE = PostprocessedRole(
+    "section_rewriter",
+    "main",
+    SectionRewriterInput,
+    WrittenText,
+    render,
+    fallback,
+    add_citations,
+    Draft,
+    streamed=True,
+    read_by_people=True,
+)

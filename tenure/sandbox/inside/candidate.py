@@ -1,6 +1,6 @@
-"""The process of a candidate: imports it and does with it what the test at the other end of the wire asks.
+"""Serve a candidate from its own process: import it and execute the requests of the test.
 
-Nothing here decides anything. Whatever the candidate does to this process, the test sees the values that come out.
+Nothing is decided here. Whatever the candidate does to this process, the test sees only the returned values.
 """
 
 import builtins
@@ -17,8 +17,8 @@ from typing import Any
 from tenure.sandbox.inside import wire
 
 
-class Candidate:
-    """Serves a candidate's modules."""
+class CandidateServer:
+    """Server for a candidate's modules."""
 
     def __init__(self, stream: socket.socket, trace: bool) -> None:
         self._end = wire.Endpoint(stream, self._serve, strict=False)
@@ -31,17 +31,17 @@ class Candidate:
         self._modules: dict[str, _Module] = {}
 
     def run(self) -> None:
-        """Serve until the test has gone."""
+        """Serve until the connection is closed."""
         sys.stdout, sys.stderr, sys.stdin = self._out, self._err, _Input(self._end)
         builtins.input = lambda prompt="": self._end.request("input", prompt)
         if self._trace:
-            tracer = line_tracer(self._end.folder, self._covered)
+            tracer = make_line_tracer(self._end.folder, self._covered)
             sys.settrace(tracer)
             threading.settrace(tracer)
         self._end.serve()
 
     def _texts(self) -> dict[str, Any]:
-        """What was printed since the last message."""
+        """Output since the last message."""
         found = {}
         for name, stream in (("out", self._out), ("err", self._err)):
             if text := stream.getvalue():
@@ -51,7 +51,7 @@ class Candidate:
         return found
 
     def _surroundings(self, message: dict[str, Any]) -> None:
-        """Take over the test's working folder, arguments and environment."""
+        """Apply the test's working folder, arguments and environment."""
         if around := message.get("around"):
             os.chdir(around["folder"])
             sys.argv[:] = around["arguments"]
@@ -59,7 +59,7 @@ class Candidate:
             os.environ.update(around["environment"])
 
     def _serve(self, operation: str, arguments: list[Any]) -> Any:
-        """Do what the test asks."""
+        """Execute a request of the test."""
         if operation == "import":
             module = importlib.import_module(arguments[0])
             return self._modules.setdefault(arguments[0], _Module(module))
@@ -77,7 +77,7 @@ class Candidate:
 
 
 class _Module:
-    """Lets a module travel as an object of its own."""
+    """Wrapper that makes a module travel as an object."""
 
     def __init__(self, module: types.ModuleType) -> None:
         object.__setattr__(self, "_module", module)
@@ -93,7 +93,7 @@ class _Module:
 
 
 class _Input(io.TextIOBase):
-    """Standard input as the test has it."""
+    """Standard input of the test."""
 
     def __init__(self, end: wire.Endpoint) -> None:
         self._end = end
@@ -107,12 +107,12 @@ class _Input(io.TextIOBase):
         return str(self._end.request("stdin", "readline", size))
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
 
-def line_tracer(folder: str, covered: set[tuple[str, int]]) -> Callable[..., Any]:
-    """Return a tracer that notes the lines of a folder's files that run."""
+def make_line_tracer(folder: str, covered: set[tuple[str, int]]) -> Callable[..., Any]:
+    """Return a tracer that records the executed lines of a folder's files."""
     inner = folder + "/"
 
     def lines(frame: types.FrameType, event: str, argument: Any) -> Any:
@@ -127,15 +127,15 @@ def line_tracer(folder: str, covered: set[tuple[str, int]]) -> Callable[..., Any
 
 
 def main() -> None:
-    """Serve the wire that was handed over."""
+    """Serve the inherited connection."""
     stream = socket.socket(fileno=int(sys.argv[1]))
     stream.set_inheritable(False)
     trace = sys.argv[2] == "trace"
     sys.argv[:] = [""]
     sys.path[0] = os.getcwd()
     sys.set_int_max_str_digits(0)
-    Candidate(stream, trace).run()
-    # Threads and exit handlers of a candidate have nothing left to say.
+    CandidateServer(stream, trace).run()
+    # Exit without running threads and exit handlers of the candidate.
     os._exit(0)
 
 

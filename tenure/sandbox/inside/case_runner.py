@@ -1,4 +1,4 @@
-"""Calls functions of a candidate and reports their values; what is expected is not known here."""
+"""Call functions of a candidate and report the return values; the expected values are not known here."""
 
 import json
 import os
@@ -6,31 +6,31 @@ import time
 from typing import Any
 
 from tenure.sandbox.inside import wire
-from tenure.sandbox.inside.serving import Served
+from tenure.sandbox.inside.serving import CandidateProcess
 
 
 def main(job: dict[str, Any], report: int) -> int:
     """Make the calls one after the other."""
-    served = Served(job["trace"])
+    served = CandidateProcess(job["trace"])
     for number, (module, function, arguments) in enumerate(job["cases"]):
-        tell(report, job["nonce"], {"kind": "start", "id": str(number)})
+        write_line(report, job["nonce"], {"kind": "start", "id": str(number)})
         began = time.monotonic()
         found = call(served, module, function, json.loads(arguments))
         found["seconds"] = time.monotonic() - began
-        if job["trace"] and served.begun and "gone" not in found:
-            found["covered"] = coverage(served)
-        tell(report, job["nonce"], {"kind": "case", "id": str(number), **found})
-    tell(report, job["nonce"], {"kind": "end", "code": 0})
+        if job["trace"] and served.is_started and "gone" not in found:
+            found["covered"] = list_executed_lines(served)
+        write_line(report, job["nonce"], {"kind": "case", "id": str(number), **found})
+    write_line(report, job["nonce"], {"kind": "end", "code": 0})
     return 0
 
 
-def call(served: Served, module: str, function: str, arguments: list[Any]) -> dict[str, Any]:
-    """Make one call and return its value as JSON, or what went wrong."""
+def call(served: CandidateProcess, module: str, function: str, arguments: list[Any]) -> dict[str, Any]:
+    """Make one call and return its value as JSON, or the error."""
     try:
         target = getattr(served.end.request("import", module), function)
         value = served.end.request("data", target, arguments, {})
     except wire.WireError as error:
-        return {"error": served.how_it_ended() or str(error), "gone": True}
+        return {"error": served.describe_end() or str(error), "gone": True}
     except Exception as error:
         return {
             "error": f"{type(error).__name__}: {error}"[:500],
@@ -39,25 +39,25 @@ def call(served: Served, module: str, function: str, arguments: list[Any]) -> di
         }
     except BaseException as error:
         return {"error": f"{type(error).__name__}: {error}"[:500]}
-    if (why := not_json(value)) is not None:
+    if (why := find_unsupported_type(value)) is not None:
         return {"error": f"the value is no JSON: {why}"}
     return {"value": value}
 
 
-def not_json(value: Any) -> str | None:
-    """Return the type in a value that JSON does not have; None where there is none."""
+def find_unsupported_type(value: Any) -> str | None:
+    """Return the name of a type that JSON does not have, or None."""
     if value is None or type(value) in (bool, int, float, str):
         return None
     if type(value) in (list, tuple):
-        return next((why for one in value if (why := not_json(one)) is not None), None)
+        return next((why for one in value if (why := find_unsupported_type(one)) is not None), None)
     if type(value) is dict:
         keys = next((type(key).__name__ for key in value if type(key) not in (str, int, float, bool)), None)
-        return keys or next((why for one in value.values() if (why := not_json(one)) is not None), None)
+        return keys or next((why for one in value.values() if (why := find_unsupported_type(one)) is not None), None)
     return type(value).__name__
 
 
-def coverage(served: Served) -> list[Any]:
-    """Return the lines of the candidate that ran."""
+def list_executed_lines(served: CandidateProcess) -> list[Any]:
+    """Return the executed lines of the candidate."""
     try:
         found = served.end.request("covered")
     except wire.WireError:
@@ -65,7 +65,7 @@ def coverage(served: Served) -> list[Any]:
     return list(found) if isinstance(found, list) else []
 
 
-def tell(report: int, nonce: str, message: dict[str, Any]) -> None:
+def write_line(report: int, nonce: str, message: dict[str, Any]) -> None:
     """Write one line of the report."""
     block = json.dumps({"nonce": nonce, **message}).encode() + b"\n"
     while block:

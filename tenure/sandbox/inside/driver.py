@@ -1,9 +1,9 @@
-"""Process 1 of a sandbox: starts what is to run, bounds it, ends it, and hands out what came of it.
+"""Run as process 1 of a sandbox: start the program, enforce limits, end it, and send its output and artifacts.
 
-It is the only process with a way to the supervisor, its standard input and output, and it keeps that way to itself:
-nobody may look into it (not dumpable), nobody inside can kill it (process 1), and what it starts inherits none of
-its files. A job comes in as one block of `marshal`, which is built in where json would cost milliseconds; frames go
-out, of a kind, a length and bytes. Nothing here is imported that a program of a few lines can do without.
+It is the only process with a connection to the supervisor, its standard input and output. It is not dumpable, cannot be
+killed from inside (process 1), and its children inherit none of its files. A job arrives as one block of `marshal`,
+which is built in while json would take milliseconds; frames with a kind, a length and bytes are sent. Modules that a
+small program does not need are not imported.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 WORK: Final = "/box/work"
 """Working folder of a program."""
-FLOOD: Final = 32 << 20
-"""Bytes of output after which a program is ended."""
+MAX_OUTPUT_BYTES: Final = 32 << 20
+"""Size of output after which a program is ended."""
 MIB: Final = 1 << 20
-DEEPEST: Final = 16
-"""Folders below each other that are searched for artifacts."""
-REAPING: Final = 200
-"""Milliseconds after which ended orphans are forgotten, at the latest."""
-MOST_ENTRIES: Final = 4000
-"""Entries of folders that are looked at for artifacts."""
+MAX_DEPTH: Final = 16
+"""Maximum depth of folders searched for artifacts."""
+REAP_INTERVAL_MS: Final = 200
+"""Maximum time in milliseconds until ended orphans are reaped."""
+MAX_ENTRIES: Final = 4000
+"""Maximum number of folder entries searched for artifacts."""
 
 SIGKILL: Final = 9
-"""The module of signals is left out, like that of types: each costs as much as this whole file."""
+"""Number of the signal; importing `signal` or `types` takes as long as this whole file."""
 
 if TYPE_CHECKING:
     Job = dict[str, Any]
 
 
-def frame(kind: bytes, payload: bytes = b"") -> None:
+def send_frame(kind: bytes, payload: bytes = b"") -> None:
     """Send one frame to the supervisor."""
     block = kind + len(payload).to_bytes(4, "big") + payload
     while block:
@@ -48,7 +48,7 @@ def frame(kind: bytes, payload: bytes = b"") -> None:
 
 
 def read_exactly(count: int) -> bytes:
-    """Read so many bytes from the supervisor."""
+    """Read the given number of bytes from the supervisor."""
     found = b""
     while len(found) < count:
         piece = os.read(0, min(count - len(found), MIB))
@@ -58,9 +58,9 @@ def read_exactly(count: int) -> bytes:
     return found
 
 
-def hide() -> None:
-    """Let no other process look into this one or into what it forks, until it runs another program."""
-    # What ctypes is made of, without ctypes itself.
+def make_undumpable() -> None:
+    """Prevent other processes from inspecting this one and its forks, until they execute another program."""
+    # The core of ctypes, without ctypes itself.
     import _ctypes
 
     class Int(_ctypes._SimpleCData):  # type: ignore[type-arg]
@@ -78,8 +78,8 @@ def hide() -> None:
         raise SystemExit("the driver cannot be hidden")
 
 
-def place(folder: str, files: list[tuple[str, bytes]]) -> dict[bytes, tuple[int, int]]:
-    """Write files into a folder; return by name what tells later whether one was changed."""
+def write_files(folder: str, files: list[tuple[str, bytes]]) -> dict[bytes, tuple[int, int]]:
+    """Write files into a folder; return a mark per name that shows later whether the file was changed."""
     marks = {}
     for name, content in files:
         path = f"{folder}/{name}"
@@ -93,8 +93,8 @@ def place(folder: str, files: list[tuple[str, bytes]]) -> dict[bytes, tuple[int,
     return marks
 
 
-def limit(limits: dict[str, int]) -> None:
-    """Bound this process and whatever it starts."""
+def set_limits(limits: dict[str, int]) -> None:
+    """Set the resource limits of this process and its children."""
     bounds = {
         resource.RLIMIT_NPROC: limits["processes"],
         resource.RLIMIT_FSIZE: limits["file_mib"] * MIB,
@@ -109,12 +109,12 @@ def limit(limits: dict[str, int]) -> None:
     for which, bound in bounds.items():
         hard = bound + 1 if which == resource.RLIMIT_CPU else bound
         resource.setrlimit(which, (bound, hard))
-    # Not in every build of Python: POSIX message queues are memory that nothing else counts.
+    # Not in every build of Python: POSIX message queues are memory that no other limit covers.
     msgqueue = getattr(resource, "RLIMIT_MSGQUEUE", 12)
     resource.setrlimit(msgqueue, (0, 0))
 
 
-def input_file(text: bytes) -> int:
+def open_input(text: bytes) -> int:
     """Return a file to read standard input from."""
     if not text:
         return os.open("/dev/null", os.O_RDONLY)
@@ -127,7 +127,7 @@ def input_file(text: bytes) -> int:
 
 
 class Child:
-    """A process under way, with its pipes and its share of the limits."""
+    """Running process with its pipes and its share of the limits."""
 
     def __init__(self, job: Job, unit: Job) -> None:
         self.output = 0
@@ -140,13 +140,13 @@ class Child:
             writers.append(writer)
         self.pid = os.fork()
         if not self.pid:
-            become(job, unit, writers)
+            replace_process(job, unit, writers)
         for writer in writers:
             os.close(writer)
         self.alive = os.pidfd_open(self.pid)
 
     def relay(self, deadline: float) -> tuple[int, int]:
-        """Hand out what the process says until it ends; return its wait status and its largest memory in KiB."""
+        """Forward the output of the process until it ends; return its wait status and its peak memory in KiB."""
         poll = select.poll()
         poll.register(self.alive, select.POLLIN)
         for reader in self.readers:
@@ -156,17 +156,17 @@ class Child:
             left = deadline - time.monotonic()
             if left <= 0:
                 self._end(b"wall")
-            self._pass_on(poll, min(max(1, int(left * 1000) + 1), REAPING))
+            self._pass_on(poll, min(max(1, int(left * 1000) + 1), REAP_INTERVAL_MS))
             ended = self._reap()
         kill_all()
         poll.unregister(self.alive)
         os.close(self.alive)
         while self.readers:
-            self._pass_on(poll, REAPING)
+            self._pass_on(poll, REAP_INTERVAL_MS)
         return ended
 
     def _pass_on(self, poll: select.poll, milliseconds: int) -> None:
-        """Hand out what is there to read."""
+        """Forward available output."""
         for reader, _ in poll.poll(milliseconds):
             if reader == self.alive:
                 continue
@@ -177,8 +177,8 @@ class Child:
                 del self.readers[reader]
                 continue
             self.output += len(piece)
-            if self.output <= FLOOD:
-                frame(self.readers[reader], piece)
+            if self.output <= MAX_OUTPUT_BYTES:
+                send_frame(self.readers[reader], piece)
             else:
                 self._end(b"output")
 
@@ -189,7 +189,7 @@ class Child:
         kill_all()
 
     def _reap(self) -> tuple[int, int] | None:
-        """Return how the process ended, once it has; orphans that ended are forgotten."""
+        """Return the end of the process once it has ended; reap ended orphans."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -202,26 +202,26 @@ class Child:
 
 
 def kill_all() -> None:
-    """Kill every process but this one."""
+    """Kill every process except this one."""
     try:
         os.kill(-1, SIGKILL)
     except ProcessLookupError:
         return
 
 
-def become(job: Job, unit: Job, writers: list[int]) -> NoReturn:
-    """Turn this fork into what is to run; never return."""
+def replace_process(job: Job, unit: Job, writers: list[int]) -> NoReturn:
+    """Execute the program in this fork; never return."""
     try:
         os.setsid()
-        os.dup2(input_file(unit.get("stdin", b"")), 0)
+        os.dup2(open_input(unit.get("stdin", b"")), 0)
         os.dup2(writers[0], 1)
         os.dup2(writers[1], 2)
         report = writers[2]
         os.chdir(WORK)
-        limit(job["limits"])
+        set_limits(job["limits"])
         if job["kind"] == "program":
             os.closerange(3, 4096)
-            # Python ignores it, and what is started would inherit that.
+            # Python ignores it, and a started program would inherit that.
             __import__("_signal").signal(13, 0)
             os.execve(unit["argv"][0], unit["argv"], os.environ)
         sys.path[:0] = ["/in"]
@@ -238,8 +238,8 @@ def become(job: Job, unit: Job, writers: list[int]) -> NoReturn:
         os._exit(125)
 
 
-def made(marks: dict[bytes, tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
-    """Give name, descriptor and size of the regular files that were made or changed, following no link."""
+def iterate_artifacts(marks: dict[bytes, tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
+    """Yield name, descriptor and size of the regular files that were created or changed, following no link."""
     seen = 0
     waiting: list[tuple[bytes, int, int]] = [(b"", os.open(WORK, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), 0)]
     while waiting:
@@ -250,14 +250,14 @@ def made(marks: dict[bytes, tuple[int, int]]) -> Iterator[tuple[bytes, int, int]
             names = []
         for name in names:
             seen += 1
-            if seen > MOST_ENTRIES:
+            if seen > MAX_ENTRIES:
                 raise LookupError
-            found = opened(folder, name)
+            found = open_entry(folder, name)
             if found is None:
                 continue
             facts = os.fstat(found)
             whole = prefix + name
-            if stat.S_ISDIR(facts.st_mode) and depth < DEEPEST and name != b"__pycache__":
+            if stat.S_ISDIR(facts.st_mode) and depth < MAX_DEPTH and name != b"__pycache__":
                 waiting.append((whole + b"/", found, depth + 1))
                 continue
             fresh = marks.get(whole) != (facts.st_mtime_ns, facts.st_size)
@@ -267,34 +267,34 @@ def made(marks: dict[bytes, tuple[int, int]]) -> Iterator[tuple[bytes, int, int]
         os.close(folder)
 
 
-def opened(folder: int, name: bytes) -> int | None:
-    """Open an entry of a folder unless it is a link or cannot be read."""
+def open_entry(folder: int, name: bytes) -> int | None:
+    """Open a folder entry unless it is a link or cannot be read."""
     try:
         return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
 
 
-def hand_out(job: Job, marks: dict[bytes, tuple[int, int]]) -> None:
-    """Send the files that were made, as far as their number and size allow."""
+def send_artifacts(job: Job, marks: dict[bytes, tuple[int, int]]) -> None:
+    """Send the created files, as far as their number and size allow."""
     count, room = job["limits"]["artifacts"], job["limits"]["artifact_mib"] * MIB
     try:
-        for name, descriptor, size in made(marks):
+        for name, descriptor, size in iterate_artifacts(marks):
             if count == 0 or size > room:
-                frame(b"L", b"artifacts")
+                send_frame(b"L", b"artifacts")
                 continue
             count -= 1
-            frame(b"A", name)
+            send_frame(b"A", name)
             while piece := os.read(descriptor, min(65536, room)):
                 room -= len(piece)
-                frame(b"D", piece)
-            frame(b"Z")
+                send_frame(b"D", piece)
+            send_frame(b"Z")
     except LookupError:
-        frame(b"L", b"artifacts")
+        send_frame(b"L", b"artifacts")
 
 
-def wipe(path: str) -> None:
-    """Remove a folder with whatever is in it, however deep."""
+def remove_tree(path: str) -> None:
+    """Remove a folder with its content at any depth."""
     import shutil
 
     shutil.rmtree(path, ignore_errors=True)
@@ -303,23 +303,23 @@ def wipe(path: str) -> None:
 
 
 def run_unit(job: Job, unit: Job, deadline: float) -> tuple[int, dict[bytes, tuple[int, int]]]:
-    """Run one unit and tell how it ended; return its wait status and the marks of its files."""
+    """Run one unit and report its end; return its wait status and the marks of its files."""
     for folder in (WORK, "/box/tmp", "/box/home"):
         os.makedirs(folder, exist_ok=True)
-    place("/box/home", job["home"])
-    marks = place(WORK, unit["files"])
+    write_files("/box/home", job["home"])
+    marks = write_files(WORK, unit["files"])
     began = time.monotonic()
     each = unit.get("seconds") or job["limits"]["wall_seconds"]
     child = Child(job, unit)
     status, memory = child.relay(min(deadline, began + each))
     for which in child.hit:
-        frame(b"L", which)
-    frame(b"X", f"{status} {memory} {time.monotonic() - began:.4f}".encode())
+        send_frame(b"L", which)
+    send_frame(b"X", f"{status} {memory} {time.monotonic() - began:.4f}".encode())
     return status, marks
 
 
 def warm_up(kind: str) -> None:
-    """Import once what every fork of this process is going to need."""
+    """Import the modules that every fork of this process needs."""
     sys.path[:0] = ["/in"]
     if kind == "tests":
         from tenure.sandbox.inside import pytest_runner
@@ -335,9 +335,9 @@ def main() -> None:
         # It ends by killing every process that it can see.
         raise SystemExit("the driver only runs as process 1 of a sandbox")
     os.closerange(3, 4096)
-    frame(b"H")
+    send_frame(b"H")
     job: Job = marshal.loads(read_exactly(int.from_bytes(read_exactly(8), "big")))
-    hide()
+    make_undumpable()
     if len(job["units"]) > 1:
         warm_up(job["kind"])
     deadline = time.monotonic() + job["limits"]["wall_seconds"]
@@ -345,16 +345,16 @@ def main() -> None:
     for number, unit in enumerate(job["units"]):
         if number:
             for folder in (WORK, "/box/tmp", "/box/home"):
-                wipe(folder)
+                remove_tree(folder)
         if time.monotonic() > deadline:
             break
-        frame(b"U", str(number).encode())
+        send_frame(b"U", str(number).encode())
         _, marks = run_unit(job, unit, deadline)
         if read_exactly(1) == b"s":
             break
     if job["artifacts"]:
-        hand_out(job, marks)
-    frame(b"F")
+        send_artifacts(job, marks)
+    send_frame(b"F")
 
 
 if __name__ == "__main__":

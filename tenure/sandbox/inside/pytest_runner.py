@@ -1,7 +1,7 @@
-"""Runs files of pytest against a candidate in another process, and reports each test.
+"""Run pytest files against a candidate in another process, and report each test.
 
-The tests' own modules come from memory: on disk there are empty files of their names, so that pytest finds them, and
-a candidate that reads them learns nothing. No plugin but this one is loaded, and no configuration is read.
+The tests' own modules are loaded from memory: empty files of their names exist on disk, so that pytest finds them, and
+a candidate that reads them learns nothing. No other plugin is loaded, and no configuration is read.
 """
 
 import ast
@@ -19,18 +19,18 @@ from _pytest.assertion.rewrite import rewrite_asserts
 from _pytest.config import default_plugins
 
 from tenure.sandbox.inside import wire
-from tenure.sandbox.inside.case_runner import coverage, tell
-from tenure.sandbox.inside.serving import CandidateFinder, MemoryFinder, Served
+from tenure.sandbox.inside.case_runner import list_executed_lines, write_line
+from tenure.sandbox.inside.serving import CandidateFinder, CandidateProcess, MemoryFinder
 
 FOLDER: Final = "/box/tests"
-LONGEST: Final = 6000
-"""Characters of what pytest says about one failure."""
+MAX_FAILURE_CHARS: Final = 6000
+"""Maximum length of a failure message."""
 
 
 def main(job: dict[str, Any], report: int) -> int:
-    """Run the tests and say how pytest ended."""
+    """Run the tests and report pytest's exit code."""
     sources = {name: content.decode() for name, content in job["tests"] if name.endswith(".py")}
-    served = Served(job["trace"])
+    served = CandidateProcess(job["trace"])
     runner = Runner(sources, served, job, report)
     sys.meta_path[:0] = [MemoryFinder(sources, runner.compile), CandidateFinder(set(job["roots"]), served)]
     sys.dont_write_bytecode = True
@@ -38,23 +38,23 @@ def main(job: dict[str, Any], report: int) -> int:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     arguments = ["-c", "/dev/null", f"--rootdir={FOLDER}", "--noconftest", "-p", "no:cacheprovider", "-q"]
     arguments += ["--tb=short", "--no-header", "--no-summary", "--color=no", "--import-mode=importlib"]
-    files = placed(job["tests"], sources)
-    before = marks(job["tests"], sources)
+    files = place_files(job["tests"], sources)
+    before = read_file_marks(job["tests"], sources)
     code = int(pytest.main([*arguments, *files], plugins=[runner]))
-    if marks(job["tests"], sources) != before:
-        tell(report, job["nonce"], {"kind": "tampered"})
-    tell(report, job["nonce"], {"kind": "end", "code": code})
+    if read_file_marks(job["tests"], sources) != before:
+        write_line(report, job["nonce"], {"kind": "tampered"})
+    write_line(report, job["nonce"], {"kind": "end", "code": code})
     return code
 
 
 def warm_up() -> None:
-    """Import what pytest imports when it begins, so that forks of this process need not."""
+    """Import the modules that pytest imports at its start, so that forks of this process need not."""
     for name in default_plugins:
         importlib.import_module(f"_pytest.{name}")
 
 
-def marks(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[tuple[int, int]]:
-    """Return what tells whether the data of the tests was changed: the time of a change of a file cannot be set."""
+def read_file_marks(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[tuple[int, int]]:
+    """Return marks that show whether the tests' data was changed: the change time of a file cannot be set."""
     data = [Path(FOLDER, name) for name, _ in files if name not in sources]
     found = []
     for path in [*data, *dict.fromkeys(one.parent for one in data)]:
@@ -66,8 +66,8 @@ def marks(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[tuple
     return found
 
 
-def placed(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[str]:
-    """Put empty files where pytest looks, and the data of the tests beside them; return the files with tests."""
+def place_files(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[str]:
+    """Create empty test files and the tests' data; return the files with tests."""
     for name, content in files:
         path = Path(FOLDER, name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,9 +77,9 @@ def placed(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[str]
 
 
 class Runner:
-    """The plugin: takes modules from memory and reports."""
+    """Pytest plugin that loads modules from memory and reports."""
 
-    def __init__(self, sources: dict[str, str], served: Served, job: dict[str, Any], report: int) -> None:
+    def __init__(self, sources: dict[str, str], served: CandidateProcess, job: dict[str, Any], report: int) -> None:
         self._sources = sources
         self._served = served
         self._job = job
@@ -87,7 +87,7 @@ class Runner:
         self._config: pytest.Config | None = None
 
     def compile(self, name: str, source: str) -> types.CodeType:
-        """Compile a module of the tests, with assertions that explain themselves."""
+        """Compile a test module with assertion rewriting."""
         path = f"{FOLDER}/{name}"
         linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
         tree = ast.parse(source, path)
@@ -95,7 +95,7 @@ class Runner:
         return compile(tree, path, "exec", dont_inherit=True)
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Load what the tests share."""
+        """Load the shared modules of the tests."""
         self._config = config
         for name in sorted(self._sources):
             if Path(name).name == "conftest.py":
@@ -110,27 +110,31 @@ class Runner:
         return made
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Report what was collected."""
+        """Report the collected tests."""
         self._tell("collected", ids=[item.nodeid for item in session.items])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Report a file that cannot be imported."""
         if report.failed:
             text = str(report.longrepr)
-            error = self._served.how_it_ended() if wire.WireError.__name__ in text else ""
+            error = self._served.describe_end() if wire.WireError.__name__ in text else ""
             self._tell(
-                "broken", id=report.nodeid, error=error or _last(text), trace=text[-LONGEST:], begun=self._served.begun
+                "broken",
+                id=report.nodeid,
+                error=error or _last(text),
+                trace=text[-MAX_FAILURE_CHARS:],
+                begun=self._served.is_started,
             )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        """Report the beginning of a test, and the lines it ran."""
+        """Report the start of a test, and its executed lines."""
         self._tell("start", id=item.nodeid)
-        if self._job["trace"] and self._served.begun:
-            self._tell("imported", covered=coverage(self._served))
+        if self._job["trace"] and self._served.is_started:
+            self._tell("imported", covered=list_executed_lines(self._served))
         began = time.monotonic()
         result = yield
-        found = coverage(self._served) if self._job["trace"] and self._served.begun else []
+        found = list_executed_lines(self._served) if self._job["trace"] and self._served.is_started else []
         self._tell("done", id=item.nodeid, seconds=time.monotonic() - began, covered=found)
         return result
 
@@ -143,20 +147,20 @@ class Runner:
             raised = call.excinfo.value
             error = f"{type(raised).__name__}: {raised}".strip()
             if isinstance(raised, wire.WireError):
-                error = self._served.how_it_ended() or str(raised)
+                error = self._served.describe_end() or str(raised)
             lines = list(getattr(raised, "_tenure_lines", []))
-        text = str(report.longrepr)[:LONGEST] if report.failed else ""
+        text = str(report.longrepr)[:MAX_FAILURE_CHARS] if report.failed else ""
         self._tell("phase", id=item.nodeid, when=report.when, outcome=report.outcome, error=error, trace=text)
         if lines:
             self._tell("lines", id=item.nodeid, lines=lines)
         return report
 
     def _tell(self, kind: str, **facts: Any) -> None:
-        tell(self._report, self._job["nonce"], {"kind": kind, **facts})
+        write_line(self._report, self._job["nonce"], {"kind": kind, **facts})
 
 
 class _Module(pytest.Module):
-    """A module of tests whose source is in memory."""
+    """Test module whose source is in memory."""
 
     def _getobj(self) -> types.ModuleType:
         name = os.path.relpath(self.path, FOLDER)
@@ -166,6 +170,6 @@ class _Module(pytest.Module):
 
 
 def _last(text: str) -> str:
-    """Return the line of a failed import that says most."""
+    """Return the most informative line of a failed import."""
     marked = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
     return (marked or [""])[-1][:500]

@@ -1,10 +1,10 @@
-"""Screens many candidates in one run of the sandbox: a program that is run in it like any other.
+"""Screen many candidates in one run of the sandbox, as an ordinary sandboxed program.
 
-Each candidate gets a forked process and little time. What is told here is a guess and proves nothing: a candidate
-could say anything of itself. Whatever looks good is tested by the sandbox's own means afterwards.
+Each candidate gets a forked process and little time. The results are guesses and prove nothing: a candidate could
+claim anything. Promising candidates are tested by the sandbox itself afterwards.
 
-The job lies in `screening.json`. A line is printed for each candidate that passed all tests, `green N`, and the last
-line is `seen COUNT`. A candidate whose time was up when it had passed a test gets more of it when all have had a turn.
+The job is in `screening.json`. A line `green N` is printed for each candidate that passed all tests, and the last line
+is `seen COUNT`. A candidate whose time ran out after it had passed a test gets more time when all have been tried.
 """
 
 import importlib
@@ -24,27 +24,27 @@ from typing import Any
 GREEN, RED = 40, 41
 """Exit codes of a candidate's process."""
 
-ENOUGH = 3
-"""Good candidates after which the others are not looked at."""
+MAX_GREEN = 3
+"""Number of promising candidates after which the screening ends."""
 
-LONGER = 20
-"""How many times more time a slow candidate gets."""
+RETRY_TIME_FACTOR = 20
+"""Factor by which a slow candidate gets more time."""
 
 Tester = Callable[[int], bool]
-"""Runs the tests, writes a byte for each that has passed, and tells whether all have."""
+"""Test function that writes a byte for each passed test, and returns whether all passed."""
 
 
 def main() -> None:
-    """Screen the candidates of the job until the time is up or enough are good."""
+    """Screen the candidates of the job until the time is over or enough are promising."""
     with open("screening.json", encoding="utf-8") as file:
         job = json.load(file)
     tester = _by_cases(job["cases"]) if job["cases"] else _by_pytest(job["tests"])
     ends = time.monotonic() + job["seconds"]
     seen, green, slow = 0, 0, []
     for number, candidate in enumerate(job["candidates"]):
-        if time.monotonic() > ends or green == ENOUGH:
+        if time.monotonic() > ends or green == MAX_GREEN:
             break
-        code, passed = _tried(job, candidate, tester, job["each"])
+        code, passed = _try_candidate(job, candidate, tester, job["each"])
         seen += 1
         if code == GREEN:
             green += 1
@@ -54,7 +54,7 @@ def main() -> None:
     for _, number in sorted(slow) if not green else ():
         if time.monotonic() > ends + job["seconds"] / 2:
             break
-        code, _ = _tried(job, job["candidates"][number], tester, LONGER * job["each"])
+        code, _ = _try_candidate(job, job["candidates"][number], tester, RETRY_TIME_FACTOR * job["each"])
         if code == GREEN:
             print("green", number, flush=True)
             break
@@ -68,15 +68,15 @@ def _edited(source: str, edits: list[list[Any]]) -> str:
     return data.decode()
 
 
-def _tried(job: dict[str, Any], candidate: list[Any], tester: Tester, seconds: float) -> tuple[int | None, int]:
-    """Try a candidate; return its exit code, None if its time was up, and how many tests it has passed."""
+def _try_candidate(job: dict[str, Any], candidate: list[Any], tester: Tester, seconds: float) -> tuple[int | None, int]:
+    """Run a candidate; return its exit code, None on timeout, and the number of passed tests."""
     name, edits = candidate
     source = _edited(job["sources"][name], edits)
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         os.close(reader)
-        _be(name, source, tester, seconds, writer)
+        _run_candidate(name, source, tester, seconds, writer)
     os.close(writer)
     code = _waited(child, 4 * seconds + 1)
     passed = len(os.read(reader, 65536))
@@ -95,22 +95,22 @@ def _waited(child: int, seconds: float) -> int | None:
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
 
 
-def _be(name: str, source: str, tester: Tester, seconds: float, told: int) -> None:
-    """Be the process of a candidate; its time is that of the processor, so that a busy machine makes none late."""
+def _run_candidate(name: str, source: str, tester: Tester, seconds: float, descriptor: int) -> None:
+    """Run the candidate in this process, with a limit on processor time so that a busy machine does not matter."""
     code = RED
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        sys.path.insert(0, _folder(name, source))
-        code = GREEN if tester(told) else RED
+        sys.path.insert(0, _make_folder(name, source))
+        code = GREEN if tester(descriptor) else RED
     finally:
         os._exit(code)
 
 
-def _folder(name: str, source: str) -> str:
-    """Return a folder with the program as the candidate has it."""
+def _make_folder(name: str, source: str) -> str:
+    """Return a folder with the candidate's files."""
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "screened")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(os.getcwd(), folder, ignore=shutil.ignore_patterns("screening.*", "__pycache__"))
@@ -122,13 +122,13 @@ def _folder(name: str, source: str) -> str:
 
 
 def _by_cases(cases: list[dict[str, Any]]) -> Tester:
-    def tester(told: int) -> bool:
+    def tester(descriptor: int) -> bool:
         for case in cases:
             function = getattr(importlib.import_module(case["module"]), case["function"])
             value = function(*json.loads(json.dumps(case["args"])))
             if not _same(list(value) if isinstance(value, types.GeneratorType) else value, case["expected"], case):
                 return False
-            os.write(told, b".")
+            os.write(descriptor, b".")
         return True
 
     return tester
@@ -148,25 +148,25 @@ def _by_pytest(tests: list[str]) -> Tester:
     import pytest
 
     class Counting:
-        """Tells of each test that has passed."""
+        """Plugin that reports each passed test."""
 
-        def __init__(self, told: int) -> None:
-            self._told = told
+        def __init__(self, descriptor: int) -> None:
+            self._descriptor = descriptor
 
         def pytest_runtest_logreport(self, report: Any) -> None:
             if report.when == "call" and report.passed:
-                os.write(self._told, b".")
+                os.write(self._descriptor, b".")
 
-    def tester(told: int) -> bool:
+    def tester(descriptor: int) -> bool:
         quiet = ("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--rootdir", ".")
-        return pytest.main([*quiet, *tests], plugins=[Counting(told)]) == 0
+        return pytest.main([*quiet, *tests], plugins=[Counting(descriptor)]) == 0
 
     _warm(pytest.main)
     return tester
 
 
 def _warm(run: Callable[[list[str]], Any]) -> None:
-    """Run a test of nothing once here: what pytest imports for it, every child has then."""
+    """Run an empty test here, so that every fork has pytest's modules."""
     said, nowhere = os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     try:

@@ -1,4 +1,4 @@
-"""The test's end of the wire: starts the candidate's process and guards what it may ask."""
+"""Start the candidate's process for a test and restrict its requests."""
 
 import importlib.abc
 import importlib.machinery
@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from tenure.sandbox.inside import wire
 
-STEERING: Final = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
-"""How the names begin that lead from an object of the test into its interpreter."""
+RESERVED_PREFIXES: Final = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
+"""Prefixes of attribute names that lead from an object of the test into its interpreter."""
 
 
-class Served:
-    """A candidate in a process of its own, started at its first use."""
+class CandidateProcess:
+    """Candidate in its own process, started at its first use."""
 
     def __init__(self, trace: bool) -> None:
         self._trace = trace
@@ -27,14 +27,14 @@ class Served:
 
     @property
     def end(self) -> wire.Endpoint:
-        """The wire to the candidate."""
+        """Connection to the candidate."""
         if self._end is None:
             self._end = self._start()
         return self._end
 
     @property
-    def begun(self) -> bool:
-        """Whether the candidate was used at all."""
+    def is_started(self) -> bool:
+        """Whether the candidate was used."""
         return self._end is not None
 
     def _start(self) -> wire.Endpoint:
@@ -49,20 +49,20 @@ class Served:
         theirs.close()
         end = wire.Endpoint(ours, serve, strict=True)
         end.outgoing = self._surroundings
-        end.incoming = printed
+        end.incoming = print_output
         return end
 
     def _surroundings(self) -> dict[str, Any]:
-        """Working folder, arguments and environment, where they have changed."""
-        around = {"folder": wire.working_folder(), "arguments": sys.argv[1:], "environment": dict(os.environ)}
+        """Changed working folder, arguments and environment."""
+        around = {"folder": wire.get_working_folder(), "arguments": sys.argv[1:], "environment": dict(os.environ)}
         around["environment"].pop("PYTEST_CURRENT_TEST", None)  # type: ignore[attr-defined]
         if around == self._known:
             return {}
         self._known = around
         return {"around": {**around, "arguments": ["", *sys.argv[1:]]}}
 
-    def how_it_ended(self) -> str:
-        """Say how the process of the candidate ended, where it has."""
+    def describe_end(self) -> str:
+        """Return how the candidate's process ended, if it has."""
         if self._process is None or self._end is None:
             return ""
         try:
@@ -72,22 +72,24 @@ class Served:
         return f"the program ended its interpreter with {'signal' if code < 0 else 'exit code'} {abs(code)}"
 
 
-def printed(message: dict[str, Any]) -> None:
-    """Print what the candidate has printed."""
+def print_output(message: dict[str, Any]) -> None:
+    """Print the output of the candidate."""
     for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
         if text := message.get(name):
             stream.write(str(text))
 
 
 def serve(operation: str, arguments: list[Any]) -> Any:
-    """Do what a candidate asks of the test: to use what the test has given to it, and no way beyond."""
+    """Execute a request of the candidate: use an object that the test passed to it, and nothing else."""
     if operation == "input":
         return input(*(str(one) for one in arguments))
     if operation == "stdin":
         return {"read": sys.stdin.read, "readline": sys.stdin.readline}[arguments[0]](int(arguments[1]))
     if operation in ("getattr", "setattr", "delattr"):
         target, name = arguments[0], str(arguments[1])
-        if name.startswith(STEERING) or isinstance(target, (types.ModuleType, types.FrameType, types.CodeType)):
+        if name.startswith(RESERVED_PREFIXES) or isinstance(
+            target, (types.ModuleType, types.FrameType, types.CodeType)
+        ):
             raise AttributeError(name)
         if operation != "getattr" and isinstance(target, (type, types.FunctionType)):
             raise AttributeError(name)
@@ -97,7 +99,7 @@ def serve(operation: str, arguments: list[Any]) -> Any:
 
 
 class RemoteModule(types.ModuleType):
-    """A module of the candidate, as the test sees it."""
+    """Module of the candidate as the test sees it."""
 
     def __getattr__(self, name: str) -> Any:
         """Read a name of the module."""
@@ -119,9 +121,9 @@ class RemoteModule(types.ModuleType):
             setattr(handle, name, value)
 
     def __delattr__(self, name: str) -> None:
-        """Delete a name of the module; one that a test has set becomes again what it was.
+        """Delete a name of the module; a name that a test has set is restored.
 
-        That is how a patch is taken back where the name is not the object's own, as here it seems.
+        A patch is undone this way if the object does not have the name itself, as it seems to be the case here.
         """
         was = self.__dict__.get("_tenure_was", {})
         if name in was:
@@ -137,22 +139,22 @@ class RemoteModule(types.ModuleType):
 
 
 class CandidateFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives the test the candidate's modules out of the other process."""
+    """Finder that imports the candidate's modules from the other process."""
 
-    def __init__(self, roots: set[str], served: Served) -> None:
+    def __init__(self, roots: set[str], served: CandidateProcess) -> None:
         self._roots = roots
         self._served = served
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Answer for the candidate's modules."""
+        """Return the spec of a candidate's module."""
         if fullname.split(".")[0] not in self._roots:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """Make the stand-in of a module."""
+        """Create the proxy of a module."""
         return RemoteModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
@@ -163,7 +165,7 @@ class CandidateFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives the test its own modules from memory, so that they never lie where a candidate could read them."""
+    """Finder that imports the tests' own modules from memory, so that a candidate cannot read them from disk."""
 
     def __init__(self, sources: dict[str, str], compile_test: Callable[[str, str], types.CodeType]) -> None:
         self._sources = sources
@@ -172,7 +174,7 @@ class MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Answer for the files of the tests."""
+        """Return the spec of a test module."""
         base = fullname.replace(".", "/")
         for name in (f"{base}.py", f"{base}/__init__.py"):
             if name in self._sources:
@@ -186,11 +188,11 @@ class MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
-        """Leave it to Python."""
+        """Return None: Python creates the module."""
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Run a module of the tests."""
+        """Execute a test module."""
         name = module.__spec__.origin if module.__spec__ else ""
         if name:
             module.__file__ = f"/box/tests/{name}"

@@ -1,9 +1,9 @@
-"""How a test reaches a candidate that runs in another process.
+"""Connect a test to a candidate that runs in another process.
 
-A test must be able to say `from solution import add` and `assert add(1, 2) == 3`, and no byte of the candidate may
-run where the test decides. So both sides speak over a socket. Plain data travels by value and arrives as data of
-exactly its type; everything else stays where it is and is reached through a handle. What a handle says of itself is
-its owner's word, so it counts only where a test asks for it: compared with plain data, a handle is never equal.
+A test must be able to write `from solution import add` and `assert add(1, 2) == 3` although no code of the candidate
+may run in the test's process. Both sides exchange messages over a socket. Plain data is sent by value and arrives with
+exactly its type; every other object stays in its process and is reached through a handle. A handle's own methods run
+in the other process, so a handle never equals plain data.
 """
 
 import base64
@@ -19,15 +19,15 @@ import types
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, NoReturn
 
-LARGEST: Final = 64 << 20
-"""Bytes of one message."""
-DEEPEST: Final = 200
-"""Containers inside each other that travel by value."""
-LONGEST_TRACE: Final = 6000
-"""Characters of a traceback."""
+MAX_MESSAGE_BYTES: Final = 64 << 20
+"""Maximum size of one message."""
+MAX_DEPTH: Final = 200
+"""Maximum depth of nested containers sent by value."""
+MAX_TRACE_CHARS: Final = 6000
+"""Maximum length of a traceback."""
 
 Encoded = Any
-"""Data that JSON can hold: a plain value as itself, anything else as a list whose first item says what it is."""
+"""Data that JSON can represent: a plain value as itself, anything else as a list whose first item is its kind."""
 
 COMPARISONS: Final = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
 ARITHMETIC: Final = (
@@ -45,13 +45,13 @@ OTHERS: Final = (
     *("__invert__", "__enter__", "__exit__", "__reversed__", "__round__", "__hash__", "__format__", "__dir__"),
 )
 SPECIAL: Final = frozenset({*COMPARISONS, *ARITHMETIC, *IN_PLACE, *OTHERS})
-"""Operators that a handle passes on."""
+"""Operators that a handle forwards."""
 
 PLAIN_BASES: Final = (int, str, float, complex, list, tuple, dict, set, frozenset, bytes, bytearray)
 """Types whose subclasses arrive as subclasses, with the operators of the plain type."""
 
 NOT_MIRRORED: Final = ("unittest", "doctest", "bdb", "_pytest", "pytest", "pluggy")
-"""Packages whose exceptions steer a test run; from the other side they come as strangers."""
+"""Packages whose exceptions control a test run; from the other side they arrive as unrelated classes."""
 
 VALUES: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]] = {
     "builtins.bytes": (lambda value: base64.b64encode(value).decode(), lambda kind, plain: base64.b64decode(plain)),
@@ -74,7 +74,7 @@ VALUES: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]]
     "pathlib.PosixPath": (str, lambda kind, plain: kind(plain)),
     "pathlib.PurePosixPath": (str, lambda kind, plain: kind(plain)),
 }
-"""Plain values that JSON does not have, with the way there and back; their modules are loaded where one is met."""
+"""Plain values that JSON does not have, with conversions in both directions; their modules are imported when needed."""
 
 CONTAINERS: Final[dict[type, str]] = {
     list: "list",
@@ -100,20 +100,20 @@ MUTABLE: Final = (list, dict, set, bytearray, collections.deque, collections.Ord
 
 
 class WireError(Exception):
-    """The other side broke the rules, or is gone; the message says which."""
+    """The other side violated the protocol or has ended; the message says which."""
 
 
-class Word:
-    """What a handle and the exceptions of the other side know of their owner."""
+class RemoteObject:
+    """Reference of a handle or a remote exception to its owner."""
 
     __slots__ = ()
 
 
 class Endpoint:
-    """One end of the wire: serves what the other side asks and asks what this side needs."""
+    """One end of the connection: serves requests of the other side and sends requests to it."""
 
     def __init__(self, stream: socket.socket, serves: Callable[[str, list[Any]], Any], strict: bool) -> None:
-        """Hold one end; a strict one does not believe what a handle says when it is compared with plain data."""
+        """Initialize one end; a strict end ignores a handle's own comparison with plain data."""
         self._stream = stream
         self._serves = serves
         self.strict = strict
@@ -126,7 +126,7 @@ class Endpoint:
         self.outgoing: Callable[[], dict[str, Any]] = dict
         self.incoming: Callable[[dict[str, Any]], None] = lambda message: None
 
-    # What goes over the stream.
+    # Messages.
 
     def _send(self, message: dict[str, Any]) -> None:
         block = json.dumps({**message, **self.outgoing()}).encode()
@@ -150,7 +150,7 @@ class Endpoint:
 
     def _receive(self) -> dict[str, Any]:
         size = int.from_bytes(self._read(4), "big")
-        if size > LARGEST:
+        if size > MAX_MESSAGE_BYTES:
             raise WireError("the program under test sent too much")
         try:
             message = json.loads(self._read(size))
@@ -162,7 +162,7 @@ class Endpoint:
         return message
 
     def request(self, operation: str, *arguments: Any) -> Any:
-        """Ask the other side to do something and return what came of it, or raise what it raised."""
+        """Send a request and return its result, or raise the exception it raised."""
         with self._lock:
             self._send({"ask": operation, "with": [self.encode(one) for one in arguments]})
             while "ask" in (message := self._receive()):
@@ -173,7 +173,7 @@ class Endpoint:
             return self.decode(message.get("value"))
 
     def serve(self) -> None:
-        """Answer what the other side asks until it has gone."""
+        """Answer requests until the connection is closed."""
         while True:
             try:
                 message = self._receive()
@@ -198,7 +198,7 @@ class Endpoint:
         self._send({**reply, "changed": changed} if changed else reply)
 
     def _write_back(self, arguments: tuple[Any, ...], message: dict[str, Any]) -> None:
-        """Make what the other side changed in place true for the objects that were given."""
+        """Apply in-place changes of the other side to the objects that were passed."""
         given = _flat(list(arguments))
         for number, new in message.get("changed", {}).items():
             fill(given[int(number)], self.decode(new))
@@ -206,11 +206,11 @@ class Endpoint:
     # Values.
 
     def encode(self, value: Any, depth: int = 0) -> Encoded:
-        """Turn a value into data: plain ones by value, others as handles."""
+        """Encode a value: plain values by value, others as handles."""
         kind = type(value)
         if value is None or kind in (bool, str, int, float):
             return value
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise ValueError("the value is nested too deeply")
         if kind in CONTAINERS:
             return [CONTAINERS[kind], [self.encode(one, depth + 1) for one in value]]
@@ -226,7 +226,7 @@ class Endpoint:
             return ["slice", [self.encode(one, depth + 1) for one in (value.start, value.stop, value.step)]]
         if value is Ellipsis or value is NotImplemented:
             return ["constant", str(value)]
-        if isinstance(value, Word) and (owned := owner_of(value)) and owned[0] is self:
+        if isinstance(value, RemoteObject) and (owned := find_owner(value)) and owned[0] is self:
             return ["yours", owned[1]]
         if isinstance(value, type) and (owned := value.__dict__.get("_tenure_of")) and owned[0] is self:
             return ["yours", owned[1]]
@@ -241,7 +241,7 @@ class Endpoint:
         return self._encode_handle(value, kind)
 
     def _table(self, value: Any, depth: int) -> Encoded | None:
-        """Encode a table or a column of pandas by value; None for anything else."""
+        """Encode a pandas table or column by value; return None for anything else."""
         pandas = sys.modules.get("pandas")
         if pandas is None or type(value) not in (pandas.DataFrame, pandas.Series):
             return None
@@ -272,7 +272,7 @@ class Endpoint:
         base = next((one for one in PLAIN_BASES if isinstance(value, one)), None)
         plain = None
         if base is not None and _has_data(value):
-            # By the plain type's own means, so that an overridden method has no say.
+            # By the methods of the plain type, so that an overridden method is not called.
             plain = [base.__name__, self.encode(_plain(base, value))]
         return ["handle", self._keep(value), self.encode(kind), plain]
 
@@ -291,7 +291,7 @@ class Endpoint:
         return ["exception", self._keep(error), self.encode(type(error)), arguments, _text(error), lines, text]
 
     def decode(self, data: Encoded) -> Any:
-        """Turn data back into a value."""
+        """Decode data into a value."""
         if not isinstance(data, list):
             if isinstance(data, dict):
                 raise WireError("the program under test sent no value")
@@ -354,7 +354,7 @@ class Endpoint:
         if (known := self._mirrors.get(number)) is not None:
             return known
         kinds = [kind for one in bases if isinstance(kind := self.decode(one), type)]
-        made = mirror(self, number, str(name), kinds)
+        made = make_mirror(self, number, str(name), kinds)
         self._mirrors[number] = made
         return made
 
@@ -362,11 +362,11 @@ class Endpoint:
         if (known := self._handles.get(number)) is not None and plain is None:
             return known
         owner = self.decode(kind)
-        if not (isinstance(owner, type) and issubclass(owner, Word)):
+        if not (isinstance(owner, type) and issubclass(owner, RemoteObject)):
             owner = Handle
         if plain is not None:
             base = getattr(builtins, plain[0])
-            kinds = owner if issubclass(owner, base) else mirror(self, 0, owner.__name__, [base])
+            kinds = owner if issubclass(owner, base) else make_mirror(self, 0, owner.__name__, [base])
             made = base.__new__(kinds, *(() if base in MUTABLE else (self.decode(plain[1]),)))
             if base in MUTABLE:
                 fill(made, self.decode(plain[1]), base)
@@ -379,12 +379,12 @@ class Endpoint:
     def _decode_exception(self, number: int, kind: Any, arguments: list[Any], text: str, *trace: Any) -> Any:
         owner = self.decode(kind)
         if not (isinstance(owner, type) and issubclass(owner, BaseException)):
-            owner = mirror(self, 0, str(owner), [Exception])
+            owner = make_mirror(self, 0, str(owner), [Exception])
         given = [self.decode(one) for one in arguments]
         try:
             made = owner(*given)
         except Exception:
-            # What it wants to be made of is not what it was made of in the end.
+            # The constructor's arguments may differ from the final state.
             made = owner.__new__(owner)
         made.args = tuple(given)
         for name, value in (("_tenure_handle", (self, number)), ("_tenure_text", str(text))):
@@ -400,8 +400,8 @@ class Endpoint:
         raise error
 
 
-class _Reference(Word):
-    """A handle to nothing but a number."""
+class _Reference(RemoteObject):
+    """Handle with nothing but a number."""
 
     __slots__ = ("_tenure_handle",)
 
@@ -409,8 +409,8 @@ class _Reference(Word):
         self._tenure_handle = (end, number)
 
 
-def owner_of(value: Any) -> tuple[Endpoint, int] | None:
-    """Return where an object of the other side lives, and its number there."""
+def find_owner(value: Any) -> tuple[Endpoint, int] | None:
+    """Return the endpoint of a remote object, and its number there."""
     try:
         found: tuple[Endpoint, int] = object.__getattribute__(value, "_tenure_handle")
     except AttributeError:
@@ -418,22 +418,22 @@ def owner_of(value: Any) -> tuple[Endpoint, int] | None:
     return found
 
 
-def foreign(value: Any) -> bool:
-    """Return whether something is an object of the other side and not plain data."""
+def is_remote(value: Any) -> bool:
+    """Return whether a value is an object of the other side and not plain data."""
     return isinstance(value, Handle) or isinstance(type(value), RemoteType) or isinstance(value, RemoteType)
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
-    """Return the method of a handle that passes an operator on."""
+    """Return the method of a handle that forwards an operator."""
 
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
         end, number = object.__getattribute__(self, "_tenure_handle")
-        if end.strict and name in COMPARISONS and not foreign(arguments[0]):
+        if end.strict and name in COMPARISONS and not is_remote(arguments[0]):
             return _against_plain(name, self, arguments[0])
         if name == "__hash__":
             return hash(number)
         result = end.request("special", _Reference(end, number), name, list(arguments), named)
-        if end.strict and name in ARITHMETIC and arguments and not foreign(arguments[0]) and not foreign(result):
+        if end.strict and name in ARITHMETIC and arguments and not is_remote(arguments[0]) and not is_remote(result):
             raise TypeError(f"{name} of an object of the program with plain data has to give such an object again")
         return result
 
@@ -442,17 +442,17 @@ def _forwarded(name: str) -> Callable[..., Any]:
 
 
 def _against_plain(name: str, handle: Any, plain: Any) -> Any:
-    """Compare a handle with plain data: it is no such data, whatever it says."""
+    """Compare a handle with plain data: never equal."""
     if name in ("__eq__", "__ne__"):
         return name == "__ne__"
     raise TypeError(f"an object of the program cannot be put in order with {type(plain).__name__}")
 
 
 class RemoteType(type):
-    """The class of classes of the other side: calling one makes an object there."""
+    """Metaclass of the other side's classes: calling one creates an object there."""
 
     def __call__(cls, *arguments: Any, **named: Any) -> Any:
-        """Make an object of the class."""
+        """Create an object of the class."""
         if (owned := cls.__dict__.get("_tenure_of")) is None or owned[1] == 0:
             return super().__call__(*arguments, **named)
         end, number = owned
@@ -468,7 +468,7 @@ class RemoteType(type):
 
 
 def _forwarded_by_class(name: str) -> Callable[..., Any]:
-    """Return the method of a class of the other side that passes an operator on."""
+    """Return the method of a remote class that forwards an operator."""
 
     def method(cls: Any, *arguments: Any) -> Any:
         owned = cls.__dict__.get("_tenure_of")
@@ -484,25 +484,25 @@ for _name in ("__getitem__", "__iter__", "__len__", "__contains__"):
     setattr(RemoteType, _name, _forwarded_by_class(_name))
 
 
-class Attributes(Word):
-    """Reaches the attributes of an object of the other side."""
+class Attributes(RemoteObject):
+    """Access to the attributes of a remote object."""
 
     def __getattr__(self, name: str) -> Any:
         """Read an attribute of the object."""
-        if (owned := owner_of(self)) is None or (name.startswith("__") and name.endswith("__")):
+        if (owned := find_owner(self)) is None or (name.startswith("__") and name.endswith("__")):
             raise AttributeError(name)
         return owned[0].request("getattr", _Reference(*owned), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute of the object."""
-        if name.startswith(("_tenure_", "__")) or (owned := owner_of(self)) is None:
+        if name.startswith(("_tenure_", "__")) or (owned := find_owner(self)) is None:
             object.__setattr__(self, name, value)
         else:
             owned[0].request("setattr", _Reference(*owned), name, value)
 
 
 class Handle(Attributes, metaclass=RemoteType):
-    """Stands for an object of the other side."""
+    """Proxy of a remote object."""
 
 
 for _name in SPECIAL:
@@ -510,21 +510,21 @@ for _name in SPECIAL:
 
 
 class Raised(Attributes):
-    """What an exception of the other side says."""
+    """Content of a remote exception."""
 
     def __str__(self) -> str:
-        """Its text, as the other side wrote it."""
+        """Return its text, as the other side wrote it."""
         return str(self.__dict__.get("_tenure_text", ""))
 
 
-def mirror(end: Endpoint, number: int, name: str, bases: list[type]) -> type:
-    """Make a class that stands for one of the other side; number 0: for none."""
+def make_mirror(end: Endpoint, number: int, name: str, bases: list[type]) -> type:
+    """Create a class that represents a remote class; number 0 represents none."""
     body = {"_tenure_of": (end, number), "__module__": "program"}
     if any(issubclass(base, BaseException) for base in bases):
         own = [base for base in bases if issubclass(base, BaseException)]
         extra = [] if any(issubclass(base, Raised) for base in own) else [Raised]
         return types.new_class(name, (*extra, *own), {}, lambda space: space.update(body))
-    mirrored = [base for base in bases if issubclass(base, Word)]
+    mirrored = [base for base in bases if issubclass(base, RemoteObject)]
     plain = [base for base in bases if base in PLAIN_BASES]
     candidates = [(*mirrored, *plain), (Attributes, *plain)] if mirrored or plain else []
     for kinds in candidates:
@@ -538,7 +538,7 @@ def mirror(end: Endpoint, number: int, name: str, bases: list[type]) -> type:
 
 
 def fill(target: Any, new: Any, kind: type | None = None) -> None:
-    """Give a container the content of another one, keeping it and the containers in it the same objects."""
+    """Replace the content of a container by that of another one, keeping the identity of nested containers."""
     kind = kind or type(target)
     if issubclass(kind, (list, bytearray, collections.deque)):
         pairs = [_merged(old, fresh) for old, fresh in zip(list(target), new, strict=False)]
@@ -557,7 +557,7 @@ def fill(target: Any, new: Any, kind: type | None = None) -> None:
 
 
 def _merged(old: Any, new: Any) -> Any:
-    """Return the old object with the new content where both are containers of one type, else the new one."""
+    """Return the old object with the new content if both are containers of one type, else the new object."""
     if type(old) is type(new) and type(old) in MUTABLE:
         fill(old, new)
         return old
@@ -565,16 +565,16 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 def _value_name(kind: type) -> str | None:
-    """Return the name of a type of plain values; None where it is none, or only bears the name of one."""
+    """Return the name of a type of plain values, or None if it is none or only has the name of one."""
     module = kind.__module__
-    # Since Python 3.13 paths live in a module inside of the one that shows them.
+    # Since Python 3.13 the classes of paths are defined in a submodule.
     shown = "pathlib" if module.startswith("pathlib.") else module
     name = f"{shown}.{kind.__qualname__}"
     return name if name in VALUES and getattr(sys.modules.get(shown), kind.__qualname__, None) is kind else None
 
 
 def _flat(arguments: list[Any]) -> list[Any]:
-    """Return arguments with the items of those that are plain lists or dictionaries of arguments."""
+    """Return arguments with the items of plain lists or dictionaries among them."""
     return [
         inner
         for one in arguments
@@ -583,7 +583,7 @@ def _flat(arguments: list[Any]) -> list[Any]:
 
 
 def _known_by_name(kind: type) -> bool:
-    """Return whether a class is the same on both sides: one of the standard library, and harmless there."""
+    """Return whether a class is the same on both sides: a harmless class of the standard library."""
     module = str(kind.__module__)
     if module.split(".")[0] in NOT_MIRRORED or module not in sys.stdlib_module_names:
         return False
@@ -594,7 +594,7 @@ def _known_by_name(kind: type) -> bool:
 
 
 def _has_data(value: Any) -> bool:
-    """Return whether an object of a subclass of a plain type is that data, and not an enumeration's member."""
+    """Return whether an object of a subclass of a plain type is plain data, and not an enumeration member."""
     enum = sys.modules.get("enum")
     return enum is None or not isinstance(value, enum.Enum) or isinstance(value, (int, str))
 
@@ -617,7 +617,7 @@ def _plain(base: type, value: Any) -> Any:
 
 
 def _array(value: Any) -> Encoded | None:
-    """Encode an array or a scalar of NumPy by value; None for anything else."""
+    """Encode a NumPy array or scalar by value; return None for anything else."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(value) is numpy.ndarray and not value.dtype.hasobject:
         flat = numpy.ascontiguousarray(value)
@@ -628,13 +628,13 @@ def _array(value: Any) -> Encoded | None:
 
 
 def _items(column: Any) -> Any:
-    """Return the items of a column as an array, or as a list where an array would hold objects."""
+    """Return the items of a column as an array, or as a list if an array would contain objects."""
     array = column.to_numpy()
     return array.tolist() if array.dtype.hasobject else array
 
 
 def _text(error: BaseException) -> str:
-    """Return what an exception says, whatever its own method does."""
+    """Return the text of an exception, independently of its own methods."""
     try:
         return str(error)[:2000]
     except BaseException:
@@ -651,14 +651,14 @@ def _traceback(error: BaseException, folder: str) -> tuple[list[list[Any]], str]
             if folder and entry.filename.startswith(folder + "/"):
                 lines.append([entry.filename[len(folder) + 1 :], entry.lineno or 0])
         text = "".join(traceback.format_exception(type(error), error, _of_folder(error, folder), limit=-20))
-        text = text[-LONGEST_TRACE:]
+        text = text[-MAX_TRACE_CHARS:]
     except BaseException:
         text = ""
     return lines, text
 
 
 def _of_folder(error: BaseException, folder: str) -> types.TracebackType | None:
-    """Return the part of a traceback that begins in a folder; all of it where none does."""
+    """Return the part of a traceback that begins in a folder, or all of it if no part does."""
     part = error.__traceback__
     while part is not None and not part.tb_frame.f_code.co_filename.startswith(folder + "/"):
         part = part.tb_next
@@ -666,7 +666,7 @@ def _of_folder(error: BaseException, folder: str) -> types.TracebackType | None:
 
 
 def run_coroutine(waited: Any) -> Any:
-    """Wait for something in a loop of its own."""
+    """Run a coroutine in its own event loop."""
     import asyncio
 
     async def wait() -> Any:
@@ -676,7 +676,7 @@ def run_coroutine(waited: Any) -> Any:
 
 
 def apply(operation: str, arguments: list[Any]) -> Any:
-    """Do what one of the plain operations on an object means."""
+    """Execute a plain operation on an object."""
     target, *rest = arguments
     if operation == "getattr":
         return getattr(target, rest[0])
@@ -689,12 +689,12 @@ def apply(operation: str, arguments: list[Any]) -> Any:
     if operation == "await":
         return run_coroutine(target)
     if operation == "special":
-        return special(target, *rest)
+        return apply_special(target, *rest)
     raise WireError(f"there is no operation {operation!r}")
 
 
-def special(target: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-    """Apply an operator to an object as Python itself would look it up."""
+def apply_special(target: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """Apply an operator to an object with Python's own lookup."""
     if name not in SPECIAL:
         raise WireError(f"there is no operator {name!r}")
     if name == "__bool__":
@@ -715,8 +715,8 @@ def special(target: Any, name: str, arguments: list[Any], named: dict[str, Any])
     return method(target, *arguments, **named)
 
 
-def working_folder() -> str:
-    """Return the working folder, or nothing where it is gone."""
+def get_working_folder() -> str:
+    """Return the working folder, or an empty string if it was deleted."""
     try:
         return os.getcwd()
     except OSError:

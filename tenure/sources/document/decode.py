@@ -1,7 +1,8 @@
-"""Bytes to text: byte order marks, UTF-8, UTF-16 without a mark, what somebody says, then what the bytes look like.
+"""Detect the character encoding of bytes, and decode them.
 
-Bytes that are valid UTF-8 are UTF-8 whatever a server or the page itself says: chance hardly ever makes them so,
-and servers are often wrong.
+The order is: byte order mark, UTF-8, UTF-16 without a mark, declared encodings, detection. Bytes that are valid UTF-8
+are decoded as UTF-8 whatever a server or page declares: other text is hardly ever valid UTF-8 by chance, and
+declarations are often wrong.
 """
 
 import codecs
@@ -22,74 +23,79 @@ _MARKS = (
 _DECLARATION = re.compile(rb"(?:charset|coding|encoding)[=:][ \t]*[\"']?([A-Za-z][\w.-]+)")
 _SHIFTS = re.compile(rb"\x1b(?:\$[@B]|\([BJ])")
 _WESTERN = "cp1252"
-# Names mean in the web what old browsers took them for.
-_MEANT = {
+# Charset names have the meaning of the WHATWG Encoding Standard.
+_WEB_CHARSETS = {
     **dict.fromkeys(("iso8859-1", "latin-1", "latin1", "ascii"), _WESTERN),
     **dict.fromkeys(("shift_jis", "x-sjis", "windows-31j"), "cp932"),
     **dict.fromkeys(("gb2312", "gbk", "x-gbk"), "gb18030"),
     **dict.fromkeys(("euc_kr", "ks_c_5601-1987"), "cp949"),
     **{"iso8859-9": "cp1254", "tis-620": "cp874", "big5": "big5hkscs"},
 }
-# Python's codecs that are no charset of the web: they read escapes, unpack, or take time out of proportion.
-_NO_CHARSETS = frozenset(
+# Codecs of Python that are no charset: they read escapes, decompress, or have superlinear run time.
+_UNSAFE_CODECS = frozenset(
     "idna punycode unicode-escape raw-unicode-escape utf-7 undefined hex base64 bz2 zlib quopri uu rot-13".split()
 )
-_MAX_DAMAGED = 0.01
-_SAMPLE = 65_536
+_MAX_REPLACED_SHARE = 0.01
+_SAMPLE_BYTES = 65_536
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27})
 
 
 def is_binary(data: bytes) -> bool:
-    """Say whether the bytes are no text in any encoding, judged by their first 64 KiB."""
-    head = data[:_SAMPLE]
-    if any(head.startswith(mark) for mark, _ in _MARKS) or _unmarked_utf16(head):
+    """Return whether bytes are not text in any encoding, judged by the first 64 KiB."""
+    head = data[:_SAMPLE_BYTES]
+    if any(head.startswith(mark) for mark, _ in _MARKS) or _detect_unmarked_utf16(head):
         return False
     controls = len(head) - len(head.translate(None, _CONTROLS))
     return b"\0" in head or controls > len(head) * 0.02
 
 
 def decode(data: bytes, charset: str = "") -> str:
-    """Return the text of the bytes; `charset` is what whoever sent them says they are written in.
+    """Decode bytes; `charset` is the encoding that the sender declares.
 
     Raises:
-        Unreadable: if they are binary, or no encoding fits them.
+        Unreadable: the bytes are binary, or fit no encoding.
     """
     if is_binary(data):
         raise Unreadable("is a binary file")
-    said = [name for name in (_codec(charset), _declared(data)) if name]
-    for find in (_marked, lambda _: said[0] if said else None, lambda _: said[-1] if said else None, _guess):
+    said = [name for name in (_normalize_charset(charset), _find_declaration(data)) if name]
+    for find in (
+        _detect_by_mark,
+        lambda _: said[0] if said else None,
+        lambda _: said[-1] if said else None,
+        _guess_charset,
+    ):
         try:
             if encoding := find(data):
                 return data.decode(encoding)
         except (UnicodeDecodeError, LookupError):
             continue
-    # Text with a few bytes damaged is still a document; nothing else comes out of this with so few gaps.
+    # Text with a few damaged bytes is still a document; a wrong encoding would leave more replacement characters.
     for encoding in (*said, "utf-8"):
         text = data.decode(encoding, errors="replace")
-        if text.count("\ufffd") <= len(text) * _MAX_DAMAGED:
+        if text.count("\ufffd") <= len(text) * _MAX_REPLACED_SHARE:
             return text
     raise Unreadable("could not be decoded")
 
 
-def _codec(charset: str) -> str | None:
-    """Return Python's name for what a charset means in the web; None for one that is unknown or no charset."""
+def _normalize_charset(charset: str) -> str | None:
+    """Return the codec of Python for a charset of the web, or None if it is unknown or unsafe."""
     label = charset.strip().lower()
     try:
-        known = codecs.lookup(_MEANT.get(label, label)).name
+        known = codecs.lookup(_WEB_CHARSETS.get(label, label)).name
     except (LookupError, ValueError):
         return None
-    return None if known in _NO_CHARSETS else _MEANT.get(known, known)
+    return None if known in _UNSAFE_CODECS else _WEB_CHARSETS.get(known, known)
 
 
-def _marked(data: bytes) -> str:
-    """Name the encoding that a byte order mark, NULs or shifts between alphabets give away; UTF-8 without any."""
+def _detect_by_mark(data: bytes) -> str:
+    """Return the encoding that a byte order mark, NUL bytes or escape sequences indicate; UTF-8 without any."""
     marked = next((name for mark, name in _MARKS if data.startswith(mark)), None)
-    shifted = "iso2022_jp" if _SHIFTS.search(data[:_SAMPLE]) and data.isascii() else None
-    return marked or _unmarked_utf16(data[:_SAMPLE]) or shifted or "utf-8"
+    shifted = "iso2022_jp" if _SHIFTS.search(data[:_SAMPLE_BYTES]) and data.isascii() else None
+    return marked or _detect_unmarked_utf16(data[:_SAMPLE_BYTES]) or shifted or "utf-8"
 
 
-def _unmarked_utf16(head: bytes) -> str | None:
-    """Name the UTF-16 whose high bytes are mostly NUL, as they are in western text."""
+def _detect_unmarked_utf16(head: bytes) -> str | None:
+    """Return the variant of UTF-16 whose high bytes are mostly NUL, as in western text, or None."""
     pairs = len(head) // 2
     if pairs < 2 or b"\0" not in head:
         return None
@@ -100,14 +106,14 @@ def _unmarked_utf16(head: bytes) -> str | None:
     return None
 
 
-def _declared(data: bytes) -> str | None:
-    """Name the encoding that a page or a program says it is written in."""
+def _find_declaration(data: bytes) -> str | None:
+    """Return the encoding that a page or program declares in its text, or None."""
     match = _DECLARATION.search(data[:1024])
-    return _codec(match[1].decode("ascii")) if match else None
+    return _normalize_charset(match[1].decode("ascii")) if match else None
 
 
-def _guess(data: bytes) -> str | None:
-    matches = from_bytes(data[:_SAMPLE])
+def _guess_charset(data: bytes) -> str | None:
+    matches = from_bytes(data[:_SAMPLE_BYTES])
     best = matches.best()
     if best is None:
         return None

@@ -1,7 +1,6 @@
-"""The writer of the normal form that `tenure.sources.document.document` defines.
+"""Write the normal form that `tenure.sources.document.document` defines.
 
-Parsers walk their own trees and call one method per block; this is the only place that knows how a
-block looks on paper.
+Parsers walk their own trees and call one method per block; only this module knows the notation of a block.
 """
 
 import re
@@ -15,57 +14,57 @@ _JOINED_KINDS = ("item", "row")
 _MAX_DEPTH = 8
 
 
-def clean(text: str) -> str:
-    """Return the text in NFC, with plain line ends and without characters that nobody can see."""
+def clean_text(text: str) -> str:
+    r"""Return the text in NFC, with `\n` as line break and without invisible characters."""
     text = _INVISIBLE.sub("", _LINE_BREAKS.sub("\n", text))
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def one_line(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """Return the cleaned text as one line of words separated by single spaces."""
-    return " ".join(clean(text).split())
+    return " ".join(clean_text(text).split())
 
 
 def strip_lines(text: str) -> str:
-    """Return the cleaned text without white space at line ends and without blank lines around it."""
-    return "\n".join(line.rstrip() for line in clean(text).split("\n")).strip("\n")
+    """Return the cleaned text without trailing white space of lines and without blank lines around it."""
+    return "\n".join(line.rstrip() for line in clean_text(text).split("\n")).strip("\n")
 
 
-class NormalForm:
-    """Collects blocks in reading order and writes them down."""
+class NormalFormWriter:
+    """Writer that collects blocks in reading order."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
+        """Start an empty text."""
         self.first_heading = ""
         self._blocks: list[tuple[str, list[str]]] = []
         self._counters: list[int | None] = []
         self._item: tuple[str, list[str]] | None = None
-        self._end = 0
+        self._length = 0
 
     @property
-    def end(self) -> int:
-        """How long the text is that was written so far."""
+    def length(self) -> int:
+        """Length of the text written so far."""
         self._flush()
-        return self._end
+        return self._length
 
     @property
     def text(self) -> str:
-        """Everything written so far."""
+        """Text written so far."""
         self._flush()
         return "\n\n".join("\n".join(lines) for _, lines in self._blocks)
 
-    def heading(self, level: int, text: str) -> None:
-        """Write a heading; levels outside 1 to 6 are brought into range."""
-        words = one_line(text)
+    def add_heading(self, level: int, text: str) -> None:
+        """Add a heading; the level is clamped to 1 to 6."""
+        words = collapse_whitespace(text)
         self._flush()
         if words:
             self.first_heading = self.first_heading or words
             self._add("heading", ["#" * min(max(level, 1), 6) + " " + words])
 
-    def paragraph(self, text: str) -> None:
-        """Write a paragraph as one line; inside a list item it continues the item's line."""
-        # Hashes in front would make a heading of a paragraph.
-        words = _FALSE_HEADING.sub("", one_line(text))
+    def add_paragraph(self, text: str) -> None:
+        """Add a paragraph as one line; inside a list item it continues the line of the item."""
+        # Leading hashes would turn a paragraph into a heading.
+        words = _FALSE_HEADING.sub("", collapse_whitespace(text))
         if not words:
             return
         if self._item is not None:
@@ -73,30 +72,30 @@ class NormalForm:
         else:
             self._add("paragraph", [words])
 
-    def lines(self, lines: Sequence[str]) -> None:
-        """Write lines that must stay lines, as one block."""
+    def add_lines(self, lines: Sequence[str]) -> None:
+        """Add lines that remain lines, as one block."""
         self._flush()
-        kept = [_FALSE_HEADING.sub("", words) for line in lines if (words := one_line(line))]
+        kept = [_FALSE_HEADING.sub("", words) for line in lines if (words := collapse_whitespace(line))]
         if kept:
             self._add("lines", kept)
 
-    def literal(self, text: str) -> None:
-        """Write code or other literal text; a run of blank lines becomes one."""
+    def add_literal(self, text: str) -> None:
+        """Add code or other literal text; several blank lines become one."""
         self._flush()
         lines = strip_lines(text).expandtabs(4).split("\n")
         kept = [f"    {line}" if line else "" for i, line in enumerate(lines) if line or lines[i - 1]]
         if any(kept):
             self._add("literal", kept)
 
-    def row(self, cells: Sequence[str]) -> None:
-        """Write a table row; rows that follow each other make one table."""
+    def add_row(self, cells: Sequence[str]) -> None:
+        """Add a table row; consecutive rows form one table."""
         self._flush()
-        words = [one_line(cell) for cell in cells]
+        words = [collapse_whitespace(cell) for cell in cells]
         if any(words):
             self._add("row", [f"| {' | '.join(words)} |"])
 
     def open_list(self, start: int | None = None) -> None:
-        """Begin a list inside whatever is open; a start number makes it a numbered one."""
+        """Start a list inside the open list or item; a start number makes it a numbered list."""
         self._flush()
         self._counters.append(start)
 
@@ -106,7 +105,7 @@ class NormalForm:
         self._counters.pop()
 
     def open_item(self) -> None:
-        """Begin an item of the innermost list; paragraphs go into its line until something else comes."""
+        """Start an item of the innermost list; the following paragraphs form its line."""
         self._flush()
         number = self._counters[-1]
         if number is not None:
@@ -126,7 +125,7 @@ class NormalForm:
     def _add(self, kind: str, lines: list[str]) -> None:
         joined = kind in _JOINED_KINDS and self._blocks and self._blocks[-1][0] == kind
         gap = 0 if not self._blocks else 1 if joined else 2
-        self._end += gap + len("\n".join(lines))
+        self._length += gap + len("\n".join(lines))
         if joined:
             self._blocks[-1][1].extend(lines)
         else:

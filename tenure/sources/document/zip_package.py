@@ -1,4 +1,4 @@
-"""Documents that are zip packages: checks before a parser unpacks one, and what all of them have in common."""
+"""Check documents that are ZIP packages before they are decompressed, and parse what they have in common."""
 
 import io
 import zipfile
@@ -9,16 +9,16 @@ from typing import Final, Protocol
 from lxml import etree
 
 from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.document.normal_form import NormalForm, one_line
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 
 _OLE: Final = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
-_UNPACKED_FACTOR: Final = 10
-"""How much larger than a file may be its package may be when it is unpacked."""
-_PARTS: Final = 20_000
-"""Files in a package."""
+_MAX_COMPRESSION_FACTOR: Final = 10
+"""Maximum ratio of the decompressed size of a package to the size limit of a file."""
+_MAX_MEMBERS: Final = 20_000
+"""Maximum number of members of a package."""
 
-DAMAGE: Final = (
+PACKAGE_ERRORS: Final = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -29,65 +29,65 @@ DAMAGE: Final = (
     TypeError,
     SyntaxError,
 )
-"""What zipfile, zlib, lxml (whose XML errors are SyntaxErrors) and the libraries above them make of damage."""
+"""Exceptions that zipfile, zlib, lxml (whose XML errors are SyntaxErrors) and libraries above them raise for damage."""
 
 
 def check_package(data: bytes, limit_bytes: int, old_format: str) -> None:
-    """Refuse what no parser should open; zipfile never unpacks more than what a package says here.
+    """Reject unsafe packages; zipfile never decompresses more than the package declares.
 
     Args:
-        data: The package.
-        limit_bytes: Size that a file may have.
-        old_format: What a file of the binary formats before packages is called.
+        data: content of the package.
+        limit_bytes: maximum size of a file.
+        old_format: name of the binary format that preceded the package format.
 
     Raises:
-        Unreadable: if it is encrypted, of an old format, or unpacks to far more than the limit.
-        zipfile.BadZipFile: if it is no package.
+        Unreadable: the package is encrypted, in an old format, or decompresses to far more than the limit.
+        zipfile.BadZipFile: the content is no package.
     """
     if data.startswith(_OLE):
         raise Unreadable("is encrypted" if _ENCRYPTED_PACKAGE in data else f"is in {old_format}")
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         parts = package.infolist()
-    if sum(part.file_size for part in parts) > limit_bytes * _UNPACKED_FACTOR or len(parts) > _PARTS:
+    if sum(part.file_size for part in parts) > limit_bytes * _MAX_COMPRESSION_FACTOR or len(parts) > _MAX_MEMBERS:
         raise Unreadable("unpacks to far more than a document")
 
 
 class CoreProperties(Protocol):
-    """What an Office document says of itself, as the libraries that read one hand it on."""
+    """Metadata of an Office document, as the parsing libraries return it."""
 
     title: str
     author: str
     created: datetime | None
 
 
-def written(form: NormalForm, properties: CoreProperties, pages: tuple[int, ...] = ()) -> Document:
-    """Return an Office document that was read, with what it says of itself.
+def build_document(form: NormalFormWriter, properties: CoreProperties, pages: tuple[int, ...] = ()) -> Document:
+    """Return an Office document with its metadata.
 
     Args:
-        form: Its words.
-        properties: Its core properties.
-        pages: Where each of its pages begins; empty for one without pages.
+        form: writer with the text.
+        properties: metadata.
+        pages: offset of the start of each page; empty for a document without pages.
     """
     created = properties.created
     return Document(
-        title=one_line(properties.title) or form.first_heading,
+        title=collapse_whitespace(properties.title) or form.first_heading,
         text=form.text,
         kind="prose",
-        author=one_line(properties.author),
+        author=collapse_whitespace(properties.author),
         published=created.date().isoformat() if created else "",
         pages=pages,
     )
 
 
-def xml(data: bytes | str, *, recover: bool = False) -> etree._Element:
-    """Parse XML without entities, which can blow up or read files, and without the network.
+def parse_xml(data: bytes | str, *, recover: bool = False) -> etree._Element:
+    """Parse XML without entities, which can expand exponentially or read files, and without network access.
 
     Args:
-        data: The XML; text that was decoded is in no encoding any more, whatever it declares.
-        recover: Whether damage is passed over where that is possible.
+        data: XML; an encoding declaration in decoded text is ignored.
+        recover: whether errors are skipped if possible.
 
     Raises:
-        SyntaxError: if it is no XML.
+        SyntaxError: the text is no XML.
     """
     encoding = "utf-8" if isinstance(data, str) else None
     parser = etree.XMLParser(

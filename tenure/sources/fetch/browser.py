@@ -1,9 +1,8 @@
-"""Pages that need scripts: a browser without a screen runs them, and what a reader would see is read.
+"""Render pages that need scripts in a headless browser, and return the resulting HTML.
 
-The browser itself reaches nobody. Every request of a page is answered from here, after it was fetched under the same
-guard and within the same limits as any page; whatever tries another way meets a proxy that is not there, and names
-that lead nowhere. A page of the web cannot look into one's own network either: exceptions to the guard hold for a
-page that needs one, and for what that page loads from its own origin.
+The browser itself has no network access. Tenure fetches every request of a page under the same guard and limits as
+any page; other traffic meets an unreachable proxy and failing name resolution. A public page cannot reach the private
+network: hosts that the settings allow are reachable only for a page on such a host, and for resources of its origin.
 """
 
 import asyncio
@@ -14,34 +13,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tenure.algorithms.text.urls import InvalidAddress, parse
+from tenure.algorithms.text.urls import InvalidUrlError, parse_url
 from tenure.settings import Settings
-from tenure.sources.fetch.errors import FetchError, NotAnswered, Refused, Unusable
-from tenure.sources.fetch.fetcher import Fetched, Fetcher, Limits, Manners
-from tenure.sources.fetch.guard import Guard
+from tenure.sources.fetch.address_guard import AddressGuard
+from tenure.sources.fetch.errors import FetchError, NoResponse, RequestRefused, UnusableResponse
+from tenure.sources.fetch.fetcher import CrawlPolicy, FetchedResponse, Fetcher, FetchLimits
 from tenure.sources.fetch.transfer import Validators
-from tenure.sources.isolation import environment
+from tenure.sources.isolation import build_child_environment
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
     from playwright.async_api import BrowserContext, Page, Route
 
-_PAGES: Final = ("", "text/html", "application/xhtml+xml")
-_PARTS: Final = frozenset(("script", "stylesheet", "xhr", "fetch"))
-"""What a page may load: what makes its words. Pictures, films, fonts and frames do not."""
-_MOST: Final = 120
-"""Parts that one page may load."""
-_WINDOWS: Final = 2
-"""Pages that are shown at the same time: each takes some hundred megabytes."""
-_START: Final = 60_000
-"""Milliseconds for the browser's start."""
+_PAGE_MEDIA_TYPES: Final = ("", "text/html", "application/xhtml+xml")
+_LOADED_RESOURCES: Final = frozenset(("script", "stylesheet", "xhr", "fetch"))
+"""Types of resources that a page may load: those that affect its text, not images, media, fonts and frames."""
+_MAX_RESOURCES: Final = 120
+"""Maximum number of resources per page."""
+_MAX_WINDOWS: Final = 2
+"""Maximum number of concurrently rendered pages; each takes some hundred megabytes."""
+_START_TIMEOUT_MS: Final = 60_000
+"""Timeout for the start of the browser."""
 _ARGUMENTS: Final = (
     *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"),
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"),
-    "--js-flags=--max-old-space-size=512",
+    "--js-flags=--max-old-space-max_bytes=512",
 )
-_NOWHERE: Final = "http://127.0.0.1:9"
-# Loaded style sheets hide what the markup does not say is hidden.
+_UNREACHABLE_PROXY: Final = "http://127.0.0.1:9"
+# Style sheets hide elements that are not hidden in the markup.
 _MARK_HIDDEN: Final = """() => {
     for (const element of document.querySelectorAll("body *:not(script, style, noscript, template, option)"))
         if (!element.checkVisibility({opacityProperty: true, visibilityProperty: true}))
@@ -49,192 +48,201 @@ _MARK_HIDDEN: Final = """() => {
 }"""
 
 
-class BrowserFailed(FetchError):
-    """The browser cannot be used; the text says what to do."""
+class BrowserError(FetchError):
+    """The browser cannot be used; the message says what to do."""
 
 
 class Browser:
-    """A browser for one event loop, started with the first page."""
+    """Headless browser of one event loop, started with the first page."""
 
-    def __init__(self, executable: Path, own: Fetcher, foreign: Fetcher, seconds: float, size: int) -> None:
+    def __init__(
+        self, executable: Path, trusted_fetcher: Fetcher, public_fetcher: Fetcher, seconds: float, max_bytes: int
+    ) -> None:
         """Run `executable`.
 
         Args:
-            executable: Chromium or Chrome.
-            own: Fetches pages that need an exception to the guard, and what these load from their own origin.
-            foreign: Fetches all other; its guard knows no exceptions.
-            seconds: What a page and its scripts may take.
-            size: Bytes that a page may load and become.
+            executable: path of Chromium or Chrome.
+            trusted_fetcher: fetcher that may use the hosts that the settings allow.
+            public_fetcher: fetcher that may only use public addresses.
+            seconds: maximum time for a page and its scripts.
+            max_bytes: maximum size of the resources and of the rendered HTML.
         """
-        self._executable, self._own, self._foreign = executable, own, foreign
-        self._seconds, self._size = seconds, size
-        self._opened = AsyncExitStack()
+        self._executable, self._trusted_fetcher, self._public_fetcher = executable, trusted_fetcher, public_fetcher
+        self._timeout_seconds, self._max_bytes = seconds, max_bytes
+        self._resources = AsyncExitStack()
         self._chromium: Chromium | None = None
         self._starting = asyncio.Lock()
-        self._windows = asyncio.Semaphore(_WINDOWS)
+        self._windows = asyncio.Semaphore(_MAX_WINDOWS)
 
-    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> Fetched:
-        """Fetch a page and have its scripts run; what is no page is fetched as it is.
+    async def fetch(self, url: str, known: Mapping[str, Validators] | None = None) -> FetchedResponse:
+        """Fetch a page and run its scripts; other media types are returned unchanged.
 
         Args:
-            address: Where it is.
-            known: Validators of pages at hand, of which none is of use: scripts may load what has changed.
+            url: URL of the page.
+            known: ignored, because scripts may load changed resources.
 
         Raises:
-            FetchError: it is not to be had; the text says why.
+            FetchError: the page cannot be fetched.
         """
         try:
-            fetched, own = await self._foreign.fetch(address), self._foreign
-        except Refused:
-            fetched, own = await self._own.fetch(address), self._own
-        if fetched.media_type not in _PAGES:
+            fetched, page_fetcher = await self._public_fetcher.fetch(url), self._public_fetcher
+        except RequestRefused:
+            fetched, page_fetcher = await self._trusted_fetcher.fetch(url), self._trusted_fetcher
+        if fetched.media_type not in _PAGE_MEDIA_TYPES:
             return fetched
-        chromium = await self._started()
+        chromium = await self._get_chromium()
         from playwright.async_api import Error
 
-        visit = _Visit(fetched, own, self._foreign, self._size)
+        page_load = _PageLoad(fetched, page_fetcher, self._public_fetcher, self._max_bytes)
         try:
-            async with self._windows, asyncio.timeout(self._seconds + 10):
-                markup = await self._shown(chromium, visit)
+            async with self._windows, asyncio.timeout(self._timeout_seconds + 10):
+                markup = await self._render(chromium, page_load)
         except (Error, TimeoutError) as error:
-            raise NotAnswered(f"the browser could not show it ({str(error).splitlines()[0][:200]})") from error
+            raise NoResponse(f"the browser could not load it ({str(error).splitlines()[0][:200]})") from error
         body = markup.encode()
-        if len(body) > self._size:
-            raise Unusable(f"its scripts make more than {self._size / 1e6:g} MB of it")
+        if len(body) > self._max_bytes:
+            raise UnusableResponse(f"its scripts expand it to more than {self._max_bytes / 1e6:g} MB")
         return replace(
             fetched,
             media_type="text/html",
             charset="utf-8",
-            # What a server says of the page's markup is not true of what scripts have made of it.
+            # The validators of the markup do not apply to the rendered HTML.
             validators=Validators("", ""),
             body=body,
-            transferred=fetched.transferred + visit.loaded,
+            transferred_bytes=fetched.transferred_bytes + page_load.loaded,
         )
 
     async def aclose(self) -> None:
-        """End the browser, and close all connections."""
+        """Stop the browser, and close all connections."""
         self._chromium = None
-        await self._opened.aclose()
-        await self._own.aclose()
-        await self._foreign.aclose()
+        await self._resources.aclose()
+        await self._trusted_fetcher.aclose()
+        await self._public_fetcher.aclose()
 
-    async def _started(self) -> "Chromium":
+    async def _get_chromium(self) -> "Chromium":
         async with self._starting:
             if self._chromium is None or not self._chromium.is_connected():
-                await self._opened.aclose()
-                self._chromium = await self._start()
+                await self._resources.aclose()
+                self._chromium = await self._launch()
             return self._chromium
 
-    async def _start(self) -> "Chromium":
+    async def _launch(self) -> "Chromium":
         try:
             from playwright.async_api import Error, async_playwright
         except ImportError as error:
-            raise BrowserFailed("a browser wants the package playwright, which is not installed") from error
+            raise BrowserError("a browser requires the package playwright, which is not installed") from error
 
-        playwright = await self._opened.enter_async_context(async_playwright())
+        playwright = await self._resources.enter_async_context(async_playwright())
         try:
             chromium = await playwright.chromium.launch(
                 executable_path=self._executable,
                 args=list(_ARGUMENTS),
-                env=dict(environment()),
-                proxy={"server": _NOWHERE, "bypass": "<-loopback>"},
-                # Chromium does not start its own sandbox for the superuser.
+                env=dict(build_child_environment()),
+                proxy={"server": _UNREACHABLE_PROXY, "bypass": "<-loopback>"},
+                # Chromium does not start its trusted_fetcher sandbox for the superuser.
                 chromium_sandbox=os.geteuid() != 0,
                 handle_sigint=False,
-                timeout=_START,
+                timeout=_START_TIMEOUT_MS,
             )
         except Error as error:
-            raise BrowserFailed(f"{self._executable} does not start: {str(error).splitlines()[0][:300]}") from error
-        self._opened.push_async_callback(chromium.close)
+            raise BrowserError(f"{self._executable} does not start: {str(error).splitlines()[0][:300]}") from error
+        self._resources.push_async_callback(chromium.close)
         return chromium
 
-    async def _shown(self, chromium: "Chromium", visit: "_Visit") -> str:
-        """Return the markup of a page after its scripts have run, as far as they have in time."""
+    async def _render(self, chromium: "Chromium", page_load: "_PageLoad") -> str:
+        """Return the HTML of a page after its scripts have run or the time is over."""
         from playwright.async_api import TimeoutError as NotIdle
 
         context = await chromium.new_context(service_workers="block", accept_downloads=False)
         try:
-            page = await self._opened_page(context, visit)
-            # A page that never rests is read as it stands.
+            page = await self._open_page(context, page_load)
+            # A page that stays active is read in its current state.
             with suppress(NotIdle):
-                await page.goto(visit.address, wait_until="networkidle", timeout=self._seconds * 1000)
+                await page.goto(page_load.url, wait_until="networkidle", timeout=self._timeout_seconds * 1000)
             await page.evaluate(_MARK_HIDDEN)
             return await page.content()
         finally:
             await context.close()
 
-    async def _opened_page(self, context: "BrowserContext", visit: "_Visit") -> "Page":
-        await context.route("**/*", visit.answer)
+    async def _open_page(self, context: "BrowserContext", page_load: "_PageLoad") -> "Page":
+        await context.route("**/*", page_load.answer)
         await context.route_web_socket("**/*", lambda socket: socket.close())
         page = await context.new_page()
-        context.on("page", _closed)
+        context.on("page", _close_window)
         return page
 
 
-class _Visit:
-    """One page and what it loads."""
+class _PageLoad:
+    """One page and the resources that it loads."""
 
-    def __init__(self, fetched: Fetched, own: Fetcher, foreign: Fetcher, size: int) -> None:
-        self.address = fetched.address
+    def __init__(
+        self, fetched: FetchedResponse, page_fetcher: Fetcher, public_fetcher: Fetcher, max_bytes: int
+    ) -> None:
+        self.url = fetched.url
         self.loaded = 0
         self._waiting = True
-        self._fetched, self._own, self._foreign = fetched, own, foreign
-        self._left, self._size = _MOST, size
+        self._fetched, self._page_fetcher, self._public_fetcher = fetched, page_fetcher, public_fetcher
+        self._left, self._max_bytes = _MAX_RESOURCES, max_bytes
 
     async def answer(self, route: "Route") -> None:
-        """Answer a request of the page: with the page itself, with what is fetched for it, or not at all."""
+        """Answer a request of the page with the page itself or a fetched resource, or abort it."""
         request = route.request
         if request.is_navigation_request():
             first, self._waiting = self._waiting, False
-            # Frames and windows are no part of the page, and a page that leads elsewhere stays as it is.
-            await (_fulfil(route, self._fetched) if first else route.abort("aborted"))
+            # Frames, windows and navigation to other pages are not supported.
+            await (_send_response(route, self._fetched) if first else route.abort("aborted"))
             return
-        if request.method != "GET" or request.resource_type not in _PARTS or not self._left or self.loaded > self._size:
+        if (
+            request.method != "GET"
+            or request.resource_type not in _LOADED_RESOURCES
+            or not self._left
+            or self.loaded > self._max_bytes
+        ):
             await route.abort()
             return
         self._left -= 1
         try:
-            part = await self._fetcher(request.url).fetch(request.url)
-        except (FetchError, InvalidAddress):
+            part = await self._choose_fetcher(request.url).fetch(request.url)
+        except (FetchError, InvalidUrlError):
             await route.abort()
             return
-        self.loaded += part.transferred
-        await _fulfil(route, part)
+        self.loaded += part.transferred_bytes
+        await _send_response(route, part)
 
-    def _fetcher(self, url: str) -> Fetcher:
-        """Return what fetches an address for this page.
+    def _choose_fetcher(self, url: str) -> Fetcher:
+        """Return the fetcher for a URL that this page requests.
 
         Raises:
-            InvalidAddress: it is none.
+            InvalidUrlError: the URL is invalid.
         """
-        return self._own if parse(url).origin == parse(self.address).origin else self._foreign
+        return self._page_fetcher if parse_url(url).origin == parse_url(self.url).origin else self._public_fetcher
 
 
-async def _fulfil(route: "Route", part: Fetched) -> None:
-    kind = part.media_type + (f"; charset={part.charset}" if part.charset else "")
-    # What strangers can fetch without a password, a page's scripts may read.
-    headers = {"content-type": kind, "access-control-allow-origin": "*"}
-    await route.fulfill(status=part.code, headers=headers, body=part.body)
+async def _send_response(route: "Route", part: FetchedResponse) -> None:
+    content_type = part.media_type + (f"; charset={part.charset}" if part.charset else "")
+    # Public resources may be read by scripts of any origin.
+    headers = {"content-type": content_type, "access-control-allow-origin": "*"}
+    await route.fulfill(status=part.status_code, headers=headers, body=part.body)
 
 
-async def _closed(page: "Page") -> None:
+async def _close_window(page: "Page") -> None:
     """Close a window that a page has opened."""
     await page.close()
 
 
-def browser(settings: Settings) -> Browser | None:
-    """Return the browser of the settings; None where none is set.
+def create_browser(settings: Settings) -> Browser | None:
+    """Return the browser that the settings configure, or None if they configure none.
 
     Raises:
-        ValueError: an exception to the guard cannot be understood.
+        ValueError: an allowed host is invalid.
     """
     if settings.browser is None:
         return None
-    limits = Limits(settings.fetch_seconds, int(settings.fetch_megabytes * 1e6))
-    manners = Manners(settings.fetch_user_agent, settings.fetch_robots, per_host=6, gap=0.0)
+    limits = FetchLimits(settings.fetch_seconds, int(settings.fetch_megabytes * 1e6))
+    policy = CrawlPolicy(settings.fetch_user_agent, settings.fetch_robots, max_per_host=6, min_interval=0.0)
     guards = (
-        Guard(settings.fetch_allow, settings.fetch_domains, settings.fetch_deny),
-        Guard((), settings.fetch_domains, settings.fetch_deny),
+        AddressGuard(settings.fetch_allow, settings.fetch_domains, settings.fetch_deny),
+        AddressGuard((), settings.fetch_domains, settings.fetch_deny),
     )
-    own, foreign = (Fetcher(guard, limits, manners) for guard in guards)
-    return Browser(settings.browser, own, foreign, settings.fetch_seconds, limits.size)
+    trusted_fetcher, public_fetcher = (Fetcher(guard, limits, policy) for guard in guards)
+    return Browser(settings.browser, trusted_fetcher, public_fetcher, settings.fetch_seconds, limits.max_bytes)

@@ -1,7 +1,7 @@
-"""Fetching pages: guarded, polite, and bounded in time, size and redirects, whatever a server does.
+"""Fetch pages under an SSRF guard, robots.txt and rate limits, with limits of time, size and redirects.
 
-Redirects are followed by hand, so that each hop is a request of its own: its address is judged, its site's rules are
-read, its host's turn is waited for. No cookie is kept and no credential is sent, so none can cross to another host.
+Redirects are followed hop by hop: the URL of each hop is checked, the robots.txt of its site is read, and the rate
+limit of its host applies. No cookies are stored and no credentials are sent, so none can leak to another host.
 """
 
 import asyncio
@@ -13,262 +13,268 @@ from typing import Final
 
 import httpx
 
-from tenure.algorithms.text.urls import InvalidAddress, canonical, parse, resolved
+from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url, parse_url, resolve_url
 from tenure.settings import Settings
 from tenure.sources.fetch import robots
-from tenure.sources.fetch.errors import BadStatus, NotAnswered, Refused, Unusable
-from tenure.sources.fetch.guard import Guard
-from tenure.sources.fetch.rate_limits import Turns
-from tenure.sources.fetch.robots import Robots
+from tenure.sources.fetch.address_guard import AddressGuard
+from tenure.sources.fetch.errors import ErrorStatus, NoResponse, RequestRefused, UnusableResponse
+from tenure.sources.fetch.rate_limits import HostRateLimiter
+from tenure.sources.fetch.robots import RobotsCache
 from tenure.sources.fetch.transfer import (
-    BrokenOff,
+    ConnectionLost,
     Transfer,
     Validators,
-    charset,
-    lifetime,
-    media_type,
-    request_headers,
-    retry_after,
+    build_request_headers,
+    parse_charset,
+    parse_max_age,
+    parse_media_type,
+    parse_retry_after,
 )
 from tenure.sources.fetch.transport import GuardedTransport
 
-REDIRECTS: Final = 8
-"""Redirects that are followed."""
-TRIES: Final = 5
-"""Requests for one page at the most, where connections break or a host asks to come back soon."""
+MAX_REDIRECTS: Final = 8
+"""Maximum number of redirects."""
+MAX_ATTEMPTS: Final = 5
+"""Maximum number of requests for one URL, if connections are lost or the host asks for a retry."""
 
-_CONNECT: Final = 10.0
-"""Seconds for a connection; everything after it is bounded as a whole."""
-_MOVED: Final = (301, 302, 303, 307, 308)
-_LATER: Final = (429, 503)
-_SOON: Final = 2.0
-"""Seconds after which a host is asked again that does not say when."""
-_LATEST: Final = 3_600.0
-"""Seconds for which a host is left alone that asks for longer."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one page may cost."""
-
-    seconds: float = 30.0
-    """Seconds of transfer, redirects and new tries included."""
-    size: int = 20_000_000
-    """Bytes, unpacked."""
-
-
-_ROBOTS: Final = Limits(10.0, robots.LIMIT)
+_CONNECT_TIMEOUT_SECONDS: Final = 10.0
+"""Timeout of a connection attempt; the transfer as a whole has its own limit."""
+_REDIRECT_STATUSES: Final = (301, 302, 303, 307, 308)
+_RETRY_STATUSES: Final = (429, 503)
+_DEFAULT_RETRY_SECONDS: Final = 2.0
+"""Delay before a retry without a `Retry-After` header."""
+_MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
+"""Maximum delay that a `Retry-After` header can impose."""
 
 
 @dataclass(frozen=True)
-class Manners:
-    """How hosts are treated."""
+class FetchLimits:
+    """Limits of one page."""
+
+    timeout_seconds: float = 30.0
+    """Maximum time of the transfer, including redirects and retries."""
+    max_bytes: int = 20_000_000
+    """Maximum size of the decompressed body."""
+
+
+_ROBOTS_LIMITS: Final = FetchLimits(10.0, robots.MAX_ROBOTS_BYTES)
+
+
+@dataclass(frozen=True)
+class CrawlPolicy:
+    """Rules for requests to hosts."""
 
     user_agent: str = "Tenure"
-    """How to introduce oneself."""
-    robots: bool = True
-    """Whether the rules of sites are obeyed."""
-    at_once: int = 16
-    """Requests at the same time."""
-    per_host: int = 2
-    """Those with one host among them."""
-    gap: float = 0.5
-    """Seconds between the beginnings of two requests to one host."""
-    patience: float = 30.0
-    """Seconds that a page may wait for its host's turn."""
+    """`User-Agent` header."""
+    obey_robots: bool = True
+    """Whether robots.txt is obeyed."""
+    max_concurrent: int = 16
+    """Maximum number of concurrent requests."""
+    max_per_host: int = 2
+    """Maximum number of concurrent requests to one host."""
+    min_interval: float = 0.5
+    """Minimum time in seconds between the starts of two requests to one host."""
+    max_wait: float = 30.0
+    """Maximum time in seconds that a request waits for the rate limit of its host."""
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """A page as its server delivered it."""
+class FetchedResponse:
+    """Response to a page request, after redirects."""
 
-    hops: tuple[str, ...]
-    """The canonical addresses on the way to it, from the one that was asked for to its own."""
-    code: int
-    """Status of the last answer."""
-    unchanged: bool
-    """Whether the server said that the copy at hand is current; there is no body then."""
+    redirect_chain: tuple[str, ...]
+    """Canonical URLs from the requested one to the final one."""
+    status_code: int
+    """Status code of the last response."""
+    not_modified: bool
+    """Whether the server confirmed the stored copy (304); the body is empty then."""
     media_type: str
-    """What it is, such as `text/html`; empty where the server does not say."""
+    """Media type such as `text/html`; empty if the server declares none."""
     charset: str
-    """The encoding of its text, where the header names one."""
+    """Character encoding that the header declares; empty if it declares none."""
     validators: Validators
-    """By what the server can tell whether it has changed."""
-    lifetime: float | None
-    """Seconds for which the server says that it stays the same; None where it says nothing."""
+    """Validators for a conditional request."""
+    max_age: float | None
+    """Freshness lifetime in seconds; None if the server declares none."""
     body: bytes
-    """Its content, unpacked."""
-    transferred: int
-    """Bytes of bodies that came over the wire for it."""
+    """Decompressed body."""
+    transferred_bytes: int
+    """Number of body bytes transferred over the network."""
 
     @property
-    def address(self) -> str:
-        """Its own canonical address, after all redirects."""
-        return self.hops[-1]
+    def url(self) -> str:
+        """Canonical URL of the page, after redirects."""
+        return self.redirect_chain[-1]
 
 
 class Fetcher:
-    """Fetches pages of the web; to be used in one event loop."""
+    """Client that fetches web pages; it belongs to one event loop."""
 
-    def __init__(self, guard: Guard, limits: Limits = Limits(), manners: Manners = Manners()) -> None:
-        """Fetch what the guard lets through, within limits and with manners."""
+    def __init__(
+        self, guard: AddressGuard, limits: FetchLimits = FetchLimits(), policy: CrawlPolicy = CrawlPolicy()
+    ) -> None:
+        """Fetch from addresses that `guard` permits, within `limits` and by `policy`."""
         self._limits = limits
-        self._transport = GuardedTransport(guard, manners.at_once)
-        self._headers = request_headers(manners.user_agent)
-        self._turns = Turns(manners.per_host, manners.gap, manners.patience)
-        self._slots = asyncio.Semaphore(manners.at_once)
-        self._robots = Robots(self._load_robots, manners.user_agent) if manners.robots else None
+        self._transport = GuardedTransport(guard, policy.max_concurrent)
+        self._headers = build_request_headers(policy.user_agent)
+        self._rate_limiter = HostRateLimiter(policy.max_per_host, policy.min_interval, policy.max_wait)
+        self._slots = asyncio.Semaphore(policy.max_concurrent)
+        self._robots = RobotsCache(self._load_robots, policy.user_agent) if policy.obey_robots else None
 
-    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> Fetched:
+    async def fetch(self, url: str, known: Mapping[str, Validators] | None = None) -> FetchedResponse:
         """Fetch a page.
 
         Args:
-            address: where it is.
-            known: validators of the pages at hand, by canonical address.
+            url: URL of the page.
+            known: validators of stored copies, by canonical URL.
 
         Raises:
-            FetchError: it is not to be had; the text says why.
+            FetchError: the page cannot be fetched.
         """
-        return await self._follow(_usable(address), known or {}, self._limits)
+        return await self._follow_redirects(_canonicalize(url), known or {}, self._limits)
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._transport.aclose()
 
-    async def _load_robots(self, address: str) -> bytes:
-        """Load a site's rules; where they stand says nothing about who may be asked for them."""
-        return (await self._follow(address, {}, _ROBOTS, of_robots=True)).body
+    async def _load_robots(self, url: str) -> bytes:
+        """Load the robots.txt of a site; no robots.txt applies to this request."""
+        return (await self._follow_redirects(url, {}, _ROBOTS_LIMITS, for_robots=True)).body
 
-    async def _follow(
-        self, address: str, known: Mapping[str, Validators], limits: Limits, *, of_robots: bool = False
-    ) -> Fetched:
-        """Fetch what an address leads to."""
-        time = _Time(limits.seconds)
-        hops = [address]
+    async def _follow_redirects(
+        self, url: str, known: Mapping[str, Validators], limits: FetchLimits, *, for_robots: bool = False
+    ) -> FetchedResponse:
+        """Fetch a URL and the URLs that it redirects to."""
+        deadline = _Deadline(limits.timeout_seconds)
+        hops = [url]
         transferred = 0
         while True:
-            gap = await self._robots.gap(hops[-1]) if self._robots and not of_robots else 0.0
-            transfer = Transfer(known.get(hops[-1]), limits.size, cut=of_robots)
-            await self._carry_out(hops[-1], transfer, time, gap)
+            delay = await self._robots.get_crawl_delay(hops[-1]) if self._robots and not for_robots else 0.0
+            transfer = Transfer(known.get(hops[-1]), limits.max_bytes, truncate=for_robots)
+            await self._request_until_complete(hops[-1], transfer, deadline, delay)
             transferred += transfer.received
-            if transfer.code not in _MOVED:
-                return _fetched(tuple(hops), transfer, transferred)
-            hops.append(_next(hops, transfer.headers))
+            if transfer.status_code not in _REDIRECT_STATUSES:
+                return _build_response(tuple(hops), transfer, transferred)
+            hops.append(_resolve_redirect(hops, transfer.headers))
 
-    async def _carry_out(self, address: str, transfer: Transfer, time: "_Time", gap: float) -> None:
-        """Ask for one address until there is a whole answer."""
-        host = parse(address).host
-        for left in reversed(range(TRIES)):
+    async def _request_until_complete(self, url: str, transfer: Transfer, deadline: "_Deadline", delay: float) -> None:
+        """Request one URL until the response is complete."""
+        host = parse_url(url).host
+        for remaining in reversed(range(MAX_ATTEMPTS)):
             try:
-                async with self._turns.turn(host, gap), self._slots, time.passing():
-                    await self._request(address, transfer)
-            except BrokenOff as error:
-                if not left:
-                    raise NotAnswered(str(error)) from error
+                async with self._rate_limiter.acquire(host, delay), self._slots, deadline.running():
+                    await self._request(url, transfer)
+            except ConnectionLost as error:
+                if not remaining:
+                    raise NoResponse(str(error)) from error
                 continue
-            if transfer.code not in _LATER:
+            if transfer.status_code not in _RETRY_STATUSES:
                 return
-            self._turns.rest(host, min(retry_after(transfer.headers, _SOON), _LATEST))
+            self._rate_limiter.block(
+                host, min(parse_retry_after(transfer.headers, _DEFAULT_RETRY_SECONDS), _MAX_RETRY_AFTER_SECONDS)
+            )
 
-    async def _request(self, address: str, transfer: Transfer) -> None:
-        """Send one request, and take in its answer."""
-        headers = self._headers | transfer.request_headers()
+    async def _request(self, url: str, transfer: Transfer) -> None:
+        """Send one request, and receive its response."""
+        headers = self._headers | transfer.build_request_headers()
         try:
             response = await self._transport.handle_async_request(
-                httpx.Request("GET", address, headers=headers, extensions={"timeout": {"connect": _CONNECT}})
+                httpx.Request(
+                    "GET", url, headers=headers, extensions={"timeout": {"connect": _CONNECT_TIMEOUT_SECONDS}}
+                )
             )
             try:
-                await transfer.take(response)
+                await transfer.receive(response)
             finally:
                 await response.aclose()
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise NotAnswered(f"its server cannot be reached{_because(error)}") from error
+            raise NoResponse(f"its server is unreachable{_format_cause(error)}") from error
         except httpx.TransportError as error:
-            raise BrokenOff(f"the connection broke off{_because(error)}") from error
+            raise ConnectionLost(f"the connection was lost{_format_cause(error)}") from error
 
 
-class _Time:
-    """The time that a page may take; waiting for a host's turn costs none of it."""
+class _Deadline:
+    """Remaining time of one page; waiting for a rate limit does not count."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = self._left = seconds
 
     @asynccontextmanager
-    async def passing(self) -> AsyncIterator[None]:
-        """Let time pass, and stop the block when it is over."""
+    async def running(self) -> AsyncIterator[None]:
+        """Count the time of the block, and cancel it at the deadline."""
         clock = asyncio.get_running_loop().time
         start = clock()
         try:
             async with asyncio.timeout(self._left):
                 yield
         except TimeoutError:
-            raise NotAnswered(f"its transfer takes longer than {self._seconds:g} s") from None
+            raise NoResponse(f"its transfer takes longer than {self._seconds:g} s") from None
         finally:
             self._left -= clock() - start
 
 
-def _usable(address: str) -> str:
-    """Return the canonical form of an address that is to be fetched."""
+def _canonicalize(url: str) -> str:
+    """Return the canonical form of a URL."""
     try:
-        return canonical(address)
-    except InvalidAddress as error:
-        raise Refused(str(error)) from None
+        return canonicalize_url(url)
+    except InvalidUrlError as error:
+        raise RequestRefused(str(error)) from None
 
 
-def _next(hops: list[str], headers: httpx.Headers) -> str:
-    """Return where a redirect leads."""
+def _resolve_redirect(hops: list[str], headers: httpx.Headers) -> str:
+    """Return the target of a redirect."""
     location = headers.get("location", "")
     if not location:
-        raise Unusable("it redirects to nowhere")
+        raise UnusableResponse("it redirects without a target")
     try:
-        goal = resolved(hops[-1], location)
-    except InvalidAddress as error:
-        raise Refused(f"it redirects to where nobody may follow: {error.reason}") from None
-    if goal in hops:
-        raise Unusable("it redirects in a circle")
-    if len(hops) > REDIRECTS:
-        raise Unusable(f"it redirects more than {REDIRECTS} times")
-    return goal
+        target = resolve_url(hops[-1], location)
+    except InvalidUrlError as error:
+        raise RequestRefused(f"it redirects to an invalid URL: {error.reason}") from None
+    if target in hops:
+        raise UnusableResponse("it redirects in a loop")
+    if len(hops) > MAX_REDIRECTS:
+        raise UnusableResponse(f"it redirects more than {MAX_REDIRECTS} times")
+    return target
 
 
-def _fetched(hops: tuple[str, ...], transfer: Transfer, transferred: int) -> Fetched:
-    """Return a page out of its last answer."""
-    if not transfer.unchanged and not HTTPStatus(200) <= transfer.code < HTTPStatus(300):
-        raise BadStatus(transfer.code)
+def _build_response(hops: tuple[str, ...], transfer: Transfer, transferred: int) -> FetchedResponse:
+    """Return the result for the last response."""
+    if not transfer.is_not_modified and not HTTPStatus(200) <= transfer.status_code < HTTPStatus(300):
+        raise ErrorStatus(transfer.status_code)
     headers = transfer.headers
-    return Fetched(
-        hops=hops,
-        code=transfer.code,
-        unchanged=transfer.unchanged,
-        media_type=media_type(headers),
-        charset=charset(headers),
+    return FetchedResponse(
+        redirect_chain=hops,
+        status_code=transfer.status_code,
+        not_modified=transfer.is_not_modified,
+        media_type=parse_media_type(headers),
+        charset=parse_charset(headers),
         validators=Validators(headers.get("etag", ""), headers.get("last-modified", "")),
-        lifetime=lifetime(headers),
-        body=b"" if transfer.unchanged else transfer.content(),
-        transferred=transferred,
+        max_age=parse_max_age(headers),
+        body=b"" if transfer.is_not_modified else transfer.get_content(),
+        transferred_bytes=transferred,
     )
 
 
-def _because(error: Exception) -> str:
-    """Return the reason of an error in brackets, where it has one."""
+def _format_cause(error: Exception) -> str:
+    """Return the text of an error in brackets, or an empty text."""
     said = " ".join(str(error).split())[:200]
     return f" ({said})" if said else ""
 
 
-def fetcher(settings: Settings) -> Fetcher:
-    """Return what fetches pages by the settings.
+def create_fetcher(settings: Settings) -> Fetcher:
+    """Return the fetcher that the settings configure.
 
     Raises:
-        ValueError: an exception to the guard cannot be understood.
+        ValueError: an allowed host is invalid.
     """
     return Fetcher(
-        Guard(settings.fetch_allow, settings.fetch_domains, settings.fetch_deny),
-        Limits(settings.fetch_seconds, int(settings.fetch_megabytes * 1e6)),
-        Manners(
+        AddressGuard(settings.fetch_allow, settings.fetch_domains, settings.fetch_deny),
+        FetchLimits(settings.fetch_seconds, int(settings.fetch_megabytes * 1e6)),
+        CrawlPolicy(
             user_agent=settings.fetch_user_agent,
-            robots=settings.fetch_robots,
-            at_once=settings.fetch_concurrency,
-            per_host=settings.fetch_per_host,
-            gap=settings.fetch_gap,
+            obey_robots=settings.fetch_robots,
+            max_concurrent=settings.fetch_concurrency,
+            max_per_host=settings.fetch_per_host,
+            min_interval=settings.fetch_delay_seconds,
         ),
     )

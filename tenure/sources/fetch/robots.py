@@ -1,7 +1,7 @@
-"""What a site says to visitors that are programs: its `robots.txt`, by RFC 9309.
+"""Load robots.txt files, and check whether a URL may be fetched (RFC 9309).
 
-A site without one allows everything; a site whose server fails is left alone for a while. The file is asked for
-once a day, by the same guarded way as any page.
+A site without the file allows everything; a site whose server fails is not crawled for some minutes. The file is
+cached for a day and loaded under the same guard as any page.
 """
 
 import asyncio
@@ -12,90 +12,90 @@ from typing import Final
 
 from protego import Protego
 
-from tenure.algorithms.text.urls import parse
-from tenure.sources.fetch.errors import BadStatus, FetchError, NotAnswered, Refused
+from tenure.algorithms.text.urls import parse_url
+from tenure.sources.fetch.errors import ErrorStatus, FetchError, NoResponse, RequestRefused
 
-LIMIT: Final = 500 * 1024
-"""Bytes of the file that are read; RFC 9309 asks for as many."""
-_DAY: Final = 86_400.0
-_FAILED: Final = 300.0
-"""Seconds for which a site is left alone whose server failed."""
-_MANY: Final = 1_000
-"""Sites that are remembered before those are forgotten whose day is over."""
-_TOO_MANY: Final = 429
+MAX_ROBOTS_BYTES: Final = 500 * 1024
+"""Size that is parsed; RFC 9309 requires at least 500 KiB."""
+_CACHE_SECONDS: Final = 86_400.0
+_RETRY_SECONDS: Final = 300.0
+"""Time for which a site is not crawled after its server failed."""
+_MAX_SITES: Final = 1_000
+"""Number of cached sites above which expired entries are removed."""
+_TOO_MANY_REQUESTS: Final = 429
 
-Load = Callable[[str], Awaitable[bytes]]
-"""Loads the file from its address; raises a FetchError where there is none."""
+LoadFile = Callable[[str], Awaitable[bytes]]
+"""Function that loads a robots.txt from its URL; it raises FetchError if there is none."""
 
 
 @dataclass(frozen=True)
 class _Rules:
-    """What a site allows; without anything, everything."""
+    """Rules of a site; the default allows everything."""
 
-    told: Protego | None = None
+    parser: Protego | None = None
     gap: float = 0.0
-    """Seconds that it wants between two requests."""
+    """Crawl delay in seconds."""
     refused: str = ""
-    """Why nothing of it may be asked for."""
+    """Reason why no page of the site may be fetched."""
     failed: str = ""
-    """Why nobody knows what it allows."""
+    """Reason why the rules are unknown."""
 
 
 @dataclass
-class _Known:
+class _CachedRules:
     rules: asyncio.Task[_Rules]
     until: float
 
 
-class Robots:
-    """The rules of the sites that were visited lately."""
+class RobotsCache:
+    """Cache of the rules of recently visited sites."""
 
-    def __init__(self, load: Load, user_agent: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Load files with `load`, and find in them what is said to `user_agent`."""
+    def __init__(self, load: LoadFile, user_agent: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """Load files with `load`, and apply the rules for `user_agent`."""
         self._load, self._agent, self._clock = load, user_agent.partition("/")[0].strip(), clock
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedRules] = {}
 
-    async def gap(self, address: str) -> float:
-        """Return the seconds that a page's site wants between two requests.
+    async def get_crawl_delay(self, address: str) -> float:
+        """Check whether a page may be fetched, and return the crawl delay of its site in seconds.
 
         Raises:
-            Refused: the site does not want the page to be asked for, or may not be asked itself.
-            NotAnswered: the site does not say what it wants.
+            RequestRefused: robots.txt forbids the page, or the site must not be contacted.
+            NoResponse: the rules of the site are unknown.
         """
-        rules = await self._rules(parse(address).origin)
+        rules = await self._rules(parse_url(address).origin)
         if rules.failed:
-            raise NotAnswered(f"the robots.txt of its site cannot be had: {rules.failed}")
+            raise NoResponse(f"the robots.txt of its site cannot be loaded: {rules.failed}")
         if rules.refused:
-            raise Refused(rules.refused)
-        if rules.told and not rules.told.can_fetch(address, self._agent):
-            raise Refused("the robots.txt of its site forbids it")
+            raise RequestRefused(rules.refused)
+        if rules.parser and not rules.parser.can_fetch(address, self._agent):
+            raise RequestRefused("the robots.txt of its site forbids it")
         return rules.gap
 
     async def _rules(self, origin: str) -> _Rules:
         now = self._clock()
         known = self._known.get(origin)
         if known is None or known.until <= now:
-            if len(self._known) >= _MANY:
-                self._known = {site: one for site, one in self._known.items() if one.until > now}
-            # A task of its own: whoever asked first may be cancelled while others wait for the same file.
-            known = self._known[origin] = _Known(asyncio.create_task(self._read(origin)), now + _DAY)
+            if len(self._known) >= _MAX_SITES:
+                self._known = {site: entry for site, entry in self._known.items() if entry.until > now}
+            # A separate task: the first caller may be cancelled while others wait for the same file.
+            known = self._known[origin] = _CachedRules(asyncio.create_task(self._read(origin)), now + _CACHE_SECONDS)
         rules = await asyncio.shield(known.rules)
         if rules.failed or rules.refused:
-            known.until = min(known.until, now + _FAILED)
+            known.until = min(known.until, now + _RETRY_SECONDS)
         return rules
 
     async def _read(self, origin: str) -> _Rules:
-        """Read a site's file; whatever happens is told to each that waits for it."""
+        """Load the rules of a site; errors become rules, since several callers may wait for them."""
         try:
             body = await self._load(f"{origin}/robots.txt")
-        except Refused as error:
+        except RequestRefused as error:
             return _Rules(refused=str(error))
-        except NotAnswered as error:
+        except NoResponse as error:
             return _Rules(failed=str(error))
-        except BadStatus as error:
-            absent = 400 <= error.code < 500 and error.code != _TOO_MANY
+        except ErrorStatus as error:
+            absent = 400 <= error.code < 500 and error.code != _TOO_MANY_REQUESTS
             return _Rules() if absent else _Rules(failed=str(error))
         except FetchError:
-            return _Rules()  # redirected without end, or packed wrongly: as good as none
-        told = Protego.parse(body.decode("utf-8-sig", "replace"))
-        return _Rules(told, float(told.crawl_delay(self._agent) or 0.0))
+            return _Rules()  # an endless redirect or a wrong content encoding counts as no file
+        parser = Protego.parse(body.decode("utf-8-sig", "replace"))
+        return _Rules(parser, float(parser.crawl_delay(self._agent) or 0.0))

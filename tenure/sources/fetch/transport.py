@@ -1,9 +1,8 @@
-"""The way to the web: connections go to addresses that the guard has judged, and nowhere else.
+"""Connect only to addresses that the guard has checked.
 
-A name is looked up once for each connection, and the connection is made to the very address that was judged, so
-no later answer of a name server can move it. Certificate and `Host` are still those of the name. There is no client
-around the transport that could keep a cookie, follow a redirect, or send a password; and no proxy of the environment
-is used, which would look names up behind the guard's back.
+A name is resolved once per connection, and the connection uses a checked address, so DNS rebinding has no effect. TLS
+certificate and `Host` header are those of the name. The transport is used without an HTTP client, so cookies,
+redirects, credentials and proxies of the environment, which would resolve names without the guard, do not exist.
 """
 
 import asyncio
@@ -16,12 +15,12 @@ from typing import Final
 import httpcore
 import httpx
 
-from tenure.sources.fetch.errors import Refused
-from tenure.sources.fetch.guard import Guard
+from tenure.sources.fetch.address_guard import AddressGuard
+from tenure.sources.fetch.errors import RequestRefused
 
-_KEPT_OPEN: Final = 30.0
-"""Seconds for which a connection is kept that nobody uses."""
-_MEANINGS: Final = (
+_KEEPALIVE_SECONDS: Final = 30.0
+"""Time after which an idle connection is closed."""
+_ERROR_TYPES: Final = (
     (httpcore.ConnectTimeout, httpx.ConnectTimeout),
     (httpcore.PoolTimeout, httpx.PoolTimeout),
     (httpcore.TimeoutException, httpx.ReadTimeout),
@@ -29,14 +28,14 @@ _MEANINGS: Final = (
     (httpcore.NetworkError, httpx.ReadError),
     (httpcore.ProtocolError, httpx.RemoteProtocolError),
 )
-"""What errors of a connection are to those who use the client, the narrower ones first."""
+"""Exception types of httpx for those of httpcore, narrower types first."""
 
 
-class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to judged addresses."""
+class GuardedNetworkBackend(httpcore.AsyncNetworkBackend):
+    """Network backend that connects to checked addresses."""
 
-    def __init__(self, guard: Guard, inner: httpcore.AsyncNetworkBackend | None = None) -> None:
-        """Ask `guard` where a host is, and connect through `inner`."""
+    def __init__(self, guard: AddressGuard, inner: httpcore.AsyncNetworkBackend | None = None) -> None:
+        """Resolve hosts with `guard`, and connect through `inner`."""
         self._guard = guard
         self._inner = inner or httpcore.AnyIOBackend()
 
@@ -48,17 +47,17 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of a host that answers.
+        """Connect to the first address of a host that accepts a connection.
 
         Raises:
-            Refused: it may not be reached.
-            NotAnswered: nobody knows it.
-            httpcore.ConnectError: no address answers.
-            httpcore.ConnectTimeout: none answers in time.
+            RequestRefused: the host is forbidden.
+            NoResponse: the name does not exist.
+            httpcore.ConnectError: no address accepts a connection.
+            httpcore.ConnectTimeout: no address accepts a connection in time.
         """
         try:
             async with asyncio.timeout(timeout):
-                addresses = await self._guard.addresses(host, port)
+                addresses = await self._guard.resolve(host, port)
         except TimeoutError:
             raise httpcore.ConnectTimeout from None
         *others, last = addresses
@@ -66,7 +65,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             try:
                 return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                continue  # a host with several addresses is there as long as one of them is
+                continue  # one reachable address is enough
         return await self._inner.connect_tcp(last, port, timeout, local_address, socket_options)
 
     async def connect_unix_socket(
@@ -75,12 +74,12 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the signature is the interface's
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to no socket of this machine.
+        """Refuse to connect to a Unix socket.
 
         Raises:
-            Refused: always.
+            RequestRefused: always.
         """
-        raise Refused("sockets of this machine are no part of the web")
+        raise RequestRefused("Unix sockets are not part of the web")
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -88,89 +87,89 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Carries requests over guarded connections, with HTTP/2 where a server speaks it.
+    """HTTP transport over guarded connections, with HTTP/2 where the server supports it.
 
-    A connection carries one request at a time and is kept for the next one to the same origin. That is all the
-    pooling that polite fetching needs; the pool of `httpcore` looks through all connections for each request.
+    A connection carries one request at a time and is reused for the next one to the same origin. Rate-limited fetching
+    needs no more pooling; the pool of `httpcore` searches all connections for each request.
     """
 
-    def __init__(self, guard: Guard, kept: int) -> None:
-        """Connect to what the guard lets through, and keep at most so many connections that nobody uses."""
-        self._backend, self._most = GuardedBackend(guard), kept
+    def __init__(self, guard: AddressGuard, kept: int) -> None:
+        """Connect through `guard`, and keep at most `kept` idle connections."""
+        self._backend, self._max_idle = GuardedNetworkBackend(guard), kept
         self._idle: list[tuple[httpcore.Origin, httpcore.AsyncHTTPConnection]] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request, and return its response with the body still to come."""
+        """Send a request, and return its response with a streaming body."""
         url = request.url
-        asked = httpcore.Request(
+        core_request = httpcore.Request(
             method=request.method,
             url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
             headers=request.headers.raw,
             content=request.stream,
             extensions=request.extensions,
         )
-        connection, response = await self._answered(asked)
+        connection, response = await self._send(core_request)
         return httpx.Response(
             response.status,
             headers=response.headers,
-            stream=_Body(response, lambda: self._put_back(asked.url.origin, connection)),
+            stream=_ResponseStream(response, lambda: self._release(core_request.url.origin, connection)),
             extensions=response.extensions,
         )
 
     async def aclose(self) -> None:
-        """Close all connections that are kept."""
+        """Close all idle connections."""
         while self._idle:
             await self._idle.pop()[1].aclose()
 
-    async def _answered(self, asked: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
-        """Return the answer to a request, and the connection that it comes over."""
+    async def _send(self, core_request: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
+        """Send a request, and return its response and connection."""
         while True:
-            connection = await self._taken(asked.url.origin)
+            connection = await self._get_connection(core_request.url.origin)
             try:
-                with _translated():
-                    return connection, await connection.handle_async_request(asked)
+                with _translate_errors():
+                    return connection, await connection.handle_async_request(core_request)
             except httpcore.ConnectionNotAvailable:
                 await connection.aclose()  # it ended just now; a new one is not refused
             except BaseException:
                 await connection.aclose()
                 raise
 
-    async def _taken(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
-        """Return a connection to an origin: the one that was used last, or a new one."""
+    async def _get_connection(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
+        """Return the most recently used idle connection to an origin, or a new one."""
         for place in reversed(range(len(self._idle))):
             if self._idle[place][0] == origin:
                 connection = self._idle.pop(place)[1]
                 if not connection.has_expired() and connection.is_available():
                     return connection
                 await connection.aclose()
-                return await self._taken(origin)
+                return await self._get_connection(origin)
         return httpcore.AsyncHTTPConnection(
-            origin, self._trust, keepalive_expiry=_KEPT_OPEN, http2=True, network_backend=self._backend
+            origin, self._ssl_context, keepalive_expiry=_KEEPALIVE_SECONDS, http2=True, network_backend=self._backend
         )
 
-    async def _put_back(self, origin: httpcore.Origin, connection: httpcore.AsyncHTTPConnection) -> None:
-        """Keep a connection whose answer has come as a whole; close what can carry no other."""
+    async def _release(self, origin: httpcore.Origin, connection: httpcore.AsyncHTTPConnection) -> None:
+        """Keep a connection after a complete response; close it if it is not reusable."""
         if not connection.is_idle() or connection.is_closed():
             await connection.aclose()
             return
         self._idle.append((origin, connection))
-        if len(self._idle) > self._most:
+        if len(self._idle) > self._max_idle:
             await self._idle.pop(0)[1].aclose()
 
     @cached_property
-    def _trust(self) -> ssl.SSLContext:
-        # Made for the first request: reading the certificates of the world takes a tenth of a second.
+    def _ssl_context(self) -> ssl.SSLContext:
+        # Created with the first request: loading the certificates takes a tenth of a second.
         return httpx.create_ssl_context()
 
 
-class _Body(httpx.AsyncByteStream):
-    """The body of a response as it comes in."""
+class _ResponseStream(httpx.AsyncByteStream):
+    """Streaming body of a response."""
 
     def __init__(self, response: httpcore.Response, done: Callable[[], Awaitable[None]]) -> None:
         self._response, self._done = response, done
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated():
+        with _translate_errors():
             async for part in self._response.aiter_stream():
                 yield part
 
@@ -182,9 +181,9 @@ class _Body(httpx.AsyncByteStream):
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
-    """Translate errors of a connection into those of the client."""
+def _translate_errors() -> Iterator[None]:
+    """Translate errors of httpcore into those of httpx."""
     try:
         yield
-    except tuple(ours for ours, _ in _MEANINGS) as error:
-        raise next(theirs for ours, theirs in _MEANINGS if isinstance(error, ours))(str(error)) from error
+    except tuple(ours for ours, _ in _ERROR_TYPES) as error:
+        raise next(theirs for ours, theirs in _ERROR_TYPES if isinstance(error, ours))(str(error)) from error

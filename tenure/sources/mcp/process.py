@@ -1,8 +1,8 @@
-"""One question to one server of the Model Context Protocol, in a process that does nothing else.
+"""Send one request to an MCP server, in a separate process.
 
-The question comes on standard input and the answer goes to standard output, both as JSON. A server is started, or
-reached, for this question alone. From then on this process may use only so much memory, since the library puts
-together whatever a server sends; the server itself has no limit but its time.
+The request is read from standard input and the reply is written to standard output, both as JSON. The server is
+started or connected for this request only. Then the memory of this process is limited, because the library buffers
+whatever a server sends; the server itself has only a time limit.
 """
 
 import asyncio
@@ -25,29 +25,29 @@ from mcp.client.streamable_http import streamable_http_client
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from tenure.sources.isolation import confine
+from tenure.sources.isolation import limit_memory
 
 _MEMORY_MB: Final = 512
-_PAGES: Final = 20
-"""Pages of a list that are asked for at the most."""
-_LONGEST: Final = 2_000_000
-"""Characters of an answer, before it is written as JSON."""
-_LONGEST_WORDS: Final = 2_000
-"""Characters of a description."""
-_LONGEST_PROBLEM: Final = 300
+_MAX_PAGES: Final = 20
+"""Maximum number of pages of a list."""
+_MAX_RESULT_LENGTH: Final = 2_000_000
+"""Maximum length of a result as JSON, in characters."""
+_MAX_DESCRIPTION_LENGTH: Final = 2_000
+"""Maximum length of a description, in characters."""
+_MAX_PROBLEM_LENGTH: Final = 300
 
 
-class _TooLong(Exception):
-    """The answer has more characters than one has."""
+class _ResultTooLong(Exception):
+    """The result exceeds the maximum length."""
 
 
-class _ToolProblem(Exception):
-    """The tool says that it failed."""
+class _ToolFailure(Exception):
+    """The tool reports an error."""
 
 
 @asynccontextmanager
-async def _connected(server: dict[str, Any]) -> AsyncIterator[Any]:
-    """Yield the streams of a server that was started or reached."""
+async def _connect(server: dict[str, Any]) -> AsyncIterator[Any]:
+    """Yield the streams of a server that was started or connected."""
     if server["url"]:
         async with (
             httpx2.AsyncClient(headers=server["headers"], timeout=None, trust_env=False) as http,
@@ -63,58 +63,58 @@ async def _connected(server: dict[str, Any]) -> AsyncIterator[Any]:
 
 
 @asynccontextmanager
-async def _confined(server: dict[str, Any]) -> AsyncIterator[Any]:
-    """Yield the streams of a server, once this process can take no more than its memory."""
-    async with _connected(server) as streams:
-        confine(_MEMORY_MB)
+async def _connect_confined(server: dict[str, Any]) -> AsyncIterator[Any]:
+    """Yield the streams of a server, after the memory of this process was limited."""
+    async with _connect(server) as streams:
+        limit_memory(_MEMORY_MB)
         yield streams
 
 
-async def answered(question: dict[str, Any]) -> Any:
-    """Return the answer of a server to a question."""
-    async with Client(_confined(question["server"]), cache=None) as client:
-        match question["do"]:
+async def answer_request(request: dict[str, Any]) -> Any:
+    """Return the response of a server to a request."""
+    async with Client(_connect_confined(request["server"]), cache=None) as client:
+        match request["operation"]:
             case "tools":
-                return await _tools(client)
+                return await _list_tools(client)
             case "call":
-                if question["check"]:
-                    _check(await _tools(client), question["tool"], question["arguments"])
-                return _said(await client.call_tool(question["tool"], question["arguments"]))
+                if request["validate"]:
+                    _check_arguments(await _list_tools(client), request["tool"], request["arguments"])
+                return _convert_result(await client.call_tool(request["tool"], request["arguments"]))
             case "resources":
-                return await _resources(client)
+                return await _list_resources(client)
             case _:
-                read = await client.read_resource(question["address"])
-                return [_content(part) for part in read.contents]
+                read = await client.read_resource(request["uri"])
+                return [_convert_content(part) for part in read.contents]
 
 
-def _check(tools: Sequence[dict[str, Any]], name: str, arguments: dict[str, Any]) -> None:
-    """Hold arguments against the schema of a tool; nothing that it refers to elsewhere is fetched.
+def _check_arguments(tools: Sequence[dict[str, Any]], name: str, arguments: dict[str, Any]) -> None:
+    """Validate arguments against the JSON Schema of a tool; remote references are not loaded.
 
     Raises:
-        _ToolProblem: there is no such tool, or it does not take them.
+        _ToolFailure: the tool does not exist, or the arguments are invalid.
     """
     schema = next((tool["parameters"] for tool in tools if tool["name"] == name), None)
     if schema is None:
-        raise _ToolProblem(f"there is no tool {name!r}")
+        raise _ToolFailure(f"there is no tool {name!r}")
     try:
         Draft202012Validator.check_schema(schema)
         wrong = best_match(Draft202012Validator(schema, registry=Registry()).iter_errors(arguments))
     except (SchemaError, Unresolvable, re.error) as error:
-        raise _ToolProblem(f"the schema of {name!r} cannot be read ({type(error).__name__})") from error
+        raise _ToolFailure(f"the schema of {name!r} cannot be read ({type(error).__name__})") from error
     if wrong:
-        raise _ToolProblem(f"{wrong.json_path}: {wrong.message}")
+        raise _ToolFailure(f"{wrong.json_path}: {wrong.message}")
 
 
-async def _tools(client: Client) -> list[dict[str, Any]]:
+async def _list_tools(client: Client) -> list[dict[str, Any]]:
     """Return all tools, page by page."""
     found: list[dict[str, Any]] = []
     cursor = None
-    for _ in range(_PAGES):
+    for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         found += [
             {
                 "name": tool.name,
-                "description": (tool.description or "")[:_LONGEST_WORDS],
+                "description": (tool.description or "")[:_MAX_DESCRIPTION_LENGTH],
                 "parameters": tool.input_schema,
             }
             for tool in page.tools
@@ -124,82 +124,82 @@ async def _tools(client: Client) -> list[dict[str, Any]]:
     return found
 
 
-async def _resources(client: Client) -> list[dict[str, str]]:
+async def _list_resources(client: Client) -> list[dict[str, str]]:
     """Return all resources, page by page."""
     found: list[dict[str, str]] = []
     cursor = None
-    for _ in range(_PAGES):
+    for _ in range(_MAX_PAGES):
         page = await client.list_resources(cursor=cursor)
-        found += [_link(resource) for resource in page.resources]
+        found += [_convert_link(resource) for resource in page.resources]
         if not (cursor := page.next_cursor):
             break
     return found
 
 
-def _said(result: types.CallToolResult) -> dict[str, Any]:
-    """Return what a tool says; pictures and sounds are left out.
+def _convert_result(result: types.CallToolResult) -> dict[str, Any]:
+    """Return the content of a tool result without images and audio.
 
     Raises:
-        _ToolProblem: it says that it failed.
+        _ToolFailure: the tool reports an error.
     """
     texts = [part.text for part in result.content if isinstance(part, types.TextContent)]
     if result.is_error:
-        raise _ToolProblem(" ".join(texts) or "it failed, and does not say why")
+        raise _ToolFailure(" ".join(texts) or "it failed without a reason")
     embedded = [part.resource for part in result.content if isinstance(part, types.EmbeddedResource)]
     texts += [part.text for part in embedded if isinstance(part, types.TextResourceContents)]
-    links = [_link(part) for part in result.content if isinstance(part, types.ResourceLink)]
+    links = [_convert_link(part) for part in result.content if isinstance(part, types.ResourceLink)]
     return {"texts": texts, "links": links, "structured": result.structured_content}
 
 
-def _link(resource: types.Resource) -> dict[str, str]:
+def _convert_link(resource: types.Resource) -> dict[str, str]:
     return {
-        "address": str(resource.uri),
+        "uri": str(resource.uri),
         "title": resource.title or resource.name,
-        "description": (resource.description or "")[:_LONGEST_WORDS],
+        "description": (resource.description or "")[:_MAX_DESCRIPTION_LENGTH],
     }
 
 
-def _content(part: types.TextResourceContents | types.BlobResourceContents) -> dict[str, str]:
-    said = {"address": str(part.uri), "media_type": part.mime_type or ""}
+def _convert_content(part: types.TextResourceContents | types.BlobResourceContents) -> dict[str, str]:
+    said = {"uri": str(part.uri), "media_type": part.mime_type or ""}
     return said | ({"text": part.text} if isinstance(part, types.TextResourceContents) else {"base64": part.blob})
 
 
-async def reply(question: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a question, or the problem with it: whatever a server does, this process says so."""
+async def build_reply(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the response to a request, or a description of the problem."""
     try:
-        async with asyncio.timeout(question["seconds"]):
-            answer = await answered(question)
-        if len(json.dumps(answer)) > _LONGEST:
-            raise _TooLong
-    except Exception as error:  # the server's doing; which of the library's many errors it is, is told
-        return _problem(_innermost(error), question["seconds"])
+        async with asyncio.timeout(request["seconds"]):
+            answer = await answer_request(request)
+        if len(json.dumps(answer)) > _MAX_RESULT_LENGTH:
+            raise _ResultTooLong
+    except Exception as error:  # any error that the server causes becomes part of the reply
+        return _describe_problem(_find_innermost(error), request["seconds"])
     return {"answer": answer}
 
 
-def _problem(error: BaseException, seconds: float) -> dict[str, Any]:
-    """Say what went wrong, without more of a server's words than a line."""
+def _describe_problem(error: BaseException, seconds: float) -> dict[str, Any]:
+    """Describe an error, with at most one line of text of the server."""
     match error:
-        case _ToolProblem():
-            return {"problem": " ".join(str(error).split())[:_LONGEST_PROBLEM], "tool": True}
-        case _TooLong() | MemoryError():
-            words = "it sent more than can be taken in"
+        case _ToolFailure():
+            return {"problem": " ".join(str(error).split())[:_MAX_PROBLEM_LENGTH], "tool": True}
+        case _ResultTooLong() | MemoryError():
+            words = "it sent too much data"
         case TimeoutError():
             words = f"it did not answer within {seconds:g} s"
         case MCPError():
-            words = f"it answered with the error {' '.join(error.message.split())}"
+            words = f"it returned the error {' '.join(error.message.split())}"
         case OSError() | httpx2.HTTPError():
             words = f"it could not be started or reached ({type(error).__name__})"
         case _:
-            words = f"it did not answer as a server does ({type(error).__name__})"
-    return {"problem": words[:_LONGEST_PROBLEM], "tool": False}
+            words = f"it gave no valid response ({type(error).__name__})"
+    return {"problem": words[:_MAX_PROBLEM_LENGTH], "tool": False}
 
 
-def _innermost(error: BaseException) -> BaseException:
-    """Return the error inside groups of errors that says most: the first that is no group."""
+def _find_innermost(error: BaseException) -> BaseException:
+    """Return the first error inside exception groups that is no group."""
     inner: Sequence[BaseException] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return _innermost(inner[0]) if inner else error
+    return _find_innermost(inner[0]) if inner else error
 
 
 def main() -> None:
-    """Answer the question on standard input."""
-    print(json.dumps(asyncio.run(reply(json.load(sys.stdin)))))
+    """Answer the request on standard input."""
+    print(json.dumps(asyncio.run(build_reply(json.load(sys.stdin)))))

@@ -1,13 +1,13 @@
-"""Servers of the Model Context Protocol: their tools and their resources, as far as the settings allow them.
+"""Call MCP servers: list and call tools, and list and read resources, as far as the settings allow.
 
-Each call is a process of its own, which starts or reaches the server, asks one thing, and ends. So a server that
-hangs, crashes, lies or sends without end costs its call and nothing else, what it is told is no secret of this
-process, and nobody who uses no such server waits for the library. What a server says is hostile text like any other.
+Each call runs in a separate process that starts or connects the server, sends one request, and ends. A server that
+hangs, crashes or sends endless data therefore fails only its own call, it sees no secrets of this process, and
+workers without MCP servers do not import the library. Content from servers is untrusted.
 
     McpError
-    ├── NotAllowed     the settings do not know the server, or do not allow the tool or resource
-    ├── ServerFailed   the server did not answer as one
-    └── ToolFailed     the tool ran, and says that it failed
+    ├── McpNotAllowed    the settings do not name the server, or do not allow the tool or resource
+    ├── McpServerError   the server gave no valid response
+    └── McpToolError     the tool reported an error
 """
 
 import asyncio
@@ -20,184 +20,199 @@ from typing import Any, Final
 
 from pydantic import SecretStr, TypeAdapter
 
-from tenure.settings import McpServer, variable
-from tenure.sources.isolation import environment
+from tenure.settings import McpServer, get_environment_variable
+from tenure.sources.isolation import build_child_environment
 
-MOST_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of an answer, written as JSON."""
-_START: Final = 30.0
-"""Seconds for starting a process and for ending a server, beyond the call's own."""
+MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
+"""Maximum size of a reply as JSON."""
+_START_SECONDS: Final = 30.0
+"""Time for starting the process and ending the server, in addition to the timeout of the call."""
 _MAIN: Final = "from tenure.sources.mcp.process import main; main()"
 
 
 class McpError(Exception):
-    """What went wrong with a server, in words for a reader."""
+    """Base of the errors of a call; the message is shown to users."""
 
 
-class NotAllowed(McpError):
-    """The settings do not allow it; nothing was asked."""
+class McpNotAllowed(McpError):
+    """The settings do not allow the call; no request was sent."""
 
 
-class ServerFailed(McpError):
-    """The server did not answer, or not as a server does."""
+class McpServerError(McpError):
+    """The server gave no response, or an invalid one."""
 
 
-class ToolFailed(McpError):
-    """The tool says that it failed."""
+class McpToolError(McpError):
+    """The tool reported an error."""
 
 
 @dataclass(frozen=True)
-class Tool:
-    """A tool that may be called."""
+class McpToolDescription:
+    """An allowed tool."""
 
     name: str
-    """Its name."""
+    """Name."""
     description: str
-    """What it does, in its server's words."""
+    """Description by the server."""
     parameters: Mapping[str, Any]
-    """JSON schema of its arguments."""
+    """JSON Schema of the arguments."""
 
 
 @dataclass(frozen=True)
-class Link:
-    """A resource that is named."""
+class ResourceLink:
+    """Reference to a resource."""
 
-    address: str
-    """Its address."""
+    uri: str
+    """URI of the resource."""
     title: str
-    """Its title, or its name."""
+    """Title, or name."""
     description: str = ""
-    """What it is, in its server's words."""
+    """Description by the server."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a tool answered, without pictures and sounds."""
+class ToolResult:
+    """Result of a tool, without images and audio."""
 
     texts: tuple[str, ...] = ()
-    """Its texts, those of embedded resources included."""
-    links: tuple[Link, ...] = ()
-    """Resources that it names."""
+    """Text contents, including those of embedded resources."""
+    links: tuple[ResourceLink, ...] = ()
+    """Linked resources."""
     structured: Any = None
-    """The same as a JSON value, where the tool gives one."""
+    """Structured content as a JSON value, if the tool returns any."""
 
 
 @dataclass(frozen=True)
-class Content:
-    """A part of a resource."""
+class ResourceContent:
+    """Part of a resource."""
 
-    address: str
-    """Its address."""
+    uri: str
+    """URI of the part."""
     media_type: str
-    """What it is, where the server says so."""
+    """Media type; empty if the server declares none."""
     text: str = ""
-    """Its text; empty for bytes."""
+    """Text; empty for binary content."""
     base64: str = ""
-    """Its bytes, in Base64; empty for text."""
+    """Binary content in Base64; empty for text."""
 
 
-_TOOLS: Final = TypeAdapter(tuple[Tool, ...])
-_LINKS: Final = TypeAdapter(tuple[Link, ...])
-_ANSWER: Final = TypeAdapter(Answer)
-_CONTENTS: Final = TypeAdapter(tuple[Content, ...])
+_TOOLS: Final = TypeAdapter(tuple[McpToolDescription, ...])
+_LINKS: Final = TypeAdapter(tuple[ResourceLink, ...])
+_ANSWER: Final = TypeAdapter(ToolResult)
+_CONTENTS: Final = TypeAdapter(tuple[ResourceContent, ...])
 _SERVER: Final = TypeAdapter(McpServer)
 
 
 class McpServers:
-    """The servers that the settings name."""
+    """Client of the servers that the settings name."""
 
-    def __init__(self, servers: Mapping[str, McpServer], *, seconds: float) -> None:
-        """Give each call `seconds`."""
-        self._servers, self._seconds = servers, seconds
+    def __init__(self, servers: Mapping[str, McpServer], *, timeout_seconds: float) -> None:
+        """Limit each call to `timeout_seconds`."""
+        self._servers, self._timeout_seconds = servers, timeout_seconds
 
-    async def tools(self, server: str) -> tuple[Tool, ...]:
-        """Return the tools of a server that may be called.
+    async def list_tools(self, server: str) -> tuple[McpToolDescription, ...]:
+        """Return the allowed tools of a server.
 
         Raises:
-            McpError: it is not known, or did not answer.
+            McpError: the server is unknown, or did not respond.
         """
-        known = self._known(server)
-        found = _TOOLS.validate_python(await self._asked(server, {"do": "tools"}))
-        return tuple(tool for tool in found if _allowed(tool.name, known.tools))
+        known = self._get_server(server)
+        found = _TOOLS.validate_python(await self._run_request(server, {"operation": "tools"}))
+        return tuple(tool for tool in found if _is_allowed(tool.name, known.tools))
 
-    async def call(self, server: str, tool: str, arguments: Mapping[str, object], *, check: bool = False) -> Answer:
-        """Return what a tool answers.
+    async def call_tool(
+        self, server: str, tool: str, arguments: Mapping[str, object], *, validate: bool = False
+    ) -> ToolResult:
+        """Call a tool.
 
         Args:
             server: name of the server.
             tool: name of the tool.
-            arguments: what it is called with.
-            check: whether they are held against its schema before it is called.
+            arguments: arguments of the call.
+            validate: whether the arguments are validated against the JSON Schema of the tool before the call.
 
         Raises:
-            McpError: it may not be called, does not take the arguments, did not answer, or failed.
+            McpError: the call is not allowed, its arguments are invalid, the server did not respond, or the tool
+                failed.
         """
-        if not _allowed(tool, self._known(server).tools):
-            raise NotAllowed(f"{variable('mcp_servers')} does not allow the tool {tool!r} of {server}")
+        if not _is_allowed(tool, self._get_server(server).tools):
+            raise McpNotAllowed(
+                f"{get_environment_variable('mcp_servers')} does not allow the tool {tool!r} of {server}"
+            )
         return _ANSWER.validate_python(
-            await self._asked(server, {"do": "call", "tool": tool, "arguments": dict(arguments), "check": check})
+            await self._run_request(
+                server, {"operation": "call", "tool": tool, "arguments": dict(arguments), "validate": validate}
+            )
         )
 
-    async def resources(self, server: str) -> tuple[Link, ...]:
-        """Return the resources of a server that may be read.
+    async def list_resources(self, server: str) -> tuple[ResourceLink, ...]:
+        """Return the allowed resources of a server.
 
         Raises:
-            McpError: it is not known, or did not answer.
+            McpError: the server is unknown, or did not respond.
         """
-        known = self._known(server)
-        found = _LINKS.validate_python(await self._asked(server, {"do": "resources"}))
-        return tuple(link for link in found if _allowed(link.address, known.resources))
+        known = self._get_server(server)
+        found = _LINKS.validate_python(await self._run_request(server, {"operation": "resources"}))
+        return tuple(link for link in found if _is_allowed(link.uri, known.resources))
 
-    async def read(self, server: str, address: str) -> tuple[Content, ...]:
+    async def read_resource(self, server: str, uri: str) -> tuple[ResourceContent, ...]:
         """Return the parts of a resource.
 
         Raises:
-            McpError: it may not be read, or the server did not answer.
+            McpError: the resource is not allowed, or the server did not respond.
         """
-        if not _allowed(address, self._known(server).resources):
-            raise NotAllowed(f"{variable('mcp_servers')} does not allow the resource {address!r} of {server}")
-        return _CONTENTS.validate_python(await self._asked(server, {"do": "read", "address": address}))
+        if not _is_allowed(uri, self._get_server(server).resources):
+            raise McpNotAllowed(
+                f"{get_environment_variable('mcp_servers')} does not allow the resource {uri!r} of {server}"
+            )
+        return _CONTENTS.validate_python(await self._run_request(server, {"operation": "read", "uri": uri}))
 
-    def _known(self, server: str) -> McpServer:
-        """Return a server's settings.
+    def _get_server(self, server: str) -> McpServer:
+        """Return the settings of a server.
 
         Raises:
-            NotAllowed: there is none of the name.
+            McpNotAllowed: no server has the name.
         """
         if server not in self._servers:
-            raise NotAllowed(f"{variable('mcp_servers')} knows no server {server!r}")
+            raise McpNotAllowed(f"{get_environment_variable('mcp_servers')} contains no server {server!r}")
         return self._servers[server]
 
-    async def _asked(self, name: str, question: Mapping[str, object]) -> object:
-        """Return the answer of a process to one question.
+    async def _run_request(self, name: str, request: Mapping[str, object]) -> object:
+        """Return the response to one request, sent by a separate process.
 
         Raises:
-            ServerFailed: there is none.
-            ToolFailed: the tool failed.
+            McpServerError: the server gave no valid response.
+            McpToolError: the tool failed.
         """
-        server = _SERVER.dump_python(self._known(name), mode="python")
-        sent = json.dumps({**question, "server": server, "seconds": self._seconds}, default=_plain)
+        server = _SERVER.dump_python(self._get_server(name), mode="python")
+        sent = json.dumps({**request, "server": server, "seconds": self._timeout_seconds}, default=_serialize_secret)
         try:
-            async with asyncio.timeout(self._seconds + _START):
-                reply = json.loads(await _exchanged(sent.encode()))
+            async with asyncio.timeout(self._timeout_seconds + _START_SECONDS):
+                reply = json.loads(await _run_process(sent.encode()))
         except TimeoutError:
-            raise ServerFailed(f"{name} did not answer within {self._seconds:g} s") from None
+            raise McpServerError(f"{name} did not answer within {self._timeout_seconds:g} s") from None
         except ValueError as error:
-            raise ServerFailed(f"{name}: the process that asked it died, or printed too much") from error
+            raise McpServerError(f"{name}: its client process crashed, or its reply was too long") from error
         if "problem" in reply:
-            raise (ToolFailed if reply["tool"] else ServerFailed)(f"{name}: {reply['problem']}")
+            raise (McpToolError if reply["tool"] else McpServerError)(f"{name}: {reply['problem']}")
         return reply["answer"]
 
 
-async def _exchanged(sent: bytes) -> bytes:
-    """Return what the process prints for a question; it is gone afterwards, and so is every process it started.
+async def _run_process(sent: bytes) -> bytes:
+    """Return the output of the process for a request; afterwards, the process and all its children have ended.
 
     Raises:
-        ValueError: it printed more than an answer has.
+        ValueError: the output is too large.
     """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", _MAIN, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=environment()
+        sys.executable,
+        "-c",
+        _MAIN,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=build_child_environment(),
     )
     assert process.stdin and process.stdout  # both are pipes
     try:
@@ -206,18 +221,18 @@ async def _exchanged(sent: bytes) -> bytes:
         printed = bytearray()
         while piece := await process.stdout.read(1 << 16):
             printed += piece
-            if len(printed) > MOST_BYTES:
+            if len(printed) > MAX_OUTPUT_BYTES:
                 raise ValueError("too long")
         await process.wait()
         return bytes(printed)
     finally:
         if process.returncode is None:
-            _kill(process.pid)
+            _kill_process_tree(process.pid)
             await process.wait()
 
 
-def _kill(pid: int) -> None:
-    """End a process and everything that it has started."""
+def _kill_process_tree(pid: int) -> None:
+    """Kill a process and its descendants."""
     import psutil  # seldom needed, and a twentieth of a second of a worker's start
 
     try:
@@ -232,12 +247,12 @@ def _kill(pid: int) -> None:
             continue  # it was faster
 
 
-def _allowed(name: str, patterns: tuple[str, ...]) -> bool:
+def _is_allowed(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _plain(value: object) -> str:
-    """Write a secret; it goes through a pipe, where no other process can read it."""
+def _serialize_secret(value: object) -> str:
+    """Return a secret as text; it is passed through a pipe, which no other process can read."""
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     raise TypeError(f"{type(value).__name__} is no JSON")

@@ -1,8 +1,8 @@
-"""Which files a set of paths stands for, in an order that is the same on every run.
+"""Find the files of a set of paths, in a deterministic order.
 
-Folders are read recursively. What nobody means by "my documents" is left out: version control, virtual
-environments, installed packages, caches, hidden files, and what a `.gitignore` in the tree excludes. A
-file of an unknown kind is not left out: it is for the parser to say why it cannot be read.
+Folders are walked recursively. Excluded are version control, virtual environments, installed packages, caches, hidden
+files, and files that a `.gitignore` in the tree excludes. A file of an unknown format is included, so that the parser
+can report why it is unreadable.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,21 +20,21 @@ _CACHE_MARK = "CACHEDIR.TAG"
 Rules = tuple[tuple[Path, GitIgnoreSpec], ...]
 
 
-def discover(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files of the paths, each once, folders in name order.
+def discover_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files of the paths, each once, folders in the order of names.
 
-    A path that is named outright is taken even where a rule would leave it out inside a folder.
+    An explicitly named path is included even if a rule would exclude it inside a folder.
 
     Raises:
-        FileNotFoundError: before anything is yielded, if one of the paths does not exist.
+        FileNotFoundError: one of the paths does not exist; raised before the first file.
     """
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(path)
-    return _discover(paths)
+    return _discover_files(paths)
 
 
-def _discover(paths: Sequence[Path]) -> Iterator[Path]:
+def _discover_files(paths: Sequence[Path]) -> Iterator[Path]:
     seen: set[Path] = set()
     for path in paths:
         for file in _walk(path.absolute(), (), seen) if path.is_dir() else (path.absolute(),):
@@ -44,7 +44,7 @@ def _discover(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _walk(folder: Path, rules: Rules, seen: set[Path]) -> Iterator[Path]:
-    """Yield the files under a folder; a folder reached twice, by a link or by name, is read once."""
+    """Yield the files in a folder; a folder that is reached twice, by a link or by name, is walked once."""
     real = folder.resolve()
     if real in seen:
         return
@@ -52,7 +52,7 @@ def _walk(folder: Path, rules: Rules, seen: set[Path]) -> Iterator[Path]:
     try:
         entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
     except PermissionError:
-        # The folder itself is handed on, so that the parser reports it with its reason.
+        # Yield the folder itself, so that the parser reports the reason.
         yield folder
         return
     rules = _with_rules_of(folder, rules)
@@ -80,7 +80,7 @@ def _with_rules_of(folder: Path, rules: Rules) -> Rules:
 
 
 def _is_ignored(entry: Path, rules: Rules) -> bool:
-    """Ask the innermost `.gitignore` that has an opinion, as git does."""
+    """Return the decision of the innermost `.gitignore` with a matching rule, as git does."""
     for folder, spec in reversed(rules):
         name = entry.relative_to(folder).as_posix() + ("/" if entry.is_dir() else "")
         verdict = spec.check_file(name).include

@@ -1,4 +1,4 @@
-"""Markup to the normal form as it stands, block by block: for books, feeds, and pages without a main text."""
+"""Write markup to the normal form block by block: for books, feeds, and pages without a main text."""
 
 import re
 from typing import Final
@@ -6,9 +6,9 @@ from typing import Final
 from lxml import etree
 from lxml.html import HtmlElement
 
-from tenure.sources.document.normal_form import NormalForm
+from tenure.sources.document.normal_form import NormalFormWriter
 
-_SILENT: Final = frozenset(("head", "script", "style", "noscript", "template", "svg", "math", "object", "iframe"))
+_HIDDEN_TAGS: Final = frozenset(("head", "script", "style", "noscript", "template", "svg", "math", "object", "iframe"))
 _INLINE: Final = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rp rt ruby s samp small "
     "span strike strong sub sup time tt u var wbr".split()
@@ -17,28 +17,28 @@ _HEADING = re.compile(r"h([1-6])")
 _TEXTS = etree.XPath(".//text()[not(ancestor::script or ancestor::style)]")
 
 
-def write_blocks(form: NormalForm, root: HtmlElement) -> None:
-    """Write all that an element says."""
-    writer = _Writer(form)
+def write_blocks(form: NormalFormWriter, root: HtmlElement) -> None:
+    """Write all text of an element."""
+    writer = _BlockWriter(form)
     writer.walk(root)
     writer.end_paragraph()
 
 
-class _Writer:
-    """Collects inline words until a block begins or ends."""
+class _BlockWriter:
+    """Writer that collects inline text until a block starts or ends."""
 
-    def __init__(self, form: NormalForm) -> None:
+    def __init__(self, form: NormalFormWriter) -> None:
         self._form = form
         self._words: list[str] = []
 
     def end_paragraph(self) -> None:
         words, self._words = "".join(self._words), []
-        self._form.paragraph(words)
+        self._form.add_paragraph(words)
 
     def walk(self, element: HtmlElement) -> None:
-        """Write an element without what follows it."""
-        # Comments and processing instructions have no name.
-        if not isinstance(element.tag, str) or element.tag in _SILENT:
+        """Write an element without its tail."""
+        # Comments and processing instructions have no tag name.
+        if not isinstance(element.tag, str) or element.tag in _HIDDEN_TAGS:
             return
         if element.tag in _INLINE:
             self._inside(element)
@@ -57,11 +57,11 @@ class _Writer:
 
     def _block(self, element: HtmlElement) -> None:
         if heading := _HEADING.fullmatch(element.tag):
-            self._form.heading(int(heading[1]), _text(element))
+            self._form.add_heading(int(heading[1]), _get_text(element))
         elif element.tag in ("pre", "textarea"):
-            self._form.literal("".join(_TEXTS(element)))
+            self._form.add_literal("".join(_TEXTS(element)))
         elif element.tag == "tr":
-            self._form.row([_text(cell) for cell in element if cell.tag in ("td", "th")])
+            self._form.add_row([_get_text(cell) for cell in element if cell.tag in ("td", "th")])
         elif element.tag in ("ul", "ol", "menu"):
             self._list(element)
         else:
@@ -82,5 +82,5 @@ class _Writer:
         self._form.close_list()
 
 
-def _text(element: HtmlElement) -> str:
+def _get_text(element: HtmlElement) -> str:
     return " ".join(_TEXTS(element))

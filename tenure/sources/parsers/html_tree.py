@@ -1,7 +1,7 @@
-"""A page as a tree, of bounded size and depth, and what of it no browser shows.
+"""Parse HTML into a tree of limited size and depth, and remove elements that browsers do not show.
 
-Nobody who looked at a page could quote what it hides, so that is taken out and is no evidence. Orders to programs
-hide there, so its words are handed on to whoever judges the page.
+Hidden text is no evidence, because readers of the page cannot see it. It may contain prompt injections, so it is
+returned separately for the quality check of the page.
 """
 
 import re
@@ -13,15 +13,15 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from tenure.sources.document.document import NO_TEXT, Unreadable
 
-_LIMIT: Final = 20_000_000
-"""Characters of markup above which a page is not read."""
-_DEEPEST: Final = 400
-"""Elements inside each other; what walks a tree calls itself as often."""
-KEPT: Final = 20_000
-"""Characters of hidden words that are handed on."""
+_MAX_MARKUP_LENGTH: Final = 20_000_000
+"""Maximum length of the markup, in characters."""
+_MAX_DEPTH: Final = 400
+"""Maximum nesting depth; functions that walk a tree recurse as deeply."""
+MAX_HIDDEN_LENGTH: Final = 20_000
+"""Maximum length of the hidden text, in characters."""
 
 _ZERO = r"0*(?:\.0*)?(?:px|pt|em|rem|%)?\s*(?:;|!|$)"
-_UNSEEN = re.compile(
+_HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|color\s*:\s*transparent"
     rf"|(?:^|[;\s])(?:opacity|font-size|(?:max-)?(?:height|width))\s*:\s*{_ZERO}"
     r"|(?:left|right|top|text-indent)\s*:\s*-\d{3,}",
@@ -30,22 +30,22 @@ _UNSEEN = re.compile(
 _RULE = re.compile(r"([^{}@]+)\{([^{}]*)\}")
 _AT_BLOCK = re.compile(r"@[^{};]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
 _SIMPLE = re.compile(r"\s*[\w-]*([.#])([\w-]+)\s*")
-_STYLE_LIMIT = 200_000
-_NEVER = frozenset(("html", "head", "body"))
+_MAX_STYLE_LENGTH = 200_000
+_ALWAYS_VISIBLE = frozenset(("html", "head", "body"))
 _TEXTS = etree.XPath(".//text()[not(parent::script or parent::style)]")
-# Text that was decoded is in no encoding any more, whatever it declares.
+# The encoding declaration of decoded text is obsolete.
 _PROLOGUE = re.compile(r"^\s*<\?xml[^>]*\?>")
-_TOO_DEEP = etree.XPath(f"boolean({'/*' * (_DEEPEST + 1)})")
+_TOO_DEEP = etree.XPath(f"boolean({'/*' * (_MAX_DEPTH + 1)})")
 
 
-def html_tree(markup: str) -> HtmlElement:
-    """Parse a page or a part of one.
+def parse_html_tree(markup: str) -> HtmlElement:
+    """Parse a page or a fragment.
 
     Raises:
-        Unreadable: if there is nothing in it, too much of it, or too much inside each other.
+        Unreadable: the markup is empty, too long, or nested too deeply.
     """
-    if len(markup) > _LIMIT:
-        raise Unreadable(f"is more than {_LIMIT / 1e6:g} MB of markup")
+    if len(markup) > _MAX_MARKUP_LENGTH:
+        raise Unreadable(f"is more than {_MAX_MARKUP_LENGTH / 1e6:g} MB of markup")
     try:
         tree = document_fromstring(_PROLOGUE.sub("", markup, count=1), parser=HTMLParser(huge_tree=True))
     except ParserError as error:
@@ -55,36 +55,38 @@ def html_tree(markup: str) -> HtmlElement:
     return tree
 
 
-def drop_hidden(tree: HtmlElement) -> str:
-    """Take everything hidden out of a tree, and return its words."""
-    unseen = _unseen_by_style_sheet(tree)
+def remove_hidden(tree: HtmlElement) -> str:
+    """Remove hidden elements from a tree, and return their text."""
+    unseen = _find_hidden_selectors(tree)
     gone = [element for element in tree.iter(etree.Element) if _is_hidden(element, unseen)]
     found = [" ".join(_TEXTS(element)) for element in gone]
     found += [str(comment.text) for comment in tree.iter(etree.Comment)]
     for element in gone:
-        # What stood inside another hidden element has gone with it.
+        # Elements inside another hidden element were removed with it.
         if element.getparent() is not None:
             element.drop_tree()
-    return " ".join(" ".join(found).split())[:KEPT]
+    return " ".join(" ".join(found).split())[:MAX_HIDDEN_LENGTH]
 
 
 def _is_hidden(element: HtmlElement, unseen: frozenset[str]) -> bool:
-    # Scripts show a body that was hidden until it had loaded.
-    if element.tag in _NEVER:
+    # Scripts often show a body that is hidden until it has loaded.
+    if element.tag in _ALWAYS_VISIBLE:
         return False
     has = element.attrib
     if element.tag == "template" or "hidden" in has or has.get("aria-hidden", "").strip().lower() == "true":
         return True
-    if "style" in has and _UNSEEN.search(has["style"]):
+    if "style" in has and _HIDING_STYLE.search(has["style"]):
         return True
     if not unseen or not ("class" in has or "id" in has):
         return False
     return f"#{has.get('id', '')}" in unseen or any(f".{name}" in unseen for name in has.get("class", "").split())
 
 
-def _unseen_by_style_sheet(tree: HtmlElement) -> frozenset[str]:
-    """Return the classes and ids that the page's own style sheets hide wherever and however the page is shown."""
-    sheets = " ".join(sheet.text or "" for sheet in tree.iter("style"))[:_STYLE_LIMIT]
+def _find_hidden_selectors(tree: HtmlElement) -> frozenset[str]:
+    """Return the classes and ids that the style sheets of the page hide on all devices."""
+    sheets = " ".join(sheet.text or "" for sheet in tree.iter("style"))[:_MAX_STYLE_LENGTH]
     rules = _RULE.findall(_AT_BLOCK.sub(" ", sheets)) if sheets else ()
-    simple = (_SIMPLE.fullmatch(part) for names, style in rules if _UNSEEN.search(style) for part in names.split(","))
+    simple = (
+        _SIMPLE.fullmatch(part) for names, style in rules if _HIDING_STYLE.search(style) for part in names.split(",")
+    )
     return frozenset(match[1] + match[2] for match in simple if match)

@@ -1,39 +1,45 @@
-"""What a program printed as a document: its lines to be quoted, then everything that shows how they came about."""
+"""Build documents from the output of programs: the printed lines for quotes, then inputs and code."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from tenure.contracts.evidence.computing import ComputationRequest
 from tenure.sources.document.document import Document
-from tenure.sources.document.normal_form import NormalForm, one_line
-from tenure.sources.parsers.table_text import tell
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
+from tenure.sources.parsers.table_text import add_figures
 
-HOW: Final = "How it was computed"
-"""Heading of what stands after the figures: no part of them, and not to be quoted as one."""
+METHOD_HEADING: Final = "How it was computed"
+"""Heading of the part after the output, which must not be quoted as a result."""
 
-_TOLD: Final = 40
-"""Lines of the output that are told one by one; the others stand below with all of it."""
+_MAX_QUOTED_LINES: Final = 40
+"""Maximum number of lines that are listed individually; the complete output follows."""
 
 
-def program_document(request: ComputationRequest, origin: str) -> Document:
-    """Return what a program printed, with its inputs, its code and the names of what it made."""
-    form = NormalForm()
-    lines = [line for line in map(one_line, request.printed.splitlines()) if line]
-    tell(form, one_line(request.title).rstrip(" .:"), lines[:_TOLD], "as the program printed it", "lines")
-    form.heading(2, HOW)
-    form.paragraph(f"A program computed this from {origin}. Nobody has checked the program but by reading it.")
-    for one in request.inputs:
-        form.paragraph(f"It read {one.name}, the result of a query:")
-        form.literal(one.sql)
-    form.paragraph("This is the program:")
-    form.literal(request.code)
-    if len(lines) > _TOLD:
-        form.paragraph("This is all that it printed:")
-        form.literal(request.printed)
+def build_program_document(request: ComputationRequest, origin: str) -> Document:
+    """Return the output of a program, with its inputs, its code and the names of its artifacts."""
+    form = NormalFormWriter()
+    lines = [line for line in map(collapse_whitespace, request.output.splitlines()) if line]
+    add_figures(
+        form,
+        collapse_whitespace(request.title).rstrip(" .:"),
+        lines[:_MAX_QUOTED_LINES],
+        "as the program printed it",
+        "lines",
+    )
+    form.add_heading(2, METHOD_HEADING)
+    form.add_paragraph(f"A program computed this from {origin}. The program was checked only by reading it.")
+    for table in request.inputs:
+        form.add_paragraph(f"It read {table.name}, the result of a query:")
+        form.add_literal(table.sql)
+    form.add_paragraph("This is the program:")
+    form.add_literal(request.code)
+    if len(lines) > _MAX_QUOTED_LINES:
+        form.add_paragraph("This is all that it printed:")
+        form.add_literal(request.output)
     if request.artifacts:
-        form.paragraph(f"It made the files {_listed(request.artifacts)}.")
+        form.add_paragraph(f"It made the files {_join_names(request.artifacts)}.")
     return Document(title=request.title, text=form.text, kind="prose")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names)

@@ -1,4 +1,4 @@
-"""Tables as documents: sentences that can be quoted, then rows, in the normal form of all stored text."""
+"""Describe tables as documents: quotable sentences, then rows, in normal form."""
 
 import csv
 from collections.abc import Sequence
@@ -7,118 +7,123 @@ from pathlib import Path
 from typing import Final
 
 from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.document.normal_form import NormalForm, one_line
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.tables.catalogue import (
-    FORMATS,
     SQLITE_MAGIC,
+    TABLE_FORMATS,
+    CellValue,
     Column,
     Database,
     ResultTable,
     Table,
-    Value,
-    identifier,
+    to_sql_identifier,
 )
-from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem, mistyped
+from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, is_type_mismatch
 
-_LIMITS: Final = Limits(seconds=40.0, rows=200, memory_mb=1024)
-"""What describing one table may use; the reader of a file gives up later than that."""
-_NAMED = 8
-"""Values that a sentence names."""
-_TOGETHER = 8
-"""Rows of a result that are told in one list."""
-_TOLD = 24
-"""Rows that are told at all; the others stand in the table."""
-_LONG = 60
-"""Characters of a value in a sentence."""
+_LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
+"""Limits for the description of one table; the timeout of a reader process is longer."""
+_MAX_NAMED_VALUES = 8
+"""Maximum number of values in a sentence."""
+_ROWS_PER_LIST = 8
+"""Maximum number of rows in one list."""
+_MAX_DESCRIBED_ROWS = 24
+"""Maximum number of rows that become sentences; the table contains all rows."""
+_MAX_VALUE_LENGTH = 60
+"""Maximum length of a value in a sentence, in characters."""
 
 
-def table_document(path: Path) -> Document:
+def describe_table_file(path: Path) -> Document:
     """Describe the tables of a file.
 
     Raises:
-        Unreadable: there is none that could be described.
+        Unreadable: the file contains no readable table.
     """
-    kind = FORMATS[path.suffix.lower()]
+    kind = TABLE_FORMATS[path.suffix.lower()]
     if kind == "sqlite" and not _is_sqlite(path):
         raise Unreadable("is a binary file")
-    database = Database(identifier(path.stem), str(path.absolute()), kind)
+    database = Database(to_sql_identifier(path.stem), str(path.absolute()), kind)
     try:
-        found = tables_of(database, _LIMITS)
-    except SqlProblem as problem:
+        found = describe_tables(database, _LIMITS)
+    except SqlError as problem:
         raise Unreadable(f"holds no table that can be read ({problem})") from problem
     if not any(table.sample for table in found):
         raise Unreadable("has no rows")
-    return description("", found)
+    return build_description("", found)
 
 
-def tables_of(database: Database, limits: Limits) -> tuple[Table, ...]:
-    """Describe the tables of a database in this process, whatever its columns declare.
+def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
+    """Describe the tables of a database in this process, even if values contradict the declared types.
 
     Raises:
-        SqlProblem: it cannot be opened or read.
+        SqlError: the database cannot be opened or read.
     """
     try:
-        return _described(database, limits, as_text=False)
-    except SqlProblem as problem:
-        if not mistyped(problem):
+        return _describe_database(database, limits, as_text=False)
+    except SqlError as problem:
+        if not is_type_mismatch(problem):
             raise
-    return _described(database, limits, as_text=True)
+    return _describe_database(database, limits, as_text=True)
 
 
-def description(title: str, tables: Sequence[Table]) -> Document:
-    """Return what is known of tables as a document."""
-    form = NormalForm()
+def build_description(title: str, tables: Sequence[Table]) -> Document:
+    """Return the descriptions of tables as a document."""
+    form = NormalFormWriter()
     for table in tables:
         _describe(form, table)
     return Document(title=title, text=form.text, kind="prose")
 
 
-def result_document(title: str, sql: str, origin: str, result: ResultTable) -> Document:
-    """Return a query's result as a document: its rows in sentences, then as a table, then the query."""
-    form = NormalForm()
-    told = [_told(result.columns, row) for row in result.rows[:_TOLD]]
-    if len(told) > 1:
-        told = [sentence[0].upper() + sentence[1:] for sentence in told]
-    tell(form, one_line(title).rstrip(" .:"), told or ["the query returned no rows"], "as the query returned it")
-    form.row(result.columns)
+def build_result_document(title: str, sql: str, origin: str, result: ResultTable) -> Document:
+    """Return the result of a query as a document: rows as sentences, then as a table, then the query."""
+    form = NormalFormWriter()
+    sentences = [_describe_row(result.columns, row) for row in result.rows[:_MAX_DESCRIBED_ROWS]]
+    if len(sentences) > 1:
+        sentences = [sentence[0].upper() + sentence[1:] for sentence in sentences]
+    add_figures(
+        form,
+        collapse_whitespace(title).rstrip(" .:"),
+        sentences or ["the query returned no rows"],
+        "as the query returned it",
+    )
+    form.add_row(result.columns)
     for row in result.rows:
-        form.row([shown(value) for value in row])
+        form.add_row([format_value(value) for value in row])
     count = len(result.rows)
-    more = " at least, and the rows beyond are left out" if result.truncated else ""
-    form.paragraph(f"This is what a query over {origin} returned: {count} row{'' if count == 1 else 's'}{more}.")
-    form.literal(sql)
+    more = " or more; further rows are omitted" if result.is_truncated else ""
+    form.add_paragraph(f"Result of a query over {origin}: {count} row{'' if count == 1 else 's'}{more}.")
+    form.add_literal(sql)
     return Document(title=title, text=form.text, kind="prose")
 
 
-def tell(form: NormalForm, title: str, told: Sequence[str], how: str, each: str = "rows") -> None:
-    """Write figures in sentences; what they are of stands with them, since a quote is read on its own.
+def add_figures(form: NormalFormWriter, title: str, sentences: Sequence[str], origin: str, noun: str = "rows") -> None:
+    """Add sentences with figures; each list names its subject, since quotes are read out of context.
 
-    Several are lists, which are quoted whole: a figure without its neighbours would look like the only one.
+    Several sentences become lists, which are quoted completely: a single figure would look like the only one.
 
     Args:
-        form: where they are written.
-        title: what they are of.
-        told: the sentences.
-        how: where they come from, in words.
-        each: what one of them is, where they are numbered.
+        form: writer.
+        title: subject of the figures.
+        sentences: sentences.
+        origin: origin of the figures, as a clause.
+        noun: plural noun for the sentences, if they are numbered.
     """
-    if len(told) < 2:
-        form.paragraph(f"{title}: {told[0].rstrip('.')}.")
+    if len(sentences) < 2:
+        form.add_paragraph(f"{title}: {sentences[0].rstrip('.')}.")
         return
-    for first in range(0, len(told), _TOGETHER):
-        part = told[first : first + _TOGETHER]
-        which = "" if len(told) <= _TOGETHER else f", {each} {first + 1} to {first + len(part)}"
-        form.paragraph(f"{title}{which}, {how}:")
+    for first in range(0, len(sentences), _ROWS_PER_LIST):
+        part = sentences[first : first + _ROWS_PER_LIST]
+        which = "" if len(sentences) <= _ROWS_PER_LIST else f", {noun} {first + 1} to {first + len(part)}"
+        form.add_paragraph(f"{title}{which}, {origin}:")
         form.open_list()
         for sentence in part:
             form.open_item()
-            form.paragraph(sentence)
+            form.add_paragraph(sentence)
             form.close_item()
         form.close_list()
 
 
-def as_csv(result: ResultTable) -> str:
-    """Return a result as comma-separated values, with the names of its columns first."""
+def format_csv(result: ResultTable) -> str:
+    """Return a result as comma-separated values with a header."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(result.columns)
@@ -126,21 +131,21 @@ def as_csv(result: ResultTable) -> str:
     return file.getvalue()
 
 
-def shown(value: Value) -> str:
-    """Return a cell as text; numbers keep four decimals."""
+def format_value(value: CellValue) -> str:
+    """Return a cell as text; numbers have up to four decimals."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) >= 0.001 or value == 0 else f"{value:.4g}"
-    return one_line(str(value))
+    return collapse_whitespace(str(value))
 
 
-def _described(database: Database, limits: Limits, *, as_text: bool) -> tuple[Table, ...]:
-    engine = Engine([database], limits, as_text=as_text)
+def _describe_database(database: Database, limits: SqlLimits, *, as_text: bool) -> tuple[Table, ...]:
+    engine = SqlEngine([database], limits, as_text=as_text)
     try:
-        return engine.describe()
+        return engine.describe_tables()
     finally:
         engine.close()
 
@@ -150,60 +155,66 @@ def _is_sqlite(path: Path) -> bool:
         return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
-def _describe(form: NormalForm, table: Table) -> None:
-    form.heading(1, table.name)
-    columns = _listed([column.name for column in table.columns])
-    size = "" if table.rows is None else f"{table.rows} row{'' if table.rows == 1 else 's'} and "
-    form.paragraph(f"The table {table.name} has {size}the columns {columns}.")
+def _describe(form: NormalFormWriter, table: Table) -> None:
+    form.add_heading(1, table.name)
+    columns = _join_list([column.name for column in table.columns])
+    size = "" if table.row_count is None else f"{table.row_count} row{'' if table.row_count == 1 else 's'} and "
+    form.add_paragraph(f"The table {table.name} has {size}the columns {columns}.")
     for column in table.columns:
-        form.paragraph(_column(table, column))
-    if table.rows is None or table.rows > len(table.sample):
-        form.paragraph(f"These are the first {len(table.sample)} rows of {table.name}:")
-    form.row([column.name for column in table.columns])
+        form.add_paragraph(_describe_column(table, column))
+    if table.row_count is None or table.row_count > len(table.sample):
+        form.add_paragraph(f"These are the first {len(table.sample)} rows of {table.name}:")
+    form.add_row([column.name for column in table.columns])
     for row in table.sample:
-        form.row([shown(value) for value in row])
+        form.add_row([format_value(value) for value in row])
 
 
-def _column(table: Table, column: Column) -> str:
-    """Return what is known of a column as one sentence."""
-    said = f"The column {column.name} of the table {table.name} holds {_held(column)}"
-    without = f"{column.empty} row has" if column.empty == 1 else f"{column.empty} rows have"
-    return f"{said}; {without} none." if column.empty else f"{said}."
+def _describe_column(table: Table, column: Column) -> str:
+    """Return the description of a column as one sentence."""
+    sentence = f"The column {column.name} of the table {table.name} holds {_describe_values(column)}"
+    without = f"{column.null_count} row has" if column.null_count == 1 else f"{column.null_count} rows have"
+    return f"{sentence}; {without} none." if column.null_count else f"{sentence}."
 
 
-def _held(column: Column) -> str:
+def _describe_values(column: Column) -> str:
     words = {"number": "numbers", "text": "texts", "date": "dates", "boolean": "truth values", "other": "other values"}
     name = words[column.kind]
-    if column.distinct is None or column.kind == "other" or column.least is None:
+    if column.distinct_count is None or column.kind == "other" or column.minimum is None:
         return name
-    between = f"{name} from {_short(column.least)} to {_short(column.greatest)}"
+    between = f"{name} from {_shorten(column.minimum)} to {_shorten(column.maximum)}"
     if column.kind == "number" and column.mean is not None:
-        return f"{between}, with a mean of {shown(column.mean)} and a sum of {shown(column.total)}"
+        return f"{between}, with a mean of {format_value(column.mean)} and a sum of {format_value(column.total)}"
     if column.kind == "date":
         return between
-    named = [f"{_short(value)} ({count} row{'' if count == 1 else 's'})" for value, count in column.common[:_NAMED]]
-    if len(named) == column.distinct:
-        return f"{column.distinct} different {name}: {_listed(named)}"
-    return f"{column.distinct} different {name}, most often {_listed(named[:3])}"
+    named = [
+        f"{_shorten(value)} ({count} row{'' if count == 1 else 's'})"
+        for value, count in column.most_common[:_MAX_NAMED_VALUES]
+    ]
+    if len(named) == column.distinct_count:
+        return f"{column.distinct_count} different {name}: {_join_list(named)}"
+    return f"{column.distinct_count} different {name}, most often {_join_list(named[:3])}"
 
 
-def _told(columns: Sequence[str], row: Sequence[Value]) -> str:
-    """Return a row of a result as one sentence: what the first column names, and what the others say of it."""
-    facts = [f"the {_label(name)} is {_short(value) or 'not given'}" for name, value in zip(columns, row, strict=True)]
+def _describe_row(columns: Sequence[str], row: Sequence[CellValue]) -> str:
+    """Return a row of a result as one sentence, with the first column as its subject."""
+    facts = [
+        f"the {_format_label(name)} is {_shorten(value) or 'not given'}"
+        for name, value in zip(columns, row, strict=True)
+    ]
     if len(facts) == 1:
         return facts[0]
-    named = f"{_label(columns[0])} {_short(row[0]) or 'not given'}"
-    return f"for {named}, {_listed(facts[1:])}"
+    named = f"{_format_label(columns[0])} {_shorten(row[0]) or 'not given'}"
+    return f"for {named}, {_join_list(facts[1:])}"
 
 
-def _label(name: str) -> str:
-    return one_line(name.replace("_", " "))
+def _format_label(name: str) -> str:
+    return collapse_whitespace(name.replace("_", " "))
 
 
-def _short(value: Value) -> str:
-    text = shown(value)
-    return text if len(text) <= _LONG else text[: _LONG - 1].rstrip() + "…"
+def _shorten(value: CellValue) -> str:
+    text = format_value(value)
+    return text if len(text) <= _MAX_VALUE_LENGTH else text[: _MAX_VALUE_LENGTH - 1].rstrip() + "…"
 
 
-def _listed(items: Sequence[str]) -> str:
+def _join_list(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)

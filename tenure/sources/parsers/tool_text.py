@@ -1,29 +1,29 @@
-"""What tools have brought as documents, so that it can be cited: a calculation, an answer of a server."""
+"""Build documents from the results of tools, so that they can be cited: a calculation, or the result of an MCP tool."""
 
 import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 from tenure.sources.document.document import Document
-from tenure.sources.document.normal_form import NormalForm, one_line
-from tenure.sources.parsers.table_text import tell
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
+from tenure.sources.parsers.table_text import add_figures
 
-LONGEST_ANSWER: Final = 100_000
-"""Characters of a server's answer that are kept."""
+MAX_ANSWER_LENGTH: Final = 100_000
+"""Maximum length of a tool result, in characters."""
 
 
-def calculation_document(title: str, calculated: str) -> Document:
-    """Return a calculation as a document; the sentence that is quoted says what it is of."""
-    form = NormalForm()
-    tell(form, one_line(title).rstrip(" .:"), [calculated], "as it was calculated")
-    form.paragraph("The calculator computed it from the numbers in the expression; nobody has checked these.")
+def build_calculation_document(title: str, calculated: str) -> Document:
+    """Return a calculation as a document; the quoted sentence contains its subject."""
+    form = NormalFormWriter()
+    add_figures(form, collapse_whitespace(title).rstrip(" .:"), [calculated], "as it was calculated")
+    form.add_paragraph("The calculator computed it from the numbers in the expression, which were not checked.")
     return Document(title=title, text=form.text, kind="prose")
 
 
-def answer_document(title: str, texts: Sequence[str], structured: Any) -> Document:
-    """Return what a server answered as a document: its texts by paragraphs, or the value where it gave no text."""
-    form = NormalForm()
-    said = "\n\n".join(texts) or json.dumps(structured, ensure_ascii=False, indent=1)
-    for paragraph in said[:LONGEST_ANSWER].split("\n\n"):
-        form.lines(paragraph.split("\n"))
+def build_tool_document(title: str, texts: Sequence[str], structured: Any) -> Document:
+    """Return the result of an MCP tool as a document: its texts by paragraphs, else its structured content."""
+    form = NormalFormWriter()
+    text = "\n\n".join(texts) or json.dumps(structured, ensure_ascii=False, indent=1)
+    for paragraph in text[:MAX_ANSWER_LENGTH].split("\n\n"):
+        form.add_lines(paragraph.split("\n"))
     return Document(title=title, text=form.text, kind="prose")

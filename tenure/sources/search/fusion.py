@@ -1,70 +1,73 @@
-"""One list out of the lists of several providers: by ranks, each page once."""
+"""Fuse the results of several providers by reciprocal rank fusion (Cormack et al., 2009), each page once."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
 from tenure.algorithms.retrieval import rrf
-from tenure.algorithms.text.dates import period
-from tenure.algorithms.text.urls import InvalidAddress, canonical, host, within
+from tenure.algorithms.text.dates import parse_date_range
+from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url, extract_host, is_in_domains
 from tenure.contracts.evidence.web import WebHit, WebSearchRequest
-from tenure.sources.search.base import Found, oldest
+from tenure.sources.search.provider import SearchResult, compute_first_day
 
-LONGEST_ADDRESS: Final = 2_000
-"""Characters of an address that may travel."""
+MAX_URL_LENGTH: Final = 2_000
+"""Maximum length of a URL in a reply."""
 
 
-def fuse(offers: Mapping[str, Sequence[Found]], request: WebSearchRequest, today: date) -> tuple[WebHit, ...]:
-    """Return the pages that providers offer, best first by reciprocal rank fusion.
+def fuse(results: Mapping[str, Sequence[SearchResult]], request: WebSearchRequest, today: date) -> tuple[WebHit, ...]:
+    """Return the pages that providers found, best first by reciprocal rank fusion.
 
-    What a provider could not filter is filtered here: domains, and the age of pages whose date is known. A page that
-    several offer, or one twice, is one. The order of the providers changes nothing.
+    Filters that a provider does not support are applied here: domains, and the age of pages whose date is known.
+    Duplicates are merged by canonical URL. The result does not depend on the order of the providers.
 
-    The knowledge base is no provider of this list: its passages are evidence already, while a page has still to be
-    fetched and read into it. A search of the knowledge base then ranks the passages of documents and of fetched pages
-    together, by the same fusion.
+    The knowledge base is not part of this fusion: its passages are evidence already, whereas a page has to be fetched
+    and ingested first. A search of the knowledge base then ranks the passages of documents and pages together.
     """
-    kept = {name: _kept(offers[name], request, today) for name in sorted(offers)}
-    ranks = {name: {address: rank for rank, address in enumerate(pages, 1)} for name, pages in kept.items()}
-    scores = rrf.fuse(list(ranks.values()))
-    best = sorted(scores, key=lambda address: (-scores[address], address))[: request.k]
-    return tuple(_hit(address, scores[address], ranks, kept) for address in best)
+    kept = {name: _filter_results(results[name], request, today) for name in sorted(results)}
+    ranks = {name: {url: rank for rank, url in enumerate(pages, 1)} for name, pages in kept.items()}
+    scores = rrf.fuse_rankings(list(ranks.values()))
+    best = sorted(scores, key=lambda url: (-scores[url], url))[: request.k]
+    return tuple(_build_hit(url, scores[url], ranks, kept) for url in best)
 
 
-def _kept(offered: Sequence[Found], request: WebSearchRequest, today: date) -> dict[str, Found]:
-    """Return by canonical address what one provider offers and the request allows."""
-    kept: dict[str, Found] = {}
-    for found in offered:
+def _filter_results(results: Sequence[SearchResult], request: WebSearchRequest, today: date) -> dict[str, SearchResult]:
+    """Return the results of one provider that the request permits, by canonical URL."""
+    kept: dict[str, SearchResult] = {}
+    for result in results:
         try:
-            address = canonical(found.address)
-        except InvalidAddress:
-            continue  # no address of a web page: there is nothing that could be fetched
-        if len(address) <= LONGEST_ADDRESS and _allowed(address, found, request, today):
-            kept.setdefault(address, found)
+            url = canonicalize_url(result.url)
+        except InvalidUrlError:
+            continue
+        if len(url) <= MAX_URL_LENGTH and _is_allowed(url, result, request, today):
+            kept.setdefault(url, result)
     return kept
 
 
-def _allowed(address: str, found: Found, request: WebSearchRequest, today: date) -> bool:
-    """Whether a page is of the wanted domains and, as far as one can tell, of the wanted time."""
-    name = host(address)
-    if (request.domains and not within(name, request.domains)) or within(name, request.excluded_domains):
+def _is_allowed(url: str, result: SearchResult, request: WebSearchRequest, today: date) -> bool:
+    """Return whether a page has a wanted domain and, if its date is known, a wanted age."""
+    host = extract_host(url)
+    if (request.domains and not is_in_domains(host, request.domains)) or is_in_domains(host, request.excluded_domains):
         return False
-    days = period(found.published)
-    return request.time_range is None or days is None or days.last >= oldest(request.time_range, today).isoformat()
+    days = parse_date_range(result.published)
+    return (
+        request.time_range is None
+        or days is None
+        or days.last >= compute_first_day(request.time_range, today).isoformat()
+    )
 
 
-def _hit(
-    address: str, score: float, ranks: Mapping[str, Mapping[str, int]], kept: Mapping[str, Mapping[str, Found]]
+def _build_hit(
+    url: str, score: float, ranks: Mapping[str, Mapping[str, int]], kept: Mapping[str, Mapping[str, SearchResult]]
 ) -> WebHit:
-    """Return one page with the words of the provider that ranks it best, and of the next where that one has none."""
-    own = {name: of[address] for name, of in ranks.items() if address in of}
-    said = [kept[name][address] for name in sorted(own, key=lambda name: (own[name], name))]
-    days = next((days for found in said if (days := period(found.published))), None)
+    """Return one page; each field comes from the provider with the best rank that has it."""
+    own_ranks = {name: of[url] for name, of in ranks.items() if url in of}
+    results = [kept[name][url] for name in sorted(own_ranks, key=lambda name: (own_ranks[name], name))]
+    days = next((days for result in results if (days := parse_date_range(result.published))), None)
     return WebHit(
-        address=address,
-        title=next((found.title for found in said if found.title), ""),
-        snippet=next((found.snippet for found in said if found.snippet), ""),
+        url=url,
+        title=next((result.title for result in results if result.title), ""),
+        snippet=next((result.snippet for result in results if result.snippet), ""),
         published=days.first if days else "",
-        ranks=own,
+        ranks=own_ranks,
         score=score,
     )

@@ -1,8 +1,8 @@
-"""Any engine that describes itself by OpenSearch: its description says how it is asked, in which format it answers.
+"""Search any server with an OpenSearch 1.1 description, which defines its URL template and response format.
 
-A description is fetched once, when the engine is first asked. The template in it may lead to the description's own
-host or below it, and nowhere else: the operator trusts that host, and not what it says of others. Who wants another
-host puts the template itself into the settings.
+The description is fetched once, before the first search. Its template may lead only to the description's own host or
+a subdomain: the operator trusts that host, but not its statements about others. For another host, the operator puts
+the template itself into the settings.
 """
 
 import asyncio
@@ -12,105 +12,109 @@ from typing import Final
 from urllib.parse import quote
 from xml.etree.ElementTree import Element
 
-from tenure.algorithms.text.urls import InvalidAddress, host, within
+from tenure.algorithms.text.urls import InvalidUrlError, extract_host, is_in_domains
 from tenure.contracts.evidence.web import WebSearchRequest
-from tenure.sources.search.base import Found, Refused, primary
-from tenure.sources.search.feeds import document, entries, local
-from tenure.sources.search.listing import listed
-from tenure.sources.search.service import Service, parsed
+from tenure.sources.search.api_client import ApiClient, parse_json
+from tenure.sources.search.feeds import get_local_name, parse_xml, read_entries
+from tenure.sources.search.json_results import find_results
+from tenure.sources.search.provider import SearchRefused, SearchResult, parse_primary_language
 
 _FORMATS: Final = ("application/atom+xml", "application/rss+xml", "application/json")
-"""Formats that can be read, the best first."""
+"""Supported response formats, best first."""
 _PARAMETER: Final = re.compile(r"\{(?:[\w.-]+:)?(?P<name>\w+)(?P<optional>\?)?\}")
 _TERMS: Final = "searchTerms"
 
 
-class OpenSearch:
-    """An engine of the operator's choice, by the address of its description or by its template.
+class OpenSearchProvider:
+    """A server of the operator's choice, by the URL of its description or by its URL template.
 
-    The number of results and the language are handed on where the template has a place for them. Time ranges, domains
-    and safe search have none in OpenSearch.
+    The number of results and the language are passed on if the template has parameters for them. OpenSearch has no
+    parameters for time range, domains and safe search.
     """
 
     domains = ()
 
-    def __init__(self, name: str, service: Service) -> None:
-        """Ask the engine whose description, or template, is the address of `service`."""
-        self.name, self._service = name, service
-        self._template = service.base if _takes_terms(service.base) else ""
-        self._describing = asyncio.Lock()
+    def __init__(self, name: str, client: ApiClient) -> None:
+        """Search the server whose description or template is the base URL of `client`."""
+        self.name, self._client = name, client
+        self._template = client.base_url if _has_search_terms(client.base_url) else ""
+        self._template_lock = asyncio.Lock()
 
-    async def search(self, request: WebSearchRequest) -> list[Found]:
-        """Return what it offers."""
-        async with self._describing:
-            self._template = self._template or await self._described()
-        body = await self._service.get("", {}, base=filled(self._template, _given(request)))
+    async def search(self, request: WebSearchRequest) -> list[SearchResult]:
+        """Return the results of the server."""
+        async with self._template_lock:
+            self._template = self._template or await self._fetch_template()
+        body = await self._client.get("", {}, base_url=fill_template(self._template, _build_parameters(request)))
         try:
             if body.lstrip()[:1] == b"<":
-                return entries(document(body))
-            return listed(parsed(body))
+                return read_entries(parse_xml(body))
+            return find_results(parse_json(body))
         except ValueError as error:
-            raise self._service.unexpected() from error
+            raise self._client.build_parse_error() from error
 
-    async def _described(self) -> str:
-        """Return the template of the best format that the description offers.
+    async def _fetch_template(self) -> str:
+        """Return the template of the best format in the description.
 
         Raises:
-            SearchError: there is no description, or none of a format that can be read.
+            SearchError: there is no description, or none with a supported format.
         """
         try:
-            root = document(await self._service.get("", {}))
+            root = parse_xml(await self._client.get("", {}))
         except ValueError as error:
-            raise self._service.unexpected() from error
+            raise self._client.build_parse_error() from error
         offered = {
-            node.get("type", ""): node.get("template", "") for node in reversed(list(root.iter())) if _searches(node)
+            node.get("type", ""): node.get("template", "")
+            for node in reversed(list(root.iter()))
+            if _is_search_template(node)
         }
         for kind in _FORMATS:
-            if _takes_terms(template := offered.get(kind, "")):
-                return self._trusted(template)
-        raise Refused(f"{self.name} offers no results as Atom, RSS or JSON; check {self._service.address_setting}")
+            if _has_search_terms(template := offered.get(kind, "")):
+                return self._check_host(template)
+        raise SearchRefused(f"{self.name} offers no results as Atom, RSS or JSON; check {self._client.url_setting}")
 
-    def _trusted(self, template: str) -> str:
-        """Return a template of the description's own host.
+    def _check_host(self, template: str) -> str:
+        """Return a template if it leads to the description's own host.
 
         Raises:
-            Refused: it leads somewhere else.
+            SearchRefused: the template leads to another host.
         """
         try:
-            own = host(self._service.base).removeprefix("www.")
-            is_own = within(host(filled(template, {_TERMS: "x"})), (own,))
-        except InvalidAddress:
+            own = extract_host(self._client.base_url).removeprefix("www.")
+            is_own = is_in_domains(extract_host(fill_template(template, {_TERMS: "x"})), (own,))
+        except InvalidUrlError:
             is_own = False
         if not is_own:
-            advice = f"put its template itself into {self._service.address_setting}"
-            raise Refused(f"{self.name} would have another host asked than its own; {advice}")
+            advice = f"put the template itself into {self._client.url_setting}"
+            raise SearchRefused(f"the template of {self.name} leads to another host; {advice}")
         return template
 
 
-def filled(template: str, given: Mapping[str, str]) -> str:
-    """Return the address that a template stands for; a place that nothing is given for stays empty."""
+def fill_template(template: str, given: Mapping[str, str]) -> str:
+    """Return the URL of a template with values for its parameters; a parameter without a value stays empty."""
     return _PARAMETER.sub(lambda place: quote(given.get(place["name"], ""), safe=""), template)
 
 
-def _given(request: WebSearchRequest) -> dict[str, str]:
-    """Return what a request has to say at the places of a template."""
+def _build_parameters(request: WebSearchRequest) -> dict[str, str]:
+    """Return the values of a request for the parameters of a template."""
     return {
         _TERMS: request.query,
         "count": str(request.k),
         "startIndex": "1",
         "startPage": "1",
-        "language": request.language if primary(request.language) else "*",
+        "language": request.language if parse_primary_language(request.language) else "*",
         "inputEncoding": "UTF-8",
         "outputEncoding": "UTF-8",
     }
 
 
-def _takes_terms(template: str) -> bool:
+def _has_search_terms(template: str) -> bool:
     return any(place["name"] == _TERMS for place in _PARAMETER.finditer(template))
 
 
-def _searches(node: Element) -> bool:
-    """Whether an element of a description is the template of a search with GET, and not of suggestions."""
+def _is_search_template(node: Element) -> bool:
+    """Return whether an element of a description is the template of a search with GET, and not of suggestions."""
     return (
-        local(node) == "url" and node.get("rel", "results") == "results" and node.get("method", "get").lower() == "get"
+        get_local_name(node) == "url"
+        and node.get("rel", "results") == "results"
+        and node.get("method", "get").lower() == "get"
     )

@@ -1,7 +1,7 @@
-"""One search with every provider that is set up: `python -m tenure.sources.search.probe` prints the reply as JSON.
+"""Send one search to every configured provider: `python -m tenure.sources.search.probe` prints the reply as JSON.
 
-`doctor` runs this as a process of its own, as it does with models. Wikipedia is not asked where it would only stand in
-for providers that nobody has set up: looking at settings is no reason to reach out.
+`doctor` runs this module as a separate process, like the probes of models. Wikipedia as the default provider is not
+queried: checking the settings must send no request to a service that the user has not configured.
 """
 
 import asyncio
@@ -9,30 +9,30 @@ import sys
 
 from tenure.contracts.evidence.web import WebSearchReply, WebSearchRequest
 from tenure.settings import Settings
-from tenure.sources.search.ask import WebSearch
-from tenure.sources.search.providers import FALLBACK, Providers
-from tenure.sources.search.service import Http
+from tenure.sources.search.api_client import HttpConnections
+from tenure.sources.search.federated import FederatedSearch
+from tenure.sources.search.registry import DEFAULT_PROVIDER, ProviderRegistry
 
 QUERY = "history of bread"
-"""Everybody who is about anything has a page on it."""
+"""A query for which every general provider has results."""
 
 
-async def try_search(settings: Settings) -> WebSearchReply:
-    """Ask every provider that is set up for a page."""
-    providers = Providers(settings, Http(settings.fetch_user_agent))
-    names = providers.usable
-    if not settings.search_providers and names == (FALLBACK,):
+async def probe_providers(settings: Settings) -> WebSearchReply:
+    """Search for one page with every configured provider."""
+    registry = ProviderRegistry(settings, HttpConnections(settings.fetch_user_agent))
+    names = registry.configured_names
+    if not settings.search_providers and names == (DEFAULT_PROVIDER,):
         return WebSearchReply()
-    engines = WebSearch(providers, seconds=settings.search_seconds)
+    search = FederatedSearch(registry, timeout_seconds=settings.search_seconds)
     try:
-        return await engines.search(WebSearchRequest(query=QUERY, k=1, providers=names))
+        return await search.search(WebSearchRequest(query=QUERY, k=1, providers=names))
     finally:
-        await engines.aclose()
+        await search.aclose()
 
 
 def main() -> None:
-    """Print what became of each provider."""
-    sys.stdout.write(asyncio.run(try_search(Settings())).model_dump_json())
+    """Print the reply as JSON."""
+    sys.stdout.write(asyncio.run(probe_providers(Settings())).model_dump_json())
 
 
 if __name__ == "__main__":

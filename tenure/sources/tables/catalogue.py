@@ -1,7 +1,6 @@
-"""Tables: which files and databases hold some, and what is known of them.
+"""List the tables in files and databases, and define their descriptions.
 
-A table has a name that SQL uses: a file's name for a file that is one table, and `database.table` inside a
-database.
+The SQL name of a table is the name of its file if the file is one table, and `database.table` inside a database.
 """
 
 import re
@@ -10,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal
 
-Format = Literal["csv", "tsv", "parquet", "jsonl", "sqlite", "postgres", "sheets"]
+TableFormat = Literal["csv", "tsv", "parquet", "jsonl", "sqlite", "postgres", "sheets"]
 
-Value = str | int | float | bool | None
-"""A cell: what JSON can carry. Dates and times are texts in ISO 8601."""
+CellValue = str | int | float | bool | None
+"""Value of a cell that JSON can represent; dates and times are texts in ISO 8601."""
 
-Kind = Literal["number", "text", "date", "boolean", "other"]
-"""What a column holds, as far as questions care."""
+ColumnKind = Literal["number", "text", "date", "boolean", "other"]
+"""Kind of the values of a column."""
 
-FORMATS: Final[dict[str, Format]] = {
+TABLE_FORMATS: Final[dict[str, TableFormat]] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
@@ -29,110 +28,121 @@ FORMATS: Final[dict[str, Format]] = {
     ".db": "sqlite",
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "sheets"),
 }
-"""Formats by suffix."""
+"""Table formats by suffix."""
+
+TABLE_MEDIA_TYPES: Final = {
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.ms-excel": ".xls",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.apache.parquet": ".parquet",
+    "application/x-ndjson": ".jsonl",
+}
+"""Suffixes by media type; the parser of plain text declares CSV and TSV."""
 
 SQLITE_MAGIC: Final = b"SQLite format 3\x00"
-"""What every SQLite file starts with; `.db` is also the suffix of others."""
+"""First bytes of every SQLite file; other formats use the suffix `.db`, too."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """Where tables are: a file, or the address of a PostgreSQL database."""
+    """A file with tables, or a PostgreSQL database."""
 
     name: str
-    """How SQL names it: the table itself for a file that is one, else what its tables stand in."""
+    """SQL name: of the table for a file that is one table, otherwise of the schema."""
     location: str
-    """Absolute path of the file, or address of the database."""
-    format: Format
-    """What it is."""
+    """Absolute path of the file, or connection string of the database."""
+    format: TableFormat
+    """Format of the file or database."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column and what it holds; figures are there where the table could be looked through in time."""
+    """Column with statistics of its values, as far as they could be computed in time."""
 
     name: str
-    """Its name."""
-    kind: Kind
-    """What it holds."""
-    empty: int = 0
-    """Rows without a value."""
-    distinct: int | None = None
-    """Different values; None where they were not counted."""
-    least: Value = None
-    """The least value."""
-    greatest: Value = None
-    """The greatest value."""
+    """Name."""
+    kind: ColumnKind
+    """Kind of its values."""
+    null_count: int = 0
+    """Number of rows without a value."""
+    distinct_count: int | None = None
+    """Number of distinct values; None if they were not counted."""
+    minimum: CellValue = None
+    """Minimum value."""
+    maximum: CellValue = None
+    """Maximum value."""
     mean: float | None = None
-    """The mean of numbers."""
-    total: Value = None
-    """The sum of numbers."""
-    common: tuple[tuple[Value, int], ...] = ()
-    """The most common values with their rows; all of them where there are few."""
+    """Mean of numbers."""
+    total: CellValue = None
+    """Sum of numbers."""
+    most_common: tuple[tuple[CellValue, int], ...] = ()
+    """The most common values with their counts; all values if there are few."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is described to people and models."""
+    """Description of a table for people and models."""
 
     name: str
-    """How SQL names it."""
+    """SQL name."""
     columns: tuple[Column, ...]
-    """Its columns, in order."""
-    rows: int | None = None
-    """How many rows it has; None where they were not counted."""
-    sample: tuple[tuple[Value, ...], ...] = ()
-    """Its first rows."""
+    """Columns, in order."""
+    row_count: int | None = None
+    """Number of rows; None if they were not counted."""
+    sample: tuple[tuple[CellValue, ...], ...] = ()
+    """First rows."""
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """What a query returned."""
+    """Result of a query."""
 
     columns: tuple[str, ...]
     """Names of the columns."""
-    rows: tuple[tuple[Value, ...], ...]
-    """The rows, as many as may be kept."""
-    truncated: bool = False
-    """Whether there were more rows."""
-    read: tuple[str, ...] = ()
-    """The tables it was read from, as SQL names them."""
+    rows: tuple[tuple[CellValue, ...], ...]
+    """Rows, up to the limit."""
+    is_truncated: bool = False
+    """Whether the query has more rows."""
+    tables_read: tuple[str, ...] = ()
+    """SQL names of the tables that the query reads."""
 
 
-def format_of(path: PurePath) -> Format | None:
-    """Return the format that a file's name promises, None where it promises no table."""
-    return FORMATS.get(path.suffix.lower())
+def detect_table_format(path: PurePath) -> TableFormat | None:
+    """Return the table format of a file name, or None if it has none."""
+    return TABLE_FORMATS.get(path.suffix.lower())
 
 
-def identifier(text: str) -> str:
-    """Return a text as a name that SQL takes without quotes."""
+def to_sql_identifier(text: str) -> str:
+    """Return a text as an SQL name that needs no quotes."""
     name = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_") or "table"
     return f"t_{name}" if name[0].isdigit() else name
 
 
-def databases(paths: Iterable[str]) -> tuple[Database, ...]:
-    """Return the files among paths that hold tables, each under a name of its own.
+def list_databases(paths: Iterable[str]) -> tuple[Database, ...]:
+    """Return the files with tables among paths, each with a unique name.
 
-    Files of one name are told apart by their suffixes, then by the folders above them, as many as it takes.
+    Files of the same name are distinguished by their suffixes, then by as many parent folders as necessary.
     """
-    found = sorted({path for path in paths if format_of(PurePath(path))})
+    found = sorted({path for path in paths if detect_table_format(PurePath(path))})
     step = dict.fromkeys(found, 0)
-    while clashing := _clashing(step):
+    while clashing := _find_clashing(step):
         for path in clashing:
             step[path] += 1
-    return tuple(Database(_name(path, step[path]), path, FORMATS[PurePath(path).suffix.lower()]) for path in found)
+    return tuple(
+        Database(_build_name(path, step[path]), path, TABLE_FORMATS[PurePath(path).suffix.lower()]) for path in found
+    )
 
 
-def _name(path: str, step: int) -> str:
-    """Return the name of a file: its own, then with its suffix, then with one more folder at each step."""
+def _build_name(path: str, step: int) -> str:
+    """Return the name of a file: its stem, from step 1 with its suffix, and with one more folder per further step."""
     whole = PurePath(path)
     folders = whole.parts[max(len(whole.parts) - step, 0) : -1] if step > 1 else ()
-    return identifier("_".join((*folders, whole.stem, *([whole.suffix[1:]] if step else ()))))
+    return to_sql_identifier("_".join((*folders, whole.stem, *([whole.suffix[1:]] if step else ()))))
 
 
-def _clashing(step: dict[str, int]) -> list[str]:
-    """Return the paths that share their name with another and could still have a longer one."""
+def _find_clashing(step: dict[str, int]) -> list[str]:
+    """Return the paths that share a name with another path and can have a longer name."""
     names: dict[str, list[str]] = {}
     for path, steps in step.items():
-        names.setdefault(_name(path, steps), []).append(path)
+        names.setdefault(_build_name(path, steps), []).append(path)
     return [p for shared in names.values() if len(shared) > 1 for p in shared if step[p] <= len(PurePath(p).parts)]

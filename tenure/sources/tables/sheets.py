@@ -1,4 +1,4 @@
-"""Workbooks (XLSX, XLSB, XLS, ODS) as tables: what a sheet's cells say, each column with one type."""
+"""Read workbooks (XLSX, XLSB, XLS, ODS) as tables with one type per column."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
@@ -9,49 +9,49 @@ import pyarrow as pa
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
 from tenure.sources.document.document import Unreadable
-from tenure.sources.document.zip_package import DAMAGE, check_package
-from tenure.sources.tables.catalogue import identifier
+from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package
+from tenure.sources.tables.catalogue import to_sql_identifier
 
-_LIMIT_BYTES: Final = 50_000_000
-_CELLS: Final = 2_000_000
-"""Cells of a workbook; all of them are held in memory."""
-_HEAD: Final = 20
-"""Rows among which the names of the columns are looked for: titles and remarks may stand above them."""
+_MAX_BYTES: Final = 50_000_000
+_MAX_CELLS: Final = 2_000_000
+"""Maximum number of cells of a workbook; all of them are kept in memory."""
+_MAX_HEADER_ROWS: Final = 20
+"""Number of rows in which the header is searched; titles and remarks may precede it."""
 _PACKAGES: Final = frozenset((".xlsx", ".xlsm", ".xlsb", ".ods"))
 
-Cell = object
-"""A number, a text, a truth value, a date or time; None where there is nothing."""
+SheetCell = object
+"""Number, text, truth value, date or time; None for an empty cell."""
 
 
 class Sheet(NamedTuple):
-    """A sheet that holds a table."""
+    """Sheet with a table."""
 
     name: str
-    """Its name as SQL takes it."""
+    """SQL name."""
     table: pa.Table
-    """Its rows."""
+    """Rows."""
 
 
-def sheets(path: Path) -> Iterator[Sheet]:
-    """Yield the visible sheets of a workbook that hold anything.
+def read_sheets(path: Path) -> Iterator[Sheet]:
+    """Yield the visible sheets of a workbook that are not empty.
 
     Raises:
-        Unreadable: it is encrypted or damaged, or too large.
+        Unreadable: the workbook is encrypted, damaged or too large.
     """
     try:
-        if path.stat().st_size > _LIMIT_BYTES:
-            raise Unreadable(f"is larger than {_LIMIT_BYTES / 1e6:g} MB")
+        if path.stat().st_size > _MAX_BYTES:
+            raise Unreadable(f"is larger than {_MAX_BYTES / 1e6:g} MB")
         if path.suffix.lower() in _PACKAGES:
-            check_package(path.read_bytes(), _LIMIT_BYTES, "the old binary Excel format")
+            check_package(path.read_bytes(), _MAX_BYTES, "the old binary Excel format")
         with CalamineWorkbook.from_path(str(path)) as workbook:
-            yield from _sheets(workbook)
+            yield from _read_workbook(workbook)
     except PasswordError as error:
         raise Unreadable("is encrypted") from error
-    except (CalamineError, OSError, *DAMAGE) as error:
+    except (CalamineError, OSError, *PACKAGE_ERRORS) as error:
         raise Unreadable("is not a valid workbook") from error
 
 
-def _sheets(workbook: CalamineWorkbook) -> Iterator[Sheet]:
+def _read_workbook(workbook: CalamineWorkbook) -> Iterator[Sheet]:
     names: set[str] = set()
     cells = 0
     for told in workbook.sheets_metadata:
@@ -59,42 +59,42 @@ def _sheets(workbook: CalamineWorkbook) -> Iterator[Sheet]:
             continue
         sheet = workbook.get_sheet_by_name(told.name)
         cells += sheet.height * sheet.width
-        if cells > _CELLS:
-            raise Unreadable(f"has more than {_CELLS} cells")
+        if cells > _MAX_CELLS:
+            raise Unreadable(f"has more than {_MAX_CELLS} cells")
         rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
-        if table := _table([row for row in rows if any(cell is not None for cell in row)]):
-            yield Sheet(_unused(identifier(told.name), names), table)
+        if table := _build_table([row for row in rows if any(cell is not None for cell in row)]):
+            yield Sheet(_make_unique(to_sql_identifier(told.name), names), table)
 
 
-def _table(rows: Sequence[Sequence[Cell]]) -> pa.Table | None:
-    """Return rows as a table under the names that stand at their head; None where there are none below it."""
-    columns, body = _headed(rows)
+def _build_table(rows: Sequence[Sequence[SheetCell]]) -> pa.Table | None:
+    """Return rows as a table with the names of the header, or None if there are no rows below it."""
+    columns, body = _split_header(rows)
     if not body:
         return None
     values = [[row[place] for row in body] for place in range(len(columns))]
     kept = [place for place, column in enumerate(values) if any(cell is not None for cell in column)]
-    return pa.table({columns[place]: _typed(values[place]) for place in kept})
+    return pa.table({columns[place]: _build_column(values[place]) for place in kept})
 
 
-def _headed(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], Sequence[Sequence[Cell]]]:
-    """Return the names of the columns and the rows below them; columns are numbered where no row names them."""
+def _split_header(rows: Sequence[Sequence[SheetCell]]) -> tuple[list[str], Sequence[Sequence[SheetCell]]]:
+    """Return the names of the columns and the rows below them; columns without a header are numbered."""
     width = max(map(len, rows), default=0)
-    for place, row in enumerate(rows[:_HEAD]):
+    for place, row in enumerate(rows[:_MAX_HEADER_ROWS]):
         said = [cell for cell in row if cell is not None]
         if len(said) >= max(1, 0.6 * width):
             if all(isinstance(cell, str) for cell in said):
-                return _named(row), rows[place + 1 :]
+                return _name_columns(row), rows[place + 1 :]
             break
-    return _named([None] * width), rows
+    return _name_columns([None] * width), rows
 
 
-def _named(row: Sequence[Cell]) -> list[str]:
+def _name_columns(row: Sequence[SheetCell]) -> list[str]:
     names: set[str] = set()
-    return [_unused(" ".join(str(cell or f"column {place}").split()), names) for place, cell in enumerate(row, 1)]
+    return [_make_unique(" ".join(str(cell or f"column {place}").split()), names) for place, cell in enumerate(row, 1)]
 
 
-def _unused(name: str, names: set[str]) -> str:
-    """Return a name, numbered where it is taken: SQL does not tell capitals apart."""
+def _make_unique(name: str, names: set[str]) -> str:
+    """Return a name, with a number if it is taken: SQL names are case-insensitive."""
     free, number = name, 1
     while free.lower() in names:
         number += 1
@@ -103,8 +103,8 @@ def _unused(name: str, names: set[str]) -> str:
     return free
 
 
-def _typed(column: Sequence[Cell]) -> pa.Array:
-    """Return a column with the type of all its cells, as text where they are of several."""
+def _build_column(column: Sequence[SheetCell]) -> pa.Array:
+    """Return a column with the common type of its cells, or as text if they have several types."""
     kinds = {type(cell) for cell in column if cell is not None}
     if kinds == {float} and all(_is_whole(cell) for cell in column if cell is not None):
         return pa.array([int(cell) if isinstance(cell, float) else None for cell in column], pa.int64())
@@ -113,15 +113,15 @@ def _typed(column: Sequence[Cell]) -> pa.Array:
         kinds = {datetime}
     if len(kinds) == 1 and kinds <= {float, int, bool, str, date, datetime}:
         return pa.array(column)
-    return pa.array([None if cell is None else _shown(cell) for cell in column], pa.string())
+    return pa.array([None if cell is None else _format_cell(cell) for cell in column], pa.string())
 
 
-def _is_whole(cell: Cell) -> bool:
-    """Tell whether a number is an integer that a float holds exactly: a sheet knows only floats."""
+def _is_whole(cell: SheetCell) -> bool:
+    """Return whether a number is an integer that a float represents exactly: sheets store only floats."""
     return isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53
 
 
-def _shown(cell: Cell) -> str:
+def _format_cell(cell: SheetCell) -> str:
     if isinstance(cell, float) and _is_whole(cell):
         return str(int(cell))
     return cell.isoformat() if isinstance(cell, date | datetime) else str(cell)

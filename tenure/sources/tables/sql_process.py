@@ -1,7 +1,7 @@
-"""Queries in a process of their own, so that no statement can take the worker down or outstay its time.
+"""Run queries in a separate process, so that no statement can crash the worker or exceed its time limit.
 
-One process a question: the databases and the statement go in as JSON, a table or a problem comes out. The engine
-interrupts a statement when its time is over; one that does not hear it ends with its process.
+Each request starts a process: the databases and the statement are passed as JSON, a table or an error is returned.
+The engine interrupts a statement at its time limit; a statement that does not react ends with its process.
 """
 
 import json
@@ -14,44 +14,44 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from tenure.sources.isolation import confine, environment
+from tenure.sources.isolation import build_child_environment, limit_memory
 from tenure.sources.tables.catalogue import Database, ResultTable, Table
-from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem, TimedOut, mistyped
+from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, SqlTimeout, is_type_mismatch
 from tenure.sources.tables.sql_guard import SqlRefused
 
-_START: Final = 20.0
-"""Seconds for starting, opening and hearing an interruption, beyond the statement's own."""
-_BESIDE_MB: Final = 1024
-"""Megabytes that the process needs beside its engine: libraries, and a workbook while it is opened."""
+_START_SECONDS: Final = 20.0
+"""Time for starting, opening databases and interrupting, in addition to the limit of the statement."""
+_PROCESS_MEMORY_MB: Final = 1024
+"""Memory of the process in addition to the engine: libraries, and a workbook while it is loaded."""
 _MAIN: Final = "from tenure.sources.tables.sql_process import main; main()"
 _TABLES: Final = TypeAdapter(tuple[Table, ...])
 _RESULT: Final = TypeAdapter(ResultTable)
-_OPENED: Final = TypeAdapter(tuple[Database, ...])
-_LIMITS: Final = TypeAdapter(Limits)
+_DATABASES: Final = TypeAdapter(tuple[Database, ...])
+_LIMITS: Final = TypeAdapter(SqlLimits)
 
 
-def select(opened: Sequence[Database], sql: str, limits: Limits) -> ResultTable:
-    """Run one SELECT over databases.
-
-    Raises:
-        SqlProblem: it was refused, failed or took too long, or a database cannot be opened.
-    """
-    return _RESULT.validate_python(_asked({"sql": sql}, opened, limits))
-
-
-def describe(opened: Sequence[Database], limits: Limits, sample: int) -> tuple[Table, ...]:
-    """Describe the tables of databases, with so many of their first rows.
+def run_select(databases: Sequence[Database], sql: str, limits: SqlLimits) -> ResultTable:
+    """Run one SELECT statement over databases.
 
     Raises:
-        SqlProblem: a database cannot be opened or read.
+        SqlError: the statement was refused, failed or timed out, or a database cannot be opened.
     """
-    return _TABLES.validate_python(_asked({"sample": sample}, opened, limits))
+    return _RESULT.validate_python(_run_process({"sql": sql}, databases, limits))
 
 
-def _asked(question: dict[str, Any], opened: Sequence[Database], limits: Limits) -> Any:
-    sent = json.dumps({**question, "databases": [asdict(d) for d in opened], "limits": asdict(limits)})
-    # The tables of a database are described one by one, each in the time of one statement.
-    seconds = limits.seconds * (1 if "sql" in question else 2 * max(len(opened), 1)) + _START
+def describe_tables(databases: Sequence[Database], limits: SqlLimits, sample: int) -> tuple[Table, ...]:
+    """Describe the tables of databases, each with `sample` of its first rows.
+
+    Raises:
+        SqlError: a database cannot be opened or read.
+    """
+    return _TABLES.validate_python(_run_process({"sample": sample}, databases, limits))
+
+
+def _run_process(request: dict[str, Any], databases: Sequence[Database], limits: SqlLimits) -> Any:
+    sent = json.dumps({**request, "databases": [asdict(d) for d in databases], "limits": asdict(limits)})
+    # Tables are described one after the other, each within the time limit of one statement.
+    seconds = limits.seconds * (1 if "sql" in request else 2 * max(len(databases), 1)) + _START_SECONDS
     try:
         ended = subprocess.run(
             [sys.executable, "-c", _MAIN],
@@ -59,53 +59,55 @@ def _asked(question: dict[str, Any], opened: Sequence[Database], limits: Limits)
             capture_output=True,
             text=True,
             timeout=seconds,
-            env=environment(),
+            env=build_child_environment(),
         )
     except subprocess.TimeoutExpired as error:
-        raise TimedOut(f"it took longer than {limits.seconds:g} s") from error
+        raise SqlTimeout(f"it took longer than {limits.seconds:g} s") from error
     try:
         reply = json.loads(ended.stdout)
     except ValueError as error:
-        raise SqlProblem("the process that ran it died: it may have asked for too much memory") from error
+        raise SqlError("its process crashed: it may have needed too much memory") from error
     if "problem" in reply:
-        raise SqlProblem(reply["problem"])
+        raise SqlError(reply["problem"])
     return reply["answer"]
 
 
-def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Answer one question, as `main` does; whatever is wrong with it is said in the answer."""
-    opened, limits = _OPENED.validate_python(question["databases"]), _LIMITS.validate_python(question["limits"])
+def answer_request(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the reply to one request; errors become part of the reply."""
+    databases, limits = _DATABASES.validate_python(request["databases"]), _LIMITS.validate_python(request["limits"])
     try:
-        return _answered(question, opened, limits, as_text=False)
-    except SqlProblem as problem:
-        if not mistyped(problem):
+        return _execute(request, databases, limits, as_text=False)
+    except SqlError as problem:
+        if not is_type_mismatch(problem):
             return {"problem": str(problem)}
     except SqlRefused as refused:
         return {"problem": str(refused)}
     try:
-        return _answered(question, opened, limits, as_text=True)
-    except SqlProblem as problem:
+        return _execute(request, databases, limits, as_text=True)
+    except SqlError as problem:
         return {"problem": str(problem)}
 
 
-def _answered(question: dict[str, Any], opened: Sequence[Database], limits: Limits, *, as_text: bool) -> dict[str, Any]:
-    engine = Engine(opened, limits, as_text=as_text, deaf=lambda: _give_up(limits))
+def _execute(
+    request: dict[str, Any], databases: Sequence[Database], limits: SqlLimits, *, as_text: bool
+) -> dict[str, Any]:
+    engine = SqlEngine(databases, limits, as_text=as_text, on_stuck=lambda: _exit_with_timeout(limits))
     try:
-        if "sql" in question:
-            return {"answer": _RESULT.dump_python(engine.select(question["sql"]), mode="json")}
-        return {"answer": _TABLES.dump_python(engine.describe(question["sample"]), mode="json")}
+        if "sql" in request:
+            return {"answer": _RESULT.dump_python(engine.run_select(request["sql"]), mode="json")}
+        return {"answer": _TABLES.dump_python(engine.describe_tables(request["sample"]), mode="json")}
     finally:
         engine.close()
 
 
-def _give_up(limits: Limits) -> None:
-    """End the process over a statement that does not end: one that builds a single huge value, for instance."""
+def _exit_with_timeout(limits: SqlLimits) -> None:
+    """End the process during a statement that does not react, for example one that builds a single huge value."""
     print(json.dumps({"problem": f"it took longer than {limits.seconds:g} s"}), flush=True)
     os._exit(0)
 
 
 def main() -> None:
-    """Answer the question on standard input."""
-    question = json.load(sys.stdin)
-    confine(_LIMITS.validate_python(question["limits"]).memory_mb + _BESIDE_MB)
-    print(json.dumps(answer(question)))
+    """Answer the request on standard input."""
+    request = json.load(sys.stdin)
+    limit_memory(_LIMITS.validate_python(request["limits"]).memory_mb + _PROCESS_MEMORY_MB)
+    print(json.dumps(answer_request(request)))

@@ -1,7 +1,7 @@
 """Errors of the local stack; each message is one line that says what to do.
 
 StackError
-└── PortTaken        the server's port belongs to something that is not this home's stack
+└── PortTaken        another program uses the server's port
 """
 
 
@@ -10,7 +10,7 @@ class StackError(Exception):
 
 
 class PortTaken(StackError):
-    """The Temporal port answers, and not for this home; it may be another Temporal server.
+    """Another program answers on the Temporal port; it may be another Temporal server.
 
     Attributes:
         port: the port in question.
@@ -19,6 +19,6 @@ class PortTaken(StackError):
     def __init__(self, port: int, owner: str) -> None:
         super().__init__(
             f"port {port} is taken by {owner}: set TENURE_TEMPORAL_PORT and TENURE_UI_PORT to free ports, "
-            "or stop what is there"
+            "or stop the other program"
         )
         self.port = port

@@ -1,7 +1,7 @@
-"""What a worker was started with: its environment, and a keyed hash of it.
+"""Compute a keyed hash of a worker's environment.
 
-The hash tells whether a running worker still has the settings of today. It is keyed with a random
-secret of the home, so that `stack.json` does not give a guesser anything to check an API key against.
+The hash shows whether a running worker still has the current settings. It is keyed with a random secret of the home,
+so that `stack.json` cannot be used to check guesses of an API key.
 """
 
 import hashlib
@@ -13,28 +13,28 @@ from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
 
-from tenure.contracts.run.run import Limits
+from tenure.contracts.run.run import RunLimits
 from tenure.prices import load_prices
-from tenure.settings import RoleSettings, Settings, variable
+from tenure.settings import RoleSettings, Settings, get_environment_variable
 
 KEY_FILE = "stack.key"
 
-_NOT_THE_WORKERS = {"home", "temporal_port", "ui_port"} | set(Limits.model_fields)
-"""Settings whose change leaves a worker as it is: a run's limits travel with its request."""
+_IGNORED_SETTINGS = {"home", "temporal_port", "ui_port"} | set(RunLimits.model_fields)
+"""Settings that do not affect a worker: the limits of a run are part of its request."""
 
 
-def worker_environment(settings: Settings) -> dict[str, str | None]:
-    """Return every setting by the name of its environment variable, None for one that is unset."""
-    return {variable(name): _text(getattr(settings, name)) for name in Settings.model_fields}
+def build_worker_environment(settings: Settings) -> dict[str, str | None]:
+    """Return all settings by the names of their environment variables, None for unset ones."""
+    return {get_environment_variable(name): _text(getattr(settings, name)) for name in Settings.model_fields}
 
 
-def fingerprint(settings: Settings, address: str) -> str:
-    """Return the keyed hash of what a worker for this server address would be started with.
+def compute_fingerprint(settings: Settings, address: str) -> str:
+    """Return the keyed hash of the environment of a worker for this server address.
 
     Raises:
-        PricesError: the file of prices cannot be used.
+        PricesError: the price file cannot be used.
     """
-    known = {name: _text(getattr(settings, name)) for name in Settings.model_fields if name not in _NOT_THE_WORKERS}
+    known = {name: _text(getattr(settings, name)) for name in Settings.model_fields if name not in _IGNORED_SETTINGS}
     temporal = {name: value for name, value in os.environ.items() if name.startswith("TEMPORAL_")}
     prices = {model: price.model_dump() for model, price in load_prices(settings).items()}
     message = json.dumps([known, settings.knowledge_uri, prices, address, temporal], sort_keys=True).encode()
@@ -42,7 +42,7 @@ def fingerprint(settings: Settings, address: str) -> str:
 
 
 def _text(value: object) -> str | None:
-    """Write a setting as an environment variable's value."""
+    """Serialize a setting as the value of an environment variable."""
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     if isinstance(value, Path):
@@ -57,12 +57,12 @@ def _text(value: object) -> str | None:
 
 
 def _inner(value: SecretStr | RoleSettings) -> object:
-    """Write what stands inside a setting that is a JSON object."""
+    """Serialize a value inside a setting that is a JSON object."""
     return value.get_secret_value() if isinstance(value, SecretStr) else value.model_dump()
 
 
 def _key(home: Path) -> bytes:
-    """Read the home's key, making one where there is none."""
+    """Read the home's key, creating it if it does not exist."""
     path = home / KEY_FILE
     if not path.exists():
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

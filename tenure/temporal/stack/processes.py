@@ -1,7 +1,6 @@
-"""Detached processes: starting them, telling whether one still lives, ending them.
+"""Start, check and stop detached processes.
 
-A detached process has a session of its own, no terminal, and its output in a log, so it outlives the
-command that started it and its terminal.
+A detached process has its own session, no terminal, and writes to a log, so it outlives the command that started it.
 """
 
 import os
@@ -16,26 +15,26 @@ import psutil
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import ProcessRecord
 
-LOG_LIMIT = 20 * 1024 * 1024
-"""Bytes after which a log is set aside at the next start; one older log is kept."""
+MAX_LOG_BYTES = 20 * 1024 * 1024
+"""Size in bytes after which a log is rotated at the next start; one older log is kept."""
 
-KILL_SECONDS = 10.0
-"""How long the system may take to end a killed process."""
+KILL_TIMEOUT_SECONDS = 10.0
+"""Time the system may take to end a killed process."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TAIL = 64 * 1024
 
 _children: list[subprocess.Popen[bytes]] = []
-"""Keeps the handles of what this process started: Popen warns when it is dropped over a living child."""
+"""Handles of started processes: Popen warns if it is collected while the child runs."""
 
 
 def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> ProcessRecord:
-    """Start a detached process whose output goes to the log.
+    """Start a detached process that writes to the log.
 
     Raises:
         StackError: the system refuses to start it.
     """
-    _set_aside(log)
+    _rotate(log)
     try:
         with log.open("ab") as output:
             child = subprocess.Popen(
@@ -53,37 +52,37 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, 
     try:
         return ProcessRecord(pid=child.pid, created=psutil.Process(child.pid).create_time())
     except psutil.NoSuchProcess as error:
-        raise StackError(f"{command[0]} ended at once: {last_line(log)}") from error
+        raise StackError(f"{command[0]} ended immediately: {read_last_line(log)}") from error
 
 
 def is_alive(record: ProcessRecord | None) -> bool:
-    """Whether the recorded process, and not a later one of the same id, is running."""
+    """Return whether the recorded process is running, and not a later one with the same id."""
     return record is not None and _find(record) is not None
 
 
-def end(record: ProcessRecord | None, grace_seconds: float) -> bool:
-    """End a process: ask, wait, then insist; False where it was gone already."""
+def stop(record: ProcessRecord | None, grace_seconds: float) -> bool:
+    """Stop a process: terminate, wait, then kill; return False if it was not running."""
     process = _find(record) if record is not None else None
     if record is None or process is None:
         return False
     try:
         process.terminate()
-        if not _gone(record, grace_seconds):
+        if not _wait_until_ended(record, grace_seconds):
             process.kill()
     except psutil.NoSuchProcess:
         return True  # it ended between the look and the signal, which is what was wanted
     except psutil.AccessDenied as error:
         raise StackError(f"process {process.pid} belongs to another user: stop it as that user") from error
-    if not _gone(record, KILL_SECONDS):
-        raise StackError(f"process {process.pid} does not end even when killed: look at what it waits for")
+    if not _wait_until_ended(record, KILL_TIMEOUT_SECONDS):
+        raise StackError(f"process {process.pid} does not end after SIGKILL: it may wait for a device")
     return True
 
 
-def of_home(home: Path) -> list[ProcessRecord]:
-    """Return the stack's processes of a home as the system knows them, the worker first, for when the record is lost.
+def find_stack_processes(home: Path) -> list[ProcessRecord]:
+    """Return the stack's processes of a home from the process table, the worker first, for a lost record.
 
-    Only what `spawn` started counts: it leads a session of its own, works for the home, and is a worker or
-    the server of the home's database. What a person runs by hand from a shell is none of the stack's.
+    Only processes that `spawn` started count: session leaders with this home in their environment that are a worker or
+    the server of the home's database. Processes started from a shell are not part of the stack.
     """
     database = str(home.absolute() / "temporal.db")
     found: list[tuple[bool, ProcessRecord]] = []
@@ -99,12 +98,12 @@ def of_home(home: Path) -> list[ProcessRecord]:
             ):
                 found.append((is_server, ProcessRecord(pid=process.pid, created=process.create_time())))
         except (psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError, PermissionError):
-            continue  # gone meanwhile or somebody else's: not a process of this home
+            continue  # already ended, or another user's: not a process of this home
     return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 
 
-def last_line(log: Path, start: int = 0) -> str:
-    """Return the last line with text that a log gained after the given offset, without colours."""
+def read_last_line(log: Path, start: int = 0) -> str:
+    """Return the last non-empty line written to a log after an offset, without colour codes."""
     try:
         with log.open("rb") as file:
             file.seek(max(start, log.stat().st_size - _TAIL))
@@ -115,13 +114,13 @@ def last_line(log: Path, start: int = 0) -> str:
     return lines[-1].strip()[:200] if lines else "its log is empty"
 
 
-def log_size(log: Path) -> int:
-    """Return a log's size, 0 where there is none."""
+def get_log_size(log: Path) -> int:
+    """Return the size of a log in bytes, 0 if it does not exist."""
     return log.stat().st_size if log.exists() else 0
 
 
 def _find(record: ProcessRecord) -> psutil.Process | None:
-    """Return the recorded process where it still runs; reaps what this process started and has ended since."""
+    """Return the recorded process if it still runs; reaps ended children."""
     for child in _children:
         child.poll()
     try:
@@ -132,8 +131,8 @@ def _find(record: ProcessRecord) -> psutil.Process | None:
         return None
 
 
-def _gone(record: ProcessRecord, seconds: float) -> bool:
-    """Wait until a process has ended; one that only waits to be reaped by its parent has."""
+def _wait_until_ended(record: ProcessRecord, seconds: float) -> bool:
+    """Wait until a process has ended; zombies count as ended."""
     deadline, pause = time.monotonic() + seconds, 0.01
     while _find(record) is not None:
         if time.monotonic() > deadline:
@@ -143,7 +142,7 @@ def _gone(record: ProcessRecord, seconds: float) -> bool:
     return True
 
 
-def _set_aside(log: Path) -> None:
-    """Rename a log that has grown too long."""
-    if log_size(log) > LOG_LIMIT:
+def _rotate(log: Path) -> None:
+    """Rotate a log that has grown too large."""
+    if get_log_size(log) > MAX_LOG_BYTES:
         log.replace(log.with_suffix(".log.1"))

@@ -1,8 +1,7 @@
-"""`stack.json`: which processes the stack of a home consists of.
+"""Read and write `stack.json`, the record of a home's stack processes.
 
-A process is known by its id together with its start time, so that an id the system has given to
-somebody else since is recognised as stale. The record holds no secret: settings enter it as a keyed
-hash only (see `tenure.temporal.stack.fingerprint`).
+A process is identified by its id and start time, so that a reused process id is recognised as stale. The record
+holds no secret: settings are stored as a keyed hash (`stack/fingerprint.py`).
 """
 
 from pathlib import Path
@@ -13,41 +12,41 @@ from tenure.temporal.stack.errors import StackError
 
 FILE = "stack.json"
 FORMAT = 1
-"""Raised when an older Tenure could no longer read the record."""
+"""Version of the format; raised when an older Tenure could not read the record."""
 
 
 class ProcessRecord(BaseModel):
-    """A process the stack started."""
+    """Record of one started process."""
 
     model_config = ConfigDict(frozen=True)
 
     pid: int = Field(gt=0)
     created: float
-    """Start time as psutil reports it, seconds since the epoch."""
+    """Start time as psutil reports it, in seconds since the epoch."""
 
 
 class StackRecord(BaseModel):
-    """The stack of a home as it was last started."""
+    """Processes of a home's stack as last started."""
 
     model_config = ConfigDict(frozen=True)
 
     format: int = FORMAT
     tenure: str = ""
-    """Version of Tenure the worker runs."""
+    """Version of Tenure that the worker runs."""
     server: ProcessRecord | None = None
     worker: ProcessRecord | None = None
     port: int = 0
     ui_port: int = 0
     binary: str = ""
-    """Identity of the server's binary: path, size and time of change."""
+    """Identity of the server's binary: path, size and modification time."""
     fingerprint: str = ""
     """Keyed hash of the settings the worker was started with."""
     source: str = ""
-    """Hash of the code the worker was started from."""
+    """Hash of the code the worker was started with."""
 
 
 def load(home: Path) -> StackRecord:
-    """Return the record of a home, an empty one where no stack was started.
+    """Return the record of a home, an empty one if no stack was started.
 
     Raises:
         StackError: the record cannot be read, or a newer Tenure wrote it.
@@ -69,7 +68,7 @@ def load(home: Path) -> StackRecord:
 
 
 def save(home: Path, record: StackRecord) -> None:
-    """Write the record in one step, so that a reader never sees half of it."""
+    """Write the record atomically."""
     path = home / FILE
     draft = path.with_suffix(".json.new")
     draft.write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -77,5 +76,5 @@ def save(home: Path, record: StackRecord) -> None:
 
 
 def clear(home: Path) -> None:
-    """Forget the stack of a home."""
+    """Delete the record of a home."""
     (home / FILE).unlink(missing_ok=True)

@@ -1,9 +1,8 @@
-"""The local Temporal server: the real one, from the `temporal` binary, on an SQLite file of the home.
+"""Run the local Temporal server: the `temporal` binary with an SQLite database in the home.
 
-The pragmas and poll rates are worth a factor of three in throughput and of six in latency of a lone
-run on a small machine: SQLite's default journal waits for the disk at every transition, and the
-history service's default poll rate makes a sequential workflow wait 40 ms for every task. Fairness is on, so that
-the owner of one run does not wait behind all the runs of another.
+The pragmas and poll rates give three times the throughput and a sixth of the latency of a single run on a small
+machine: SQLite's default journal syncs at every transition, and the history service's default poll rate delays each
+task of a sequential workflow by 40 ms. Fairness is on, so that one owner's run does not wait for all runs of another.
 """
 
 import errno
@@ -25,20 +24,20 @@ from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import ProcessRecord
 
 SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
-"""Keyword attributes registered at the start; the same as in `workflows/runtime/search_attributes.py`."""
+"""Keyword attributes registered at start; the same as in `workflows/runtime/search_attributes.py`."""
 
-START_SECONDS = 60.0
-"""How long a server may take until it answers."""
+START_TIMEOUT_SECONDS = 60.0
+"""Time a server may take until it answers."""
 
 _SECRETS = ("OPENAI_API_KEY", "TEMPORAL_API_KEY", "TENURE_ENCRYPTION_KEYS")
-"""What the server has no business to see in its environment."""
+"""Settings that are removed from the server's environment."""
 
 
-def binary() -> Path:
-    """Find the `temporal` binary: beside this Python, since an environment need not be activated, then on PATH.
+def find_binary() -> Path:
+    """Return the path of the `temporal` binary: next to this Python interpreter first, then on PATH.
 
     Raises:
-        StackError: there is none.
+        StackError: it is not installed.
     """
     beside = Path(sys.executable).parent
     found = shutil.which("temporal", path=str(beside)) or shutil.which("temporal")
@@ -47,13 +46,13 @@ def binary() -> Path:
     return Path(found)
 
 
-def identity(path: Path) -> str:
-    """Tell one build of the binary from another without running it."""
+def identify_binary(path: Path) -> str:
+    """Return a text that identifies a build of the binary without running it."""
     stat = path.stat()
     return f"{path} {stat.st_size} {int(stat.st_mtime)}"
 
 
-def command(settings: Settings, path: Path) -> list[str]:
+def build_command(settings: Settings, path: Path) -> list[str]:
     """Return the command line of the home's server."""
     options = {
         "--ip": ["127.0.0.1"],
@@ -76,52 +75,53 @@ def command(settings: Settings, path: Path) -> list[str]:
 
 
 def check_ports(settings: Settings) -> None:
-    """Make sure that the server can have its ports.
+    """Check that the server's ports are free.
 
     Raises:
-        PortTaken: something else listens on the server's port.
-        StackError: something else listens on the web UI's port.
+        PortTaken: another program listens on the server's port.
+        StackError: another program listens on the web UI's port.
     """
     if not _is_free(settings.temporal_port):
-        raise PortTaken(settings.temporal_port, _owner(settings.temporal_port))
+        raise PortTaken(settings.temporal_port, _name_listener(settings.temporal_port))
     if not _is_free(settings.ui_port):
         raise StackError(
-            f"the web UI's port {settings.ui_port} is taken by {_owner(settings.ui_port)}: "
-            "set TENURE_UI_PORT to a free port, or stop what is there"
+            f"the web UI's port {settings.ui_port} is taken by {_name_listener(settings.ui_port)}: "
+            "set TENURE_UI_PORT to a free port, or stop the other program"
         )
 
 
 def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
-    """Start the server, not waiting until it answers.
+    """Start the server without waiting until it answers.
 
     Raises:
-        PortTaken: something else listens on the server's port.
-        StackError: something else listens on the web UI's port, or the binary does not start.
+        PortTaken: another program listens on the server's port.
+        StackError: another program listens on the web UI's port, or the binary does not start.
     """
     check_ports(settings)
     environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     environment["TENURE_HOME"] = str(settings.home.absolute())
-    return processes.spawn(command(settings, path), environment, settings.home, log)
+    return processes.spawn(build_command(settings, path), environment, settings.home, log)
 
 
 def wait_until_ready(record: ProcessRecord, settings: Settings, log: Path, log_start: int) -> None:
     """Wait until the server answers a request for its namespace.
 
     Raises:
-        StackError: it ended, or it does not answer in time; the last line of its log is quoted.
+        StackError: it ended or does not answer in time; the message quotes the last line of its log.
     """
-    for _ in _attempts(START_SECONDS):
+    for _ in _attempts(START_TIMEOUT_SECONDS):
         if is_ready(settings.ui_port):
             return
         if not processes.is_alive(record):
-            raise StackError(_why_it_ended(settings, processes.last_line(log, log_start)))
+            raise StackError(_describe_end(settings, processes.read_last_line(log, log_start)))
     raise StackError(
-        f"the Temporal server does not answer after {START_SECONDS:.0f} s: see {log}, then run `python client.py down`"
+        f"the Temporal server does not answer after {START_TIMEOUT_SECONDS:.0f} s: "
+        f"see {log}, then run `python client.py down`"
     )
 
 
 def is_ready(ui_port: int) -> bool:
-    """Whether the server answers: the web UI's proxy asks the front end for the default namespace."""
+    """Return whether the server answers: the web UI's proxy asks the front end for the default namespace."""
     with closing(http.client.HTTPConnection("127.0.0.1", ui_port, timeout=2)) as connection:
         try:
             connection.request("GET", "/api/v1/namespaces/default")
@@ -131,7 +131,7 @@ def is_ready(ui_port: int) -> bool:
 
 
 def _attempts(seconds: float) -> Iterator[None]:
-    """Yield at growing intervals until the time is over."""
+    """Yield at growing intervals until the time is up."""
     deadline, pause = time.monotonic() + seconds, 0.02
     while time.monotonic() < deadline:
         yield
@@ -139,17 +139,19 @@ def _attempts(seconds: float) -> Iterator[None]:
         pause = min(pause * 1.5, 0.5)
 
 
-def _why_it_ended(settings: Settings, line: str) -> str:
-    """Say why the server ended and what to do about it."""
+def _describe_end(settings: Settings, line: str) -> str:
+    """Return the reason for the end of the server, with a remedy."""
     line = line.removeprefix("Error: ")
     if "address already in use" in line:
-        return f"the Temporal server could not start ({line}): set TENURE_TEMPORAL_PORT and TENURE_UI_PORT anew"
+        return (
+            f"the Temporal server could not start ({line}): set TENURE_TEMPORAL_PORT and TENURE_UI_PORT to free ports"
+        )
     database = settings.home.absolute() / "temporal.db"
     return f"the Temporal server could not start ({line}): if its database is damaged, move {database} away and retry"
 
 
 def _is_free(port: int) -> bool:
-    """Whether a server could listen on the port of 127.0.0.1."""
+    """Return whether a server could listen on the port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -161,8 +163,8 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _owner(port: int) -> str:
-    """Name the process that listens on a port, as far as the system tells."""
+def _name_listener(port: int) -> str:
+    """Return the name of the process that listens on a port, if the system reveals it."""
     try:
         listeners = [
             connection.pid

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tenure.algorithms.calculator.units import base_units, dimension, unit
+from tenure.algorithms.calculator.units import compute_dimension, find_unit, list_base_units
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from tenure.algorithms.calculator.units import base_units, dimension, unit
 )
 def test_symbols_and_names_mean_their_unit(name: str, symbol: str, factor: Fraction) -> None:
     """A unit is found by its symbol, its names, their plurals and their prefixes."""
-    found = unit(name)
+    found = find_unit(name)
 
     assert found is not None
     assert (found.symbol, found.factor) == (symbol, factor)
@@ -45,14 +45,14 @@ def test_symbols_and_names_mean_their_unit(name: str, symbol: str, factor: Fract
 @pytest.mark.parametrize("name", ["month", "kmin", "kmi", "Kig", "xm", "M", "kilo", "kiloinch", "KHz", ""])
 def test_other_words_mean_none(name: str) -> None:
     """What has no fixed size, or no such prefix, is no unit."""
-    assert unit(name) is None
+    assert find_unit(name) is None
 
 
 def test_a_dimension_is_a_product_of_powers() -> None:
     """Powers of one base unit are added, and those that cancel are gone."""
-    assert dimension([("m", 1), ("s", -1), ("m", 1), ("s", 1)]) == (("m", 2),)
+    assert compute_dimension([("m", 1), ("s", -1), ("m", 1), ("s", 1)]) == (("m", 2),)
 
 
 def test_base_units_are_written_above_the_bar_first() -> None:
     """A dimension is written with positive powers first, in the order of the base units."""
-    assert base_units((("K", -1), ("kg", 1), ("m", 2))) == (("m", 2), ("kg", 1), ("K", -1))
+    assert list_base_units((("K", -1), ("kg", 1), ("m", 2))) == (("m", 2), ("kg", 1), ("K", -1))

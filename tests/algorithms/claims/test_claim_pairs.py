@@ -1,8 +1,8 @@
-"""Pairs of statements of different sources, and plain disagreement between them."""
+"""Tests of claim pairs and contradiction detection."""
 
 import pytest
 
-from tenure.algorithms.claims.claim_pairs import disagreeing, pairs
+from tenure.algorithms.claims.claim_pairs import detect_contradiction, find_claim_pairs
 from tests.passages import passage
 from tests.worlds import encode
 
@@ -11,9 +11,9 @@ LONGER = "The dough of rye bread has to rise for nine hours in the warm kitchen.
 OTHER = "The milk of the goat is curdled with rennet before the cheese is pressed."
 
 
-def test_statements_on_one_subject_are_paired_across_sources() -> None:
-    """Two sources that speak of the same are compared, the words with their place; one source never with itself."""
-    found = pairs(
+def test_related_claims_of_two_sources_are_paired() -> None:
+    """Claims on one subject are paired across sources, with their positions, and never within a source."""
+    found = find_claim_pairs(
         [
             passage(f"{OTHER} {RISES} {RISES}", "bread", 100),
             passage(LONGER, "rye"),
@@ -28,18 +28,19 @@ def test_statements_on_one_subject_are_paired_across_sources() -> None:
     assert found[0].a.start == 100 + len(OTHER) + 1
 
 
-def test_strangers_are_not_paired() -> None:
-    """Sources without words in common leave nothing to compare, and neither does a single one."""
-    assert pairs([passage(RISES, "bread"), passage(OTHER, "cheese")], encode) == []
-    assert pairs([passage(RISES, "bread")], encode) == []
+def test_unrelated_claims_are_not_paired() -> None:
+    """Sources without common words, and a single source, have no pairs."""
+    assert find_claim_pairs([passage(RISES, "bread"), passage(OTHER, "cheese")], encode) == []
+    assert find_claim_pairs([passage(RISES, "bread")], encode) == []
+    assert find_claim_pairs([passage(f"{RISES} {LONGER}", "bread")], encode) == []
 
 
 def test_pairs_are_bounded() -> None:
-    """The best pairs stay where there are more than wanted."""
+    """Only the most similar pairs are returned."""
     many = [passage(RISES.replace("two", number), f"s{n}") for n, number in enumerate("two six nine ten".split())]
 
-    assert len(pairs(many, encode)) == 6
-    assert len(pairs(many, encode, most=1)) == 1
+    assert len(find_claim_pairs(many, encode)) == 6
+    assert len(find_claim_pairs(many, encode, max_pairs=1)) == 1
 
 
 @pytest.mark.parametrize(
@@ -52,9 +53,9 @@ def test_pairs_are_bounded() -> None:
         ("The oven weighs 1000.5 kilos.", "The oven weighs 1001.5 kilos.", "low"),
     ],
 )
-def test_plain_disagreement_is_told_with_its_severity(a: str, b: str, severity: str) -> None:
-    """An opposite, a denial or another figure in the same statement is a contradiction."""
-    found = disagreeing(a, b, 0.9)
+def test_contradiction_has_a_severity(a: str, b: str, severity: str) -> None:
+    """An antonym, a negation or a different number in the same claim is a contradiction."""
+    found = detect_contradiction(a, b, 0.9)
 
     assert found is not None and found.severity == severity and found.about
 
@@ -71,11 +72,11 @@ def test_plain_disagreement_is_told_with_its_severity(a: str, b: str, severity: 
         ("The dough rises for 2 to 3 hours.", "The dough rises for 4 to 5 hours."),
     ],
 )
-def test_what_may_both_be_true_is_no_contradiction(a: str, b: str) -> None:
-    """Other names, versions, units or subjects, and ranges, are left alone."""
-    assert disagreeing(a, b, 0.9) is None
+def test_compatible_claims_are_no_contradiction(a: str, b: str) -> None:
+    """Different names, versions, units, subjects and ranges are no contradiction."""
+    assert detect_contradiction(a, b, 0.9) is None
 
 
-def test_unlike_statements_are_not_held_against_each_other() -> None:
-    """Below the bar of likeness words alone tell nothing."""
-    assert disagreeing("The rate rises in May.", "The rate falls in May.", 0.6) is None
+def test_dissimilar_claims_are_no_contradiction() -> None:
+    """Below the minimum similarity the words are not compared."""
+    assert detect_contradiction("The rate rises in May.", "The rate falls in May.", 0.6) is None

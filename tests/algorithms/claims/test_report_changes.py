@@ -1,8 +1,13 @@
-"""What is news between two reports of a standing question, and what is only another choice of words."""
+"""Tests of comparing two reports of a scheduled question."""
 
-from tenure.algorithms.claims.report_changes import changes, quoted, repeated, statements
+from tenure.algorithms.claims.report_changes import (
+    collect_previous_quotes,
+    collect_repeated_quotes,
+    compare_reports,
+    list_statements,
+)
 from tenure.contracts.base import RunId
-from tenure.contracts.result.changes import Changes, Words
+from tenure.contracts.result.changes import QuotedSource, ReportChanges
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
 from tenure.contracts.run.run import Usage
 
@@ -18,7 +23,7 @@ def source(n: int, uri: str = "bread.md", accessed: str = THEN, id: str = "") ->
 
 
 def claim(text: str, *quotes: tuple[int, str]) -> ResultClaim:
-    """Return a statement with the words it quotes, by the numbers of their sources."""
+    """Return a claim with its quotes, by the numbers of their sources."""
     citations = tuple(ResultCitation(source=n, start=0, end=len(quote), quote=quote) for n, quote in quotes)
     return ResultClaim(text=text, status="supported", citations=citations)
 
@@ -34,66 +39,66 @@ def report(*claims: ResultClaim, sources: tuple[SourceEntry, ...], id: str = "la
         sections=(ResultSection(topic="Bread", markdown="", claims=claims),),
         sources=sources,
         usage=Usage(),
-        changes=Changes(at=at) if at else None,
+        changes=ReportChanges(at=at) if at else None,
         status="done",
     )
 
 
-def compared(last: Result, now: Result, gone: tuple[str, ...] = (), before: tuple[str, ...] = ()) -> Changes:
-    """Compare two reports where some words of the last one are gone and some of the new one stood in copies."""
-    stands = {words: words.quote not in gone for words in quoted(last, now)}
-    repeats = {words: words.quote in before for words in repeated(last, now)}
-    return changes(last, now, stands, repeats, NOW)
+def compared(last: Result, now: Result, gone: tuple[str, ...] = (), before: tuple[str, ...] = ()) -> ReportChanges:
+    """Compare two reports, with some quotes of the last one gone and some of the new one in earlier copies."""
+    stands = {words: words.quote not in gone for words in collect_previous_quotes(last, now)}
+    repeats = {words: words.quote in before for words in collect_repeated_quotes(last, now)}
+    return compare_reports(last, now, stands, repeats, NOW)
 
 
-def texts(found: Changes) -> tuple[list[str], list[tuple[str, str]], list[str]]:
-    """Return what is new, what has changed and what is withdrawn, by the statements alone."""
+def texts(found: ReportChanges) -> tuple[list[str], list[tuple[str, str]], list[str]]:
+    """Return the texts of the new, changed and withdrawn statements."""
     return (
         [one.text for one in found.new],
-        [(one.before.text, one.now.text) for one in found.changed],
+        [(one.before.text, one.after.text) for one in found.changed],
         [one.text for one in found.withdrawn],
     )
 
 
-def test_the_same_report_brings_nothing() -> None:
-    """Nothing is news where nothing was read since, and every statement still stands."""
+def test_same_report_has_no_changes() -> None:
+    """Without newly read sources nothing is new, and every statement remains."""
     last = report(claim(RYE, (1, RYE)), claim(SALT, (1, SALT)), sources=(source(1),))
     found = compared(last, last)
 
     assert texts(found) == ([], [], [])
-    assert (found.since, found.since_at, found.at, found.standing) == ("last", THEN, NOW, 2)
+    assert (found.since, found.since_at, found.at, found.unchanged) == ("last", THEN, NOW, 2)
 
 
-def test_another_choice_from_the_same_sources_is_no_news() -> None:
-    """A sentence that the documents already had is not new, and one that is not repeated is not withdrawn."""
+def test_other_selection_from_old_sources_is_no_change() -> None:
+    """A sentence of an old source is not new, and an omitted one is not withdrawn."""
     last = report(claim(RYE, (1, RYE)), sources=(source(1),))
     found = compared(last, report(claim(SALT, (1, SALT)), sources=(source(1),)))
 
     assert texts(found) == ([], [], [])
 
 
-def test_words_of_a_source_read_since_are_new() -> None:
-    """A statement counts as new where it rests on words that the last report could not have seen."""
+def test_quotes_of_newly_read_sources_are_new() -> None:
+    """A statement is new if it cites text that the last report could not have read."""
     last = report(claim(RYE, (1, RYE)), sources=(source(1),))
     sources = (source(1), source(2, "salt.md", LATER))
     found = compared(last, report(claim(RYE, (1, RYE)), claim(SALT, (1, RYE), (2, SALT)), sources=sources))
 
     assert texts(found) == ([SALT], [], [])
-    assert found.new[0].words[1] == Words(uri="salt.md", title="salt.md", quote=SALT)
+    assert found.new[0].quotes[1] == QuotedSource(uri="salt.md", title="salt.md", quote=SALT)
 
 
-def test_words_that_are_gone_withdraw_what_rested_on_them() -> None:
-    """A statement is withdrawn when all of its words are gone, not when some are, and not when it cites none."""
+def test_statement_without_remaining_quotes_is_withdrawn() -> None:
+    """A statement is withdrawn if all of its quotes are gone, not if some are or if it has none."""
     both = claim("Bread needs both.", (1, RYE), (1, SALT))
     last = report(claim(RYE, (1, RYE)), both, claim("Uncited."), sources=(source(1),))
     found = compared(last, report(sources=()), gone=(RYE,))
 
     assert texts(found) == ([], [], [RYE])
-    assert found.standing == 2
+    assert found.unchanged == 2
 
 
-def test_a_statement_takes_the_place_of_one_that_is_gone() -> None:
-    """What the changed source says now is set beside what it said, where both speak of the same."""
+def test_successor_replaces_a_withdrawn_statement() -> None:
+    """The new statement on the same subject and source is paired with the withdrawn one."""
     last = report(claim(RYE, (1, RYE)), claim("Ovens are hot.", (1, "Ovens are hot.")), sources=(source(1),))
     now = report(claim(WHEAT, (1, WHEAT)), claim(SALT, (1, SALT)), sources=(source(1, accessed=LATER),))
     found = compared(last, now, gone=(RYE, "Ovens are hot."))
@@ -101,26 +106,26 @@ def test_a_statement_takes_the_place_of_one_that_is_gone() -> None:
     assert texts(found) == ([SALT], [(RYE, WHEAT)], ["Ovens are hot."])
 
 
-def test_what_is_said_again_with_other_words_behind_it_is_neither() -> None:
-    """A statement that is repeated is not withdrawn, though the words it rested on are gone."""
+def test_repeated_statement_with_other_quotes_is_unchanged() -> None:
+    """A repeated statement is not withdrawn although its quotes are gone."""
     last = report(claim(RYE, (1, RYE)), sources=(source(1),))
     now = report(claim(RYE, (1, "Rye makes bread.")), sources=(source(1, accessed=LATER),))
 
     assert texts(compared(last, now, gone=(RYE,))) == ([], [], [])
 
 
-def test_a_page_that_was_only_stored_anew_is_no_news() -> None:
-    """Words that stood in the last run's copy of a page are not new, though the page was fetched again."""
+def test_page_stored_again_is_no_change() -> None:
+    """Text of the last copy of a page is not new although the page was fetched again."""
     last = report(claim(RYE, (1, RYE)), sources=(source(1, "https://a", id="old"),))
     now = report(claim(SALT, (1, SALT)), claim(WHEAT, (1, WHEAT)), sources=(source(1, "https://a", LATER, id="new"),))
 
     assert texts(compared(last, now, before=(SALT,))) == ([WHEAT], [], [])
-    assert [place.source for place in repeated(last, now).values()] == ["old", "old"]
-    assert [place.source for place in quoted(last, now).values()] == ["new"]
+    assert [place.source for place in collect_repeated_quotes(last, now).values()] == ["old", "old"]
+    assert [place.source for place in collect_previous_quotes(last, now).values()] == ["new"]
 
 
-def test_a_report_that_knows_no_time_is_as_old_as_its_newest_source() -> None:
-    """A last report without a comparison of its own is dated by what it had read."""
+def test_report_date_defaults_to_its_newest_source() -> None:
+    """A last report without a comparison is dated by its newest source."""
     last = report(claim(RYE, (1, RYE)), sources=(source(1, accessed=LATER),), at="")
     found = compared(last, report(claim(SALT, (1, SALT)), sources=(source(1, accessed=LATER),)))
 
@@ -128,15 +133,15 @@ def test_a_report_that_knows_no_time_is_as_old_as_its_newest_source() -> None:
     assert found.since_at == ""
 
 
-def test_a_sentence_that_stands_twice_is_one_statement() -> None:
-    """The sections of a report may repeat each other."""
+def test_repeated_sentence_is_one_statement() -> None:
+    """Sections of a report may repeat each other."""
     twice = report(claim(RYE, (1, RYE)), claim(RYE.upper(), (1, RYE)), sources=(source(1),))
 
-    assert [one.text for one in statements(twice)] == [RYE]
+    assert [one.text for one in list_statements(twice)] == [RYE]
 
 
-def test_texts_without_words_are_alike_in_nothing() -> None:
-    """Statements of marks alone do not take each other's place."""
+def test_statements_without_words_are_not_similar() -> None:
+    """Statements of punctuation do not replace each other."""
     last = report(claim("…", (1, "…")), sources=(source(1),))
     found = compared(last, report(claim("!", (1, "!")), sources=(source(1, accessed=LATER),)), gone=("…",))
 

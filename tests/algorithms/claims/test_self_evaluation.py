@@ -1,4 +1,4 @@
-"""How far a report agrees with itself, answers its question and is borne out."""
+"""Tests of self-evaluation."""
 
 import numpy as np
 import pytest
@@ -16,47 +16,49 @@ def section(topic: str, *texts: str) -> SectionDraft:
 SECTIONS = (section("Bread", "Bread rises for hours.", "It is baked."), section("Cheese", "Cheese ripens in a cellar."))
 
 
-def test_a_question_is_taken_apart_and_looked_up() -> None:
-    """A component is addressed by a section that has most of its words, and nearest to the one that has some."""
-    asked = self_evaluation.components("How does bread rise, and how is wine made in cellars?")
+def test_components_are_matched_with_sections() -> None:
+    """A section with most words of a component addresses it; the nearest has the most shared words."""
+    asked = self_evaluation.list_components("How does bread rise, and how is wine made in cellars?")
 
-    assert [self_evaluation.addressed(part, SECTIONS) for part in asked] == [True, False]
-    assert self_evaluation.nearest(asked[1], SECTIONS) == "Cheese"
-    assert self_evaluation.addressed("What is it?", SECTIONS)
+    assert [self_evaluation.is_addressed(part, SECTIONS) for part in asked] == [True, False]
+    assert self_evaluation.find_nearest_section(asked[1], SECTIONS) == "Cheese"
+    assert self_evaluation.is_addressed("What is it?", SECTIONS)
 
 
-def test_the_answer_is_told_in_three_ways() -> None:
-    """What opens the sections, what is central and what is near the question make one version each."""
+def test_answer_has_three_versions() -> None:
+    """First sentences, central sentences and sentences near the question make one version each."""
     claims = [claim.text for part in SECTIONS for claim in part.draft.claims]
     vectors = encode([*claims, "How does cheese ripen?"])
 
-    first, central, near = self_evaluation.rephrasings(SECTIONS, vectors[:-1], vectors[-1])
+    first, central, near = self_evaluation.build_rephrasings(SECTIONS, vectors[:-1], vectors[-1])
 
     assert first == "Bread rises for hours. Cheese ripens in a cellar."
     assert set(central.split(". ")) == set(near.split(". "))
 
 
-def test_a_report_may_contradict_itself() -> None:
-    """Two sentences of one report that plainly disagree are named."""
+def test_self_contradictions_are_found() -> None:
+    """Contradicting sentences of one report are listed."""
     claims = ["The dough rises for 2 hours.", "Milk curdles.", "The dough rises for 9 hours."]
 
-    found = self_evaluation.self_contradictions(claims, encode(claims))
+    found = self_evaluation.find_self_contradictions(claims, encode(claims))
 
     assert found == (f"“{claims[0]}” and “{claims[2]}”: 2 against 9",)
 
 
 @pytest.mark.parametrize(("contradicted", "expected"), [(False, 1.0), (True, 0.5)])
-def test_consistency_is_likeness_halved_by_a_contradiction(contradicted: bool, expected: float) -> None:
-    """Equal versions are fully consistent, and so is a report that offers nothing to compare."""
+def test_contradiction_halves_consistency(contradicted: bool, expected: float) -> None:
+    """Equal versions and a single version are fully consistent."""
     same = encode(["Bread rises."] * 3)
 
-    assert self_evaluation.consistency(same, contradicted=contradicted) == pytest.approx(expected)
-    assert self_evaluation.consistency(np.zeros((0, 0), dtype=np.float32), contradicted=contradicted) == expected
+    assert self_evaluation.compute_consistency(same, contradicted=contradicted) == pytest.approx(expected)
+    assert (
+        self_evaluation.compute_consistency(np.zeros((0, 0), dtype=np.float32), contradicted=contradicted) == expected
+    )
 
 
-def test_overall_is_the_mean_of_the_scores() -> None:
-    """Consistency, completeness and factuality count the same; a question without parts is complete."""
-    found = self_evaluation.evaluation(0.9, ["wine"], 2, 1.0)
+def test_overall_score_is_the_mean() -> None:
+    """Consistency, completeness and factuality count equally; a question without parts is complete."""
+    found = self_evaluation.build_evaluation(0.9, ["wine"], 2, 1.0)
 
     assert (found.completeness, found.overall, found.missing) == (0.5, 0.8, ("wine",))
-    assert self_evaluation.evaluation(1.0, [], 0, 1.0).overall == 1.0
+    assert self_evaluation.build_evaluation(1.0, [], 0, 1.0).overall == 1.0

@@ -1,4 +1,4 @@
-"""What is checked of a text, and what becomes of claims that do not hold."""
+"""Tests of applying verdicts to claims."""
 
 from tenure.algorithms.claims import verification
 from tenure.contracts.base import ChunkId, SourceId
@@ -21,45 +21,47 @@ TEXTS = (
 )
 
 
-def test_positions_count_through_all_texts() -> None:
-    """Unchecked claims cite something and were not judged; unsupported ones are all that are not supported."""
-    assert verification.unchecked(TEXTS) == [1, 3]
-    assert verification.unsupported(TEXTS) == [1, 2, 3, 4]
+def test_indexes_count_through_all_drafts() -> None:
+    """Unchecked claims have citations and no verdict; unsupported claims are all that are not supported."""
+    assert verification.find_unchecked_claims(TEXTS) == [1, 3]
+    assert verification.find_unsupported_claims(TEXTS) == [1, 2, 3, 4]
 
 
 def test_batches_are_bounded() -> None:
-    """Many claims are checked with several calls."""
-    assert [len(batch) for batch in verification.batches(range(90))] == [40, 40, 10]
+    """Many claims are split into several calls."""
+    assert [len(batch) for batch in verification.split_batches(range(90))] == [40, 40, 10]
 
 
-def test_claims_are_replaced_and_taken_out() -> None:
-    """A claim gives way to another, or to nothing together with its empty block; the others stay."""
-    first, second = verification.replaced(TEXTS, {1: claim("B"), 3: None})
+def test_claims_are_replaced_and_removed() -> None:
+    """A claim is replaced, or removed with its empty block; the others stay."""
+    first, second = verification.replace_claims(TEXTS, {1: claim("B"), 3: None})
 
     assert [one.text for one in first.claims] == ["a", "B", "c"]
     assert [one.text for one in second.claims] == ["e"] and len(second.blocks) == 1
 
 
-def test_cited_passages_come_once() -> None:
-    """References are made of the citations; one whose passage nobody knows has none."""
+def test_cited_passages_are_listed_once() -> None:
+    """References follow the citations; a citation without a chunk has none."""
     strange = Claim(text="x", citations=(Citation(source=SourceId("bread"), start=0, end=1, quote="B"),))
 
-    assert [ref.chunk for ref in verification.cited([claim("a"), claim("b"), strange])] == ["bread:0"]
+    assert [ref.chunk for ref in verification.list_cited_passages([claim("a"), claim("b"), strange])] == ["bread:0"]
 
 
-def test_particulars_of_a_supported_claim_have_to_be_in_its_source() -> None:
-    """Whatever a judge said, a number or name of the claim's own leaves it unsupported for sure; headings count."""
+def test_claim_with_unsourced_details_is_demoted() -> None:
+    """A number or name that the source lacks makes a supported claim neutral; headings count as source."""
     source = passage("Bread rises for two hours.", headings=("Rye",))
     kept = claim("It takes 2 hours, as with Rye.", "supported", 0.8)
     wrong = claim("It takes 3 hours.", "supported", 0.8)
 
-    assert verification.held(kept, [source]) == kept
-    assert verification.held(wrong, [source]) == wrong.model_copy(update={"status": "neutral", "confidence": 1.0})
-    assert verification.held(claim("It takes 3 hours."), [source]).status == "unverified"
+    assert verification.demote_unsourced_claim(kept, [source]) == kept
+    assert verification.demote_unsourced_claim(wrong, [source]) == wrong.model_copy(
+        update={"status": "neutral", "confidence": 1.0}
+    )
+    assert verification.demote_unsourced_claim(claim("It takes 3 hours."), [source]).status == "unverified"
 
 
-def test_what_does_not_hold_is_taken_out_or_marked() -> None:
-    """Refuted, invented and surely unfounded claims go with a note each; the doubtful ones keep their status."""
+def test_unsupported_claims_are_removed_or_marked() -> None:
+    """Refuted, invented and clearly unsupported claims are removed with a note; doubtful ones keep their status."""
     text = draft(
         claim("good", "supported"),
         claim("against", "refuted"),
@@ -69,25 +71,25 @@ def test_what_does_not_hold_is_taken_out_or_marked() -> None:
         claim("open", "neutral"),
         claim("bare", "missing_citation", cites=False),
     )
-    settled = verification.settled([text], "Bread")
+    settled = verification.remove_unsupported_claims([text], "Bread")
 
     assert [one.text for one in settled.drafts[0].claims] == ["good", "doubtful", "open", "bare"]
     assert settled.notes == (
-        "Bread: a claim was taken out, its source says otherwise: “against”",
-        "Bread: a claim was taken out, its source does not exist: “invented”",
-        "Bread: a claim was taken out, its source does not bear it out: “unfounded”",
+        "Bread: a claim was removed, its source contradicts it: “against”",
+        "Bread: a claim was removed, its source does not exist: “invented”",
+        "Bread: a claim was removed, its source does not support it: “unfounded”",
     )
 
 
-def test_what_was_checked_is_not_checked_again() -> None:
-    """A new version of a text keeps what was found of the claims it took over."""
+def test_unchanged_claims_keep_their_verdicts() -> None:
+    """A new version of a draft keeps the verdicts of its unchanged claims."""
     before = draft(claim("a", "supported", 0.9))
     after = draft(claim("a"), claim("b"))
 
-    assert [one.status for one in verification.carried(before, after).claims] == ["supported", "unverified"]
+    assert [one.status for one in verification.keep_verdicts(before, after).claims] == ["supported", "unverified"]
 
 
 def test_factuality_is_the_share_of_supported_claims() -> None:
-    """A text without claims is not untrue."""
-    assert verification.factuality(TEXTS) == 0.2
-    assert verification.factuality([Draft()]) == 1.0
+    """A draft without claims has a factuality of 1."""
+    assert verification.compute_factuality(TEXTS) == 0.2
+    assert verification.compute_factuality([Draft()]) == 1.0

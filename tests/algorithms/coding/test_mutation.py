@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.coding.mutation import PRIOR, Edit, applied, edits, normal_form
+from tenure.algorithms.coding.mutation import KIND_PRIORS, SourceEdit, apply_edits, generate_edits, normalize_source
 
 FUNCTION = "def f(a, b, items):\n    total = 0\n    for item in items:\n        {line}\n    return total\n"
 
@@ -59,7 +59,7 @@ def test_a_mistake_of_one_line_is_among_the_edits(mistake: str) -> None:
     """Each operator makes the line that mends its kind of mistake."""
     wrong, right = (FUNCTION.format(line=line) for line in LINES[mistake])
 
-    assert normal_form(right) in {normal_form(applied(wrong, (edit,))) for edit in edits(wrong)}
+    assert normalize_source(right) in {normalize_source(apply_edits(wrong, (edit,))) for edit in generate_edits(wrong)}
 
 
 BLOCKS = {
@@ -92,7 +92,7 @@ def test_a_mistake_of_a_block_is_among_the_edits(mistake: str) -> None:
     """Conditions, returns, base cases and whole statements are mended as well."""
     wrong, right = (f"def f(a, b):\n    {block}\n" for block in BLOCKS[mistake])
 
-    assert normal_form(right) in {normal_form(applied(wrong, (edit,))) for edit in edits(wrong)}
+    assert normalize_source(right) in {normalize_source(apply_edits(wrong, (edit,))) for edit in generate_edits(wrong)}
 
 
 SOURCES = [FUNCTION.format(line=line) for line, _ in LINES.values()] + [
@@ -103,20 +103,20 @@ SOURCES = [FUNCTION.format(line=line) for line, _ in LINES.values()] + [
 @given(st.sampled_from(SOURCES), st.data())
 def test_an_edit_leaves_everything_else_as_it_was(source: str, data: st.DataObject) -> None:
     """Before and after the place of an edit the source is the same to the byte, and its line holds the place."""
-    edit = data.draw(st.sampled_from(edits(source)))
-    changed, original = applied(source, (edit,)).encode(), source.encode()
+    edit = data.draw(st.sampled_from(generate_edits(source)))
+    changed, original = apply_edits(source, (edit,)).encode(), source.encode()
 
     assert changed.startswith(original[: edit.start]) and changed.endswith(original[edit.end :])
     assert edit.line == original[: edit.start].count(b"\n") + 1
-    assert edit.kind in PRIOR
+    assert edit.kind in KIND_PRIORS
 
 
 @given(st.sampled_from(SOURCES))
 def test_nearly_every_edit_gives_a_program(source: str) -> None:
     """What does not parse is a rarity: the search would waste its time on it."""
-    whole = [edit for edit in edits(source) if _parses(applied(source, (edit,)))]
+    whole = [edit for edit in generate_edits(source) if _parses(apply_edits(source, (edit,)))]
 
-    assert len(whole) >= 0.95 * len(edits(source))
+    assert len(whole) >= 0.95 * len(generate_edits(source))
 
 
 def _parses(source: str) -> bool:
@@ -131,22 +131,24 @@ def test_a_source_with_letters_of_several_bytes_is_edited_in_the_right_place() -
     """Offsets count bytes, as the parser does."""
     source = "def f(größe):\n    weg = 'ä'; return größe < 1\n"
 
-    assert "def f(größe):\n    weg = 'ä'; return größe <= 1\n" in {applied(source, (edit,)) for edit in edits(source)}
+    assert "def f(größe):\n    weg = 'ä'; return größe <= 1\n" in {
+        apply_edits(source, (edit,)) for edit in generate_edits(source)
+    }
 
 
 @pytest.mark.parametrize("source", ["def f(:\n", "", "x = 1\0", "import os\n"])
 def test_what_cannot_be_edited_has_no_edits(source: str) -> None:
     """No Python and nothing to change: no edits, and no error."""
-    assert edits(source) == ()
+    assert generate_edits(source) == ()
 
 
 def test_edits_apart_are_made_together_and_touching_ones_are_known() -> None:
     """Two edits are applied from the end, so that neither moves the other."""
-    first, second = Edit(0, 1, "yyy", 1, "variable"), Edit(4, 5, "2", 1, "constant")
+    first, second = SourceEdit(0, 1, "yyy", 1, "variable"), SourceEdit(4, 5, "2", 1, "constant")
 
-    assert applied("x = 1", (first, second)) == "yyy = 2"
-    assert not first.overlaps(second)
-    assert first.overlaps(Edit(1, 3, "", 1, "operator"))
+    assert apply_edits("x = 1", (first, second)) == "yyy = 2"
+    assert not first.is_overlapping(second)
+    assert first.is_overlapping(SourceEdit(1, 3, "", 1, "operator"))
 
 
 def test_layout_comments_and_doc_strings_do_not_make_another_program() -> None:
@@ -154,13 +156,13 @@ def test_layout_comments_and_doc_strings_do_not_make_another_program() -> None:
     plain = "def f(a):\n    return a\n\n\nclass C:\n    pass\n"
     dressed = '"""Module."""\n\ndef f(a):  # why\n    """Say."""\n    return (a)\n\nclass C:\n    """Nothing else."""\n'
 
-    assert normal_form(plain) == normal_form(dressed)
-    assert normal_form("def f(:\n") == normal_form("def   f(:")
-    assert normal_form("return 1") != normal_form("return 2")
+    assert normalize_source(plain) == normalize_source(dressed)
+    assert normalize_source("def f(:\n") == normalize_source("def   f(:")
+    assert normalize_source("return 1") != normalize_source("return 2")
 
 
 def test_chained_comparisons_and_other_statements_are_left_alone() -> None:
     """A chain is not taken apart, and a class without functions has nothing to edit but its constants."""
-    assert all(edit.kind != "comparison" for edit in edits("def f(a):\n    return 1 < a < 3\n"))
-    assert edits("class C:\n    import os\n") == ()
-    assert edits("def f():\n    '''Only words.'''\n") == ()
+    assert all(edit.kind != "comparison" for edit in generate_edits("def f(a):\n    return 1 < a < 3\n"))
+    assert generate_edits("class C:\n    import os\n") == ()
+    assert generate_edits("def f():\n    '''Only words.'''\n") == ()

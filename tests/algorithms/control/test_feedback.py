@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.control.feedback import concerned
+from tenure.algorithms.control.feedback import match_headings
 from tenure.contracts.run.run import Feedback
 
 HEADINGS = ("Bread", "Rye bread", "Ripening of cheese", "Milk and rennet")
@@ -21,19 +21,21 @@ HEADINGS = ("Bread", "Rye bread", "Ripening of cheese", "Milk and rennet")
 )
 def test_a_named_topic_decides(topic: str, expected: tuple[str, ...]) -> None:
     """A heading that is the topic comes before one that contains it, and that before shared words."""
-    assert expected == concerned(Feedback(text="More on milk, please.", topic=topic), HEADINGS)
+    assert expected == match_headings(Feedback(text="More on milk, please.", topic=topic), HEADINGS)
 
 
 def test_feedback_without_a_topic_concerns_the_sections_it_speaks_of() -> None:
     """Shared words decide, in the order of the outline."""
-    assert concerned(Feedback(text="Does milk ripen to cheese?"), HEADINGS) == HEADINGS[2:]
+    assert match_headings(Feedback(text="Does milk ripen to cheese?"), HEADINGS) == HEADINGS[2:]
 
 
 def test_feedback_on_nothing_in_particular_concerns_everything() -> None:
     """A general wish goes to all sections."""
-    assert concerned(Feedback(text="Be shorter!"), HEADINGS) == HEADINGS
+    assert match_headings(Feedback(text="Be shorter!"), HEADINGS) == HEADINGS
 
 
 def test_no_sections_are_concerned_where_there_are_none() -> None:
     """Before there is an outline nothing is concerned, named or not."""
-    assert concerned(Feedback(text="Be shorter!"), ()) == concerned(Feedback(text="x", topic="Bread"), ()) == ()
+    assert (
+        match_headings(Feedback(text="Be shorter!"), ()) == match_headings(Feedback(text="x", topic="Bread"), ()) == ()
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.control.reflexion import most_made, repeats
+from tenure.algorithms.control.reflexion import compute_max_revisions, is_repeated_critique
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,11 @@ from tenure.algorithms.control.reflexion import most_made, repeats
 )
 def test_a_word_is_worth_one_time_more(limit: int, made: int, asked: bool, finishing: bool, most: int) -> None:
     """The limit holds but for what a person has asked for, and who finishes gets nothing made again."""
-    assert most_made(limit, made, asked=asked, finishing=finishing) == most
+    assert compute_max_revisions(limit, made, has_new_feedback=asked, is_finishing=finishing) == most
 
 
 def test_a_critique_that_returns_is_known() -> None:
     """Case, marks and spacing make no new critique; other words do."""
-    assert repeats("Say more  on mould!", ["Say more on mould."])
-    assert not repeats("Say more on rye.", ["Say more on mould."])
-    assert not repeats("Say more.", [])
+    assert is_repeated_critique("Say more  on mould!", ["Say more on mould."])
+    assert not is_repeated_critique("Say more on rye.", ["Say more on mould."])
+    assert not is_repeated_critique("Say more.", [])

@@ -4,17 +4,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tenure.algorithms.control.status_page import status_page
+from tenure.algorithms.control.status_page import render_status_page
 from tenure.contracts.base import RunId
-from tenure.contracts.run.control import Question
-from tenure.contracts.run.run import Handled, Progress, TopicProgress, Usage
+from tenure.contracts.run.control import InputRequest
+from tenure.contracts.run.run import FeedbackRecord, RunProgress, TopicProgress, Usage
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 HOSTILE = st.one_of(st.text(max_size=40), st.text(alphabet="|\n<>a` -#*\r\t", max_size=30))
 
 
-def progress(**fields: object) -> Progress:
-    return Progress(id=RunId("research/bread"), question="How is bread made?").model_copy(update=fields)
+def progress(**fields: object) -> RunProgress:
+    return RunProgress(id=RunId("research/bread"), question="How is bread made?").model_copy(update=fields)
 
 
 def kinds(page: str) -> list[str]:
@@ -23,14 +23,14 @@ def kinds(page: str) -> list[str]:
 
 def test_a_page_tells_where_the_run_is() -> None:
     """Status, phase, generation, last event, topics, usage and feedback, in this order."""
-    page = status_page(
+    page = render_status_page(
         progress(
             phase="write",
             revision=1,
             last="Bread is being written",
             topics=(TopicProgress(topic="Bread", phase="drafting", claims=3, sources=2, coverage=0.5),),
             usage=Usage(calls=4, tokens_in=1200, tokens_out=34, searches=2),
-            feedback=(Handled(text="More on rye", at="2026-01-01T00:00:00+00:00", outcome="went to Bread"),),
+            feedback=(FeedbackRecord(text="More on rye", at="2026-01-01T00:00:00+00:00", outcome="went to Bread"),),
         )
     )
 
@@ -50,7 +50,7 @@ def test_a_page_tells_where_the_run_is() -> None:
 
 def test_a_page_of_a_run_that_has_just_begun_is_short() -> None:
     """What there is nothing to say of is left out."""
-    assert status_page(progress()).splitlines() == [
+    assert render_status_page(progress()).splitlines() == [
         "**running** · ingest · generation 0",
         "",
         "0 role calls, 0 searches, no tokens",
@@ -59,12 +59,12 @@ def test_a_page_of_a_run_that_has_just_begun_is_short() -> None:
 
 def test_a_page_of_the_research_names_its_cycle() -> None:
     """While there is no report, the cycle stands in the place of its generation."""
-    assert status_page(progress(phase="research", cycle=2)).startswith("**running** · research · cycle 2\n")
+    assert render_status_page(progress(phase="research", cycle=2)).startswith("**running** · research · cycle 2\n")
 
 
 def test_a_failure_is_named() -> None:
     """The error of a failed run stands on the page."""
-    assert "**Failed:** no space left" in status_page(progress(status="failed", error="no\nspace left"))
+    assert "**Failed:** no space left" in render_status_page(progress(status="failed", error="no\nspace left"))
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=3))
@@ -72,7 +72,7 @@ def test_a_failure_is_named() -> None:
 @settings(deadline=None)
 def test_a_topic_stays_in_its_cell(topics: list[str]) -> None:
     """Whatever a topic is called, the table has one row of five cells per topic and no mark-up of the topic's."""
-    page = status_page(progress(topics=tuple(TopicProgress(topic=topic) for topic in topics)))
+    page = render_status_page(progress(topics=tuple(TopicProgress(topic=topic) for topic in topics)))
 
     found = kinds(page)
     assert (found.count("table_open"), found.count("tr_open")) == (1, 1 + len(topics))
@@ -85,8 +85,8 @@ def test_a_topic_stays_in_its_cell(topics: list[str]) -> None:
 @settings(deadline=None)
 def test_feedback_stays_on_its_line(text: str, outcome: str) -> None:
     """What a person or a document said adds one line to the page, without a tag."""
-    said = Handled(text=text, at="2026-01-01T00:00:00+00:00", outcome=outcome)
-    page = status_page(progress(feedback=(said,)))
+    said = FeedbackRecord(text=text, at="2026-01-01T00:00:00+00:00", outcome=outcome)
+    page = render_status_page(progress(feedback=(said,)))
 
     assert len(page.split("\n")) == 4
     assert "<" not in page
@@ -94,15 +94,20 @@ def test_feedback_stays_on_its_line(text: str, outcome: str) -> None:
 
 def test_long_texts_are_cut() -> None:
     """A page stays small, however long a topic's name is."""
-    assert len(status_page(progress(topics=(TopicProgress(topic="long " * 5000),)))) < 1000
+    assert len(render_status_page(progress(topics=(TopicProgress(topic="long " * 5000),)))) < 1000
 
 
 def test_a_page_says_what_a_run_waits_for() -> None:
     """The question, until when it waits, and what it assumes unless somebody answers."""
-    question = Question(
-        reporter="r", number=1, kind="plan", text="Is it | right?", assumed="it is", until="2026-01-01T00:00:00+00:00"
+    question = InputRequest(
+        reporter="r",
+        number=1,
+        kind="plan",
+        text="Is it | right?",
+        assumption="it is",
+        deadline="2026-01-01T00:00:00+00:00",
     )
-    page = status_page(progress(status="waiting", waiting=question))
+    page = render_status_page(progress(status="waiting", input_request=question))
 
     assert "**waiting**" in page
     assert (

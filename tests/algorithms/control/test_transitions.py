@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.control.transitions import AgentState, Node, next_node
+from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node
 
 R_MAX = 2
 CRITIQUES = ("The second section contradicts the first.",)
@@ -53,24 +53,24 @@ ROWS: dict[str, tuple[Node | None, AgentState, Node]] = {
 @pytest.mark.parametrize(("node", "state", "expected"), ROWS.values(), ids=ROWS)
 def test_every_row_of_the_table(node: Node | None, state: AgentState, expected: Node) -> None:
     """T(S) goes where the document says it goes."""
-    assert expected == next_node(node, state, R_MAX)
+    assert expected == choose_next_node(node, state, R_MAX)
 
 
 def test_an_error_without_words_is_an_error() -> None:
     """E counts by being there: a program that failed silently is repaired all the same."""
-    assert next_node("test_code", AgentState(mode="CODE", error="", revisions=0), R_MAX) == "generate_code"
+    assert choose_next_node("test_code", AgentState(mode="CODE", error="", revisions=0), R_MAX) == "generate_code"
 
 
 def test_an_undefined_mode_is_refused() -> None:
     """The router has to decide before a first draft can be written."""
     with pytest.raises(ValueError, match="undefined"):
-        next_node("route", AgentState(), R_MAX)
+        choose_next_node("route", AgentState(), R_MAX)
 
 
 def test_nothing_follows_the_end() -> None:
     """END has no successor, and asking for one is a mistake of the caller."""
     with pytest.raises(ValueError, match="'end'"):
-        next_node("end", AgentState(), R_MAX)
+        choose_next_node("end", AgentState(), R_MAX)
 
 
 def _walk(state: AgentState, after_test: AgentState) -> list[Node]:
@@ -82,7 +82,7 @@ def _walk(state: AgentState, after_test: AgentState) -> list[Node]:
         generations = sum(step.startswith("generate") for step in path)
         seen = after_test if judged else state
         counted = AgentState(seen.mode, seen.critiques, seen.error, generations)
-        node = next_node(node, counted, R_MAX)
+        node = choose_next_node(node, counted, R_MAX)
         path.append(node)
     return path
 

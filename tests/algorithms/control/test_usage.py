@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.control.usage import counted, merged, searched
+from tenure.algorithms.control.usage import add_call, add_search, merge_usage
 from tenure.contracts.run.role_calls import RoleReply
 from tenure.contracts.run.run import Feedback, RoleUsage, Usage
 
@@ -36,9 +36,9 @@ def reply(model: str, tokens_in: int, tokens_out: int, **used: Any) -> RoleReply
 def account(calls: list[tuple[str, str, int, int]], searches: int = 0) -> Usage:
     usage = Usage()
     for role, model, tokens_in, tokens_out in calls:
-        usage = counted(usage, role, reply(model, tokens_in, tokens_out))
+        usage = add_call(usage, role, reply(model, tokens_in, tokens_out))
     for _ in range(searches):
-        usage = searched(usage)
+        usage = add_search(usage)
     return usage
 
 
@@ -61,7 +61,7 @@ def test_merged_accounts_are_one_account_of_everything(
     """Merging the accounts of children gives what one account of all their calls would hold."""
     whole = account([call for calls, _ in parts for call in calls], sum(searches for _, searches in parts))
 
-    assert whole == merged(account(calls, searches) for calls, searches in parts)
+    assert whole == merge_usage(account(calls, searches) for calls, searches in parts)
 
 
 def test_models_are_named_once_in_the_order_they_answered() -> None:
@@ -75,14 +75,14 @@ def test_an_account_is_not_changed_in_place() -> None:
     """Counting returns a new account, since the old one may already be in a history."""
     before = Usage()
 
-    counted(before, "router", reply("offline", 1, 1))
+    add_call(before, "router", reply("offline", 1, 1))
 
     assert before == Usage()
 
 
 def test_pages_are_summed() -> None:
     """Fetched pages of several accounts add up."""
-    assert merged([Usage(pages=2), Usage(pages=3)]).pages == 5
+    assert merge_usage([Usage(pages=2), Usage(pages=3)]).pages == 5
 
 
 @pytest.mark.parametrize(
@@ -91,25 +91,25 @@ def test_pages_are_summed() -> None:
 )
 def test_money_is_known_only_where_every_price_is(costs: tuple[float | None, ...], total: float | None) -> None:
     """One paid answer without a price makes the whole sum unknown; twins, which cost nothing, do not."""
-    usage = counted(Usage(), "router", reply("offline", 0, 0))
+    usage = add_call(Usage(), "router", reply("offline", 0, 0))
     for cost in costs:
-        usage = counted(usage, "title_writer", reply("m", 1, 1, cost_usd=cost))
+        usage = add_call(usage, "title_writer", reply("m", 1, 1, cost_usd=cost))
     assert usage.cost_usd == usage.by_role["title_writer"].cost_usd == total
-    assert counted(usage, "router", reply("offline", 0, 0)).cost_usd == total
+    assert add_call(usage, "router", reply("offline", 0, 0)).cost_usd == total
 
 
 def test_times_to_the_first_token_are_averaged_over_the_streamed_answers() -> None:
     """An answer that was not streamed has no part in the mean."""
     usage = Usage()
     for seconds in (0.5, None, 1.5):
-        usage = counted(usage, "section_writer", reply("m", 1, 1, first_token_seconds=seconds))
+        usage = add_call(usage, "section_writer", reply("m", 1, 1, first_token_seconds=seconds))
     used = usage.by_role["section_writer"]
     assert (used.calls, used.streamed, used.first_token_seconds) == (3, 2, 1.0)
 
 
 def test_the_least_share_of_vectors_is_kept() -> None:
     """Over searches and over parts of a run, the search that had fewest vectors to go by is what counts."""
-    parts = [searched(searched(Usage(), 0.5), 0.7), searched(Usage(), 0.4), Usage()]
+    parts = [add_search(add_search(Usage(), 0.5), 0.7), add_search(Usage(), 0.4), Usage()]
 
     assert [part.embedded_share for part in parts] == [0.5, 0.4, 1.0]
-    assert (merged(parts).embedded_share, merged(parts).searches) == (0.4, 3)
+    assert (merge_usage(parts).embedded_share, merge_usage(parts).searches) == (0.4, 3)

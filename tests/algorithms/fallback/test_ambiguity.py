@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.fallback.ambiguity import as_meant, unclear
+from tenure.algorithms.fallback.ambiguity import find_ambiguity, insert_answer
 from tenure.algorithms.text.passage import Passage
 from tests.passages import passage
 
@@ -24,8 +24,8 @@ CENSUS = (
 
 
 def asked(question: str, *passages: Passage) -> tuple[str, str] | None:
-    found = unclear(question, passages)
-    return (found.question, found.assumed) if found else None
+    found = find_ambiguity(question, passages)
+    return (found.question, found.assumption) if found else None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_word_that_points_to_nothing_is_asked_about(question: str) -> None:
     """A pronoun without anything in front of it may mean anything; assumed is what most passages are from."""
     found = asked(question, *BREAD)
 
-    assert found and found[0].endswith("stand for in this question?") and found[1] == "Bread"
+    assert found and found[0].endswith("refer to in this question?") and found[1] == "Bread"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_comparison_with_one_side_is_asked_about(question: str, one: str) -> N
     """What something is to be compared with has to be said."""
     found = asked(question)
 
-    assert found and found[1] == "what the sources compare it with"
+    assert found and found[1] == "the alternatives in the sources"
     assert found[0].startswith("With what is") and one in found[0]
 
 
@@ -116,7 +116,7 @@ def test_a_name_that_several_people_have_is_asked_about() -> None:
 def test_a_figure_that_changes_is_asked_about() -> None:
     """Sources that answer for several years leave open which is meant, unless the question says so."""
     assert asked("What was the population of Ghent?", *CENSUS) == (
-        "For which time is this asked? The sources tell of 2011 and 2021.",
+        "Which time does the question refer to? The sources mention 2011 and 2021.",
         "2021",
     )
     assert asked("What was the population of Ghent in 2011?", *CENSUS) is None
@@ -138,12 +138,12 @@ def test_a_figure_that_changes_is_asked_about() -> None:
 )
 def test_an_answer_makes_the_question_clear(question: str, answer: str, meant: str) -> None:
     """A short answer takes the place of the word it explains, any other stands behind the question."""
-    assert as_meant(question, answer) == meant
+    assert insert_answer(question, answer) == meant
 
 
 def test_what_is_assumed_is_said_without_passages() -> None:
     """Where nothing was found, a pointer is taken to mean what the documents are about."""
     assert asked("How does it work?") == (
-        "What does ‘it’ stand for in this question?",
-        "what the documents mostly tell of",
+        "What does ‘it’ refer to in this question?",
+        "the main subject of the documents",
     )

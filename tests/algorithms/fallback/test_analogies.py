@@ -1,6 +1,6 @@
 """What two things share by their sources, and where they part."""
 
-from tenure.algorithms.fallback.analogies import mapped
+from tenure.algorithms.fallback.analogies import find_analogy
 from tests.passages import passage
 from tests.worlds import encode
 
@@ -13,7 +13,7 @@ APART = "Bread is baked in an oven, whereas cheese is never heated that far."
 
 def test_patterns_are_mapped_and_limits_named() -> None:
     """What both share comes first, then pairs of statements that say the same of each, then what sets them apart."""
-    found = mapped(
+    found = find_analogy(
         QUESTION,
         [passage(BREAD), passage(CHEESE, "cheese", title="Cheese"), passage(f"{BOTH} {APART}", "x", title="Food")],
         encode,
@@ -34,15 +34,19 @@ def test_no_statement_is_mapped_twice() -> None:
     cheese = passage(CHEESE, "cheese", title="Cheese")
     both = passage(f"{BOTH} {APART}", "x", title="Food")
 
-    assert mapped(QUESTION, [passage(BREAD), again, cheese], encode).steps == ()
-    assert [s.kind for s in mapped(QUESTION, [passage(BREAD), again, cheese, both], encode).steps].count("mapping") == 1
+    assert find_analogy(QUESTION, [passage(BREAD), again, cheese], encode).steps == ()
+    assert [s.kind for s in find_analogy(QUESTION, [passage(BREAD), again, cheese, both], encode).steps].count(
+        "mapping"
+    ) == 1
 
 
 def test_what_is_not_compared_is_no_analogy() -> None:
     """A question with one subject, and sources that say nothing alike, make none."""
-    assert mapped("How is bread made?", [passage(BREAD)], encode).steps == ()
+    assert find_analogy("How is bread made?", [passage(BREAD)], encode).steps == ()
     assert (
-        mapped(QUESTION, [passage(BREAD), passage("Cheese is a gift of the moon.", "c", title="Cheese")], encode).steps
+        find_analogy(
+            QUESTION, [passage(BREAD), passage("Cheese is a gift of the moon.", "c", title="Cheese")], encode
+        ).steps
         == ()
     )
-    assert mapped(QUESTION, [], encode).steps == ()
+    assert find_analogy(QUESTION, [], encode).steps == ()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tenure.algorithms.fallback.causes import causes, connection, explained
-from tenure.algorithms.reasoning.arguments import Statement
+from tenure.algorithms.fallback.causes import explain_causes, extract_causes, find_connection
+from tenure.algorithms.reasoning.arguments import StandaloneSentence
 from tests.passages import passage
 from tests.worlds import encode
 
@@ -26,7 +26,7 @@ QUESTION = "Why did the strike of the bakers lead to hunger and a riot in the to
 )
 def test_a_sentence_names_cause_and_effect(text: str, cause: str, effect: str) -> None:
     """Both orders are read, with the words that people use for them."""
-    (found,) = causes([Statement(1, text)])
+    (found,) = extract_causes([StandaloneSentence(1, text)])
 
     assert (found.cause, found.effect) == (cause, effect)
 
@@ -43,13 +43,13 @@ def test_a_sentence_names_cause_and_effect(text: str, cause: str, effect: str) -
 )
 def test_other_sentences_name_none(text: str) -> None:
     """A sentence without such a word, one that only points, and one that tells a time are no cause."""
-    assert causes([Statement(1, text)]) == []
+    assert extract_causes([StandaloneSentence(1, text)]) == []
 
 
 def test_causes_are_chained_by_the_words_they_share() -> None:
     """What one sentence ends in the next one begins with; the link says by which words."""
     passages = [passage(RIOT, "c"), passage(HUNGER, "b"), passage(STRIKE, "a")]
-    found = explained(QUESTION, passages, encode)
+    found = explain_causes(QUESTION, passages, encode)
 
     assert [step.text for step in found.steps] == [STRIKE, HUNGER]
     assert found.conclusion is not None
@@ -64,32 +64,32 @@ def test_causes_are_chained_by_the_words_they_share() -> None:
 
 def test_words_that_stand_apart_connect_nothing() -> None:
     """Two words shared in another order are no link."""
-    one, other = causes(
+    one, other = extract_causes(
         [
-            Statement(1, "Heavy rain leads to fresh loaves of bread."),
-            Statement(1, "Bread fresh causes great joy there."),
+            StandaloneSentence(1, "Heavy rain leads to fresh loaves of bread."),
+            StandaloneSentence(1, "Bread fresh causes great joy there."),
         ]
     )
 
-    assert connection(one, other) == ""
+    assert find_connection(one, other) == ""
 
 
 def test_a_subject_that_two_sentences_share_connects_nothing() -> None:
     """That both speak of the same thing makes none of them the cause of the other."""
-    one, other = causes(
+    one, other = extract_causes(
         [
-            Statement(1, "The young baker bakes rye alone, because the old oven is too cold."),
-            Statement(1, "The bread is sold late, because the young baker opens the shop alone."),
+            StandaloneSentence(1, "The young baker bakes rye alone, because the old oven is too cold."),
+            StandaloneSentence(1, "The bread is sold late, because the young baker opens the shop alone."),
         ]
     )
 
-    assert connection(one, other) == ""
+    assert find_connection(one, other) == ""
 
 
 def test_what_sources_conclude_comes_before_single_causes() -> None:
     """A reason and what follows from it are told apart where the sentence allows that."""
     text = "The dough of rye bread is heavy, because the kitchen of the guild is cold."
-    found = explained("Why is the dough of rye bread heavy?", [passage(text)], encode)
+    found = explain_causes("Why is the dough of rye bread heavy?", [passage(text)], encode)
 
     assert found.conclusion is not None
     assert [step.text for step in (*found.steps, found.conclusion)] == [
@@ -102,7 +102,7 @@ def test_causes_of_one_effect_stand_side_by_side() -> None:
     """Where no chain leads on, causes that several sentences give for what is asked are told without a conclusion."""
     cold = "The dough of rye bread is heavy because the kitchen is cold."
     salt = "The dough of rye bread stays heavy due to too much coarse salt."
-    found = explained("Why is the dough of rye bread heavy?", [passage(cold, "a"), passage(salt, "b")], encode)
+    found = explain_causes("Why is the dough of rye bread heavy?", [passage(cold, "a"), passage(salt, "b")], encode)
 
     assert {step.text for step in found.steps} == {cold, salt}
     assert (found.conclusion, {step.follows for step in found.steps}) == (None, {()})
@@ -112,6 +112,6 @@ def test_one_cause_is_no_argument() -> None:
     """A single cause repeats what the report says, and strangers to the question are left out."""
     cold = passage("The dough of rye bread is heavy because the kitchen is cold.")
 
-    assert explained("Why is the dough of rye bread heavy?", [cold], encode).steps == ()
-    assert explained("Where do swallows sleep?", [cold], encode).steps == ()
-    assert explained("Why?", [], encode).steps == ()
+    assert explain_causes("Why is the dough of rye bread heavy?", [cold], encode).steps == ()
+    assert explain_causes("Where do swallows sleep?", [cold], encode).steps == ()
+    assert explain_causes("Why?", [], encode).steps == ()

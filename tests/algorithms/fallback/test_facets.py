@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.fallback.facets import Facet, facets, is_generic, subject
+from tenure.algorithms.fallback.facets import Facet, extract_subject, find_facets, is_generic_heading
 from tests.passages import passage
 from tests.worlds import encode
 
@@ -25,13 +25,13 @@ from tests.worlds import encode
 )
 def test_headings_of_every_document_are_generic(name: str) -> None:
     """What names a part of a document, or nothing, is no subject."""
-    assert is_generic(name)
+    assert is_generic_heading(name)
 
 
 @pytest.mark.parametrize("name", ["Sourdough", "Introduction to rye", "Baking at high altitude"])
 def test_a_heading_with_a_subject_is_not_generic(name: str) -> None:
     """A heading that names a thing is one, also with a general word beside it."""
-    assert not is_generic(name)
+    assert not is_generic_heading(name)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_heading_with_a_subject_is_not_generic(name: str) -> None:
 )
 def test_the_innermost_subject_is_what_a_passage_is_about(headings: tuple[str, ...], title: str, expected: str) -> None:
     """Headings are looked through from the inside out, the title last, numbering and marks taken off."""
-    assert expected == subject(passage("x", title=title, headings=headings))
+    assert expected == extract_subject(passage("x", title=title, headings=headings))
 
 
 EVIDENCE = [
@@ -65,7 +65,7 @@ EVIDENCE = [
 
 def test_facets_are_near_headings_with_their_passages_counted() -> None:
     """Headings that have to do with the question are topics, the strongest first, whatever their case."""
-    found = facets("How is bread baked?", EVIDENCE, encode, 5)
+    found = find_facets("How is bread baked?", EVIDENCE, encode, 5)
 
     assert [(facet.heading, facet.source_title, facet.passages) for facet in found] == [
         ("Rye bread", "Bread", 2),
@@ -76,12 +76,12 @@ def test_facets_are_near_headings_with_their_passages_counted() -> None:
 
 def test_at_most_k_facets_are_given() -> None:
     """The best are kept where there are more than asked for."""
-    assert [f.heading for f in facets("How is bread baked?", EVIDENCE, encode, 1)] == ["Rye bread"]
+    assert [f.heading for f in find_facets("How is bread baked?", EVIDENCE, encode, 1)] == ["Rye bread"]
 
 
 def test_what_the_outline_has_already_is_no_facet() -> None:
     """A heading that says the same as a given topic is left out."""
-    found = facets("How is bread baked?", EVIDENCE, encode, 5, besides=["The rye breads"])
+    found = find_facets("How is bread baked?", EVIDENCE, encode, 5, existing_topics=["The rye breads"])
 
     assert [facet.heading for facet in found] == ["Bread ovens"]
 
@@ -90,16 +90,16 @@ def test_two_names_of_one_thing_are_one_facet() -> None:
     """Of headings that say the same only the better one is a topic."""
     twice = [passage("x", headings=("Rye bread",), relevance=0.9), passage("x", headings=("Breads of rye",))]
 
-    assert [facet.heading for facet in facets("rye bread?", twice, encode, 5)] == ["Rye bread"]
+    assert [facet.heading for facet in find_facets("rye bread?", twice, encode, 5)] == ["Rye bread"]
 
 
 def test_evidence_without_headings_has_no_facets() -> None:
     """Where nothing is named there is nothing to choose, and no encoder is asked."""
     nothing: list[Facet] = []
 
-    assert facets("bread?", [], encode, 3) == nothing
-    assert facets("bread?", [passage("x", title="Notes")], encode, 3) == nothing
-    assert facets("bread?", EVIDENCE, encode, 0) == nothing
+    assert find_facets("bread?", [], encode, 3) == nothing
+    assert find_facets("bread?", [passage("x", title="Notes")], encode, 3) == nothing
+    assert find_facets("bread?", EVIDENCE, encode, 0) == nothing
 
 
 def test_a_document_that_is_one_of_several_is_a_facet_by_its_title() -> None:
@@ -107,9 +107,9 @@ def test_a_document_that_is_one_of_several_is_a_facet_by_its_title() -> None:
     others = [passage("x", source, 0, headings=(f"Wine {source}",), relevance=0.8) for source in "bcde"]
     within = [passage("x", "a", n, headings=(f"Step {n}",), title="Baking bread", relevance=0.8) for n in (1, 2)]
 
-    assert [f.heading for f in facets("How is bread baked?", [*within, *others], encode, 5)] == ["Baking bread"]
+    assert [f.heading for f in find_facets("How is bread baked?", [*within, *others], encode, 5)] == ["Baking bread"]
     named = [passage("x", "a", n, headings=("Baked bread",), title="Baking", relevance=0.8) for n in (1, 2)]
-    assert [f.heading for f in facets("How is bread baked?", [*named, *others], encode, 5)] == ["Baked bread"]
+    assert [f.heading for f in find_facets("How is bread baked?", [*named, *others], encode, 5)] == ["Baked bread"]
 
 
 def test_a_document_that_holds_most_is_divided_by_its_headings() -> None:
@@ -119,6 +119,6 @@ def test_a_document_that_holds_most_is_divided_by_its_headings() -> None:
         passage("x", "a", 1, headings=("Bread", "Bread ovens"), title="Bread", relevance=0.8),
         passage("x", "a", 2, headings=("Bread", "Baking bread"), title="Bread", relevance=0.8),
     ]
-    found = facets("What is bread?", within, encode, 5)
+    found = find_facets("What is bread?", within, encode, 5)
 
     assert {facet.heading for facet in found} == {"Bread ovens", "Baking bread"}

@@ -1,6 +1,6 @@
 """What sources conclude, and what they date."""
 
-from tenure.algorithms.fallback.inferences import inferred, unfolded
+from tenure.algorithms.fallback.inferences import find_inferences, find_timeline
 from tests.passages import passage
 from tests.worlds import encode
 
@@ -13,7 +13,7 @@ QUESTION = "How do bakers make the dough of rye bread rise in a cold kitchen?"
 
 def test_a_conclusion_follows_what_it_is_drawn_from() -> None:
     """Premise and inference stay together, and the pair nearest to the question comes last."""
-    found = inferred(QUESTION, [passage(f"{COLD} {SO}", "a"), passage(f"{SALT} {MEANS}", "b")], encode)
+    found = find_inferences(QUESTION, [passage(f"{COLD} {SO}", "a"), passage(f"{SALT} {MEANS}", "b")], encode)
 
     assert [(step.kind, step.text, step.follows) for step in found.steps] == [
         ("premise", SALT, ()),
@@ -21,7 +21,7 @@ def test_a_conclusion_follows_what_it_is_drawn_from() -> None:
         ("premise", COLD, ()),
     ]
     assert found.conclusion is not None
-    assert (found.conclusion.text, found.conclusion.follows, found.conclusion.passage) == (SO, (3,), 1)
+    assert (found.conclusion.text, found.conclusion.follows, found.conclusion.passage_number) == (SO, (3,), 1)
 
 
 def test_a_sentence_concludes_by_itself_and_in_its_middle() -> None:
@@ -29,7 +29,7 @@ def test_a_sentence_concludes_by_itself_and_in_its_middle() -> None:
     itself = "The kitchen of the bakers is cold, so the dough of rye bread has to rise all night."
     middle = f"{SALT} The bakers of rye bread therefore add salt to the dough late."
     so = f"{COLD} So the bakers of rye bread have to heat the kitchen."
-    one, other, third = (inferred(QUESTION, [passage(text)], encode) for text in (itself, middle, so))
+    one, other, third = (find_inferences(QUESTION, [passage(text)], encode) for text in (itself, middle, so))
 
     assert [step.text for step in one.steps] == ["The kitchen of the bakers is cold."]
     assert one.conclusion is not None and other.conclusion is not None
@@ -42,7 +42,7 @@ def test_a_conclusion_that_is_only_near_the_subject_is_none() -> None:
     """What says less than half of the question's words is left out, however near it is."""
     text = "The dough is cold at dawn, so the dough lies in the oven at night."
 
-    assert inferred("Why do bakers of rye salt the dough?", [passage(text)], encode).steps == ()
+    assert find_inferences("Why do bakers of rye salt the dough?", [passage(text)], encode).steps == ()
 
 
 def test_without_conclusions_nothing_is_inferred() -> None:
@@ -50,8 +50,8 @@ def test_without_conclusions_nothing_is_inferred() -> None:
     apart = passage(f"{COLD}\n\n{SO}")
     short = passage(f"Dough rises. {SO}")
 
-    assert inferred(QUESTION, [passage(f"{COLD} {SALT}"), apart, short], encode).steps == ()
-    assert inferred("Where do swallows sleep?", [passage(f"{COLD} {SO}")], encode).steps == ()
+    assert find_inferences(QUESTION, [passage(f"{COLD} {SALT}"), apart, short], encode).steps == ()
+    assert find_inferences("Where do swallows sleep?", [passage(f"{COLD} {SO}")], encode).steps == ()
 
 
 def test_dated_statements_stand_in_the_order_of_their_years() -> None:
@@ -61,7 +61,7 @@ def test_dated_statements_stand_in_the_order_of_their_years() -> None:
         "The guild of bakers changed its rules on rye in 1871.",
         "The guild of bakers gave its rules up in 1890, after a strike.",
     ]
-    found = unfolded(
+    found = find_timeline(
         "How did the rules of the guild of bakers change?",
         [passage(text, text[-5:]) for text in reversed(others)],
         encode,
@@ -75,5 +75,5 @@ def test_a_course_needs_events() -> None:
     """No dates, and too few of them, are no course of events."""
     one = passage("The guild of bakers wrote its rules down in 1848.")
 
-    assert unfolded("How did the rules of the guild change?", [passage(COLD)], encode).steps == ()
-    assert unfolded("How did the rules of the guild of bakers change?", [one], encode).steps == ()
+    assert find_timeline("How did the rules of the guild change?", [passage(COLD)], encode).steps == ()
+    assert find_timeline("How did the rules of the guild of bakers change?", [one], encode).steps == ()

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from tenure.algorithms.fallback.next_action import WANTED, Taken, expression, next_action
-from tenure.algorithms.research.action_parsing import Move
+from tenure.algorithms.fallback.next_action import MAX_SEARCH_RESULTS, PastAction, choose_action, extract_expression
+from tenure.algorithms.research.action_parsing import ParsedAction
 from tenure.algorithms.text.passage import Passage
-from tenure.contracts.research.tools import ToolName
 from tests.passages import passage
 
-ALL: tuple[ToolName, ...] = ("hybrid_search", "sql", "calculate")
+ALL: tuple[str, ...] = ("hybrid_search", "sql", "calculate")
 AUTHOR = "The author of Middlemarch was George Eliot."
 BORN = "George Eliot was born at Arbury in 1819."
 TASK = "Where was the author of Middlemarch born?"
@@ -20,10 +19,10 @@ def following(
     task: str,
     *taken: tuple[str, str],
     passages: tuple[Passage, ...] = (),
-    offered: tuple[ToolName, ...] = ALL,
+    offered: tuple[str, ...] = ALL,
     left: int = 5,
-) -> Move:
-    return next_action(task, offered, [Taken(*one) for one in taken], passages, range(1, 99), left)
+) -> ParsedAction:
+    return choose_action(task, offered, [PastAction(*one) for one in taken], passages, range(1, 99), left)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def following(
 )
 def test_a_calculation_is_found_where_it_is_spelt_out(task: str, written: str) -> None:
     """Operators between numbers, percentages and conversions are calculations; years and versions are none."""
-    assert expression(task) == written
+    assert extract_expression(task) == written
 
 
 def test_a_calculation_comes_first_and_can_be_all() -> None:
@@ -68,7 +67,7 @@ def test_figures_are_asked_of_tables_first() -> None:
 def test_a_name_that_was_found_leads_on() -> None:
     """What the passages name and the task does not is looked for next, until the task is answered."""
     second = following(TASK, ("hybrid_search", TASK), passages=(passage(AUTHOR),))
-    assert json.loads(second.arguments) == {"query": "George Eliot born", "k": WANTED}
+    assert json.loads(second.arguments) == {"query": "George Eliot born", "k": MAX_SEARCH_RESULTS}
 
     third = following(
         TASK, ("hybrid_search", TASK), ("hybrid_search", "George Eliot born"), passages=(passage(AUTHOR), passage(BORN))
@@ -87,7 +86,7 @@ def test_parts_that_are_not_answered_are_looked_for() -> None:
     found = (passage("Bread is made from flour."),)
 
     move = following(task, ("hybrid_search", task), passages=found)
-    assert json.loads(move.arguments) == {"query": "How does cheese ripen?", "k": WANTED}
+    assert json.loads(move.arguments) == {"query": "How does cheese ripen?", "k": MAX_SEARCH_RESULTS}
 
 
 def test_it_ends_with_the_sentences_that_answer() -> None:

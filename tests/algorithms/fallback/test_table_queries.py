@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.fallback.table_queries import table_query
+from tenure.algorithms.fallback.table_queries import build_table_query
 from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
 
 SALES = TableInfo(
@@ -60,7 +60,7 @@ ORDERS = TableInfo(name="shop.orders", columns=(ColumnInfo(name="revenue", kind=
 )
 def test_a_question_without_a_doubt_becomes_sql(question: str, sql: str) -> None:
     """Aggregate, column, value and grouping are found where each content word is one of them."""
-    found = table_query(question, [SALES])
+    found = build_table_query(question, [SALES])
 
     assert found is not None
     assert found.sql == sql
@@ -93,13 +93,13 @@ def test_a_question_without_a_doubt_becomes_sql(question: str, sql: str) -> None
 )
 def test_a_doubt_means_no_query(question: str) -> None:
     """A word too many, a small word that changes the meaning, or a shape that is not clear: no figure at all."""
-    assert table_query(question, [SALES]) is None
+    assert build_table_query(question, [SALES]) is None
 
 
 def test_two_tables_that_could_be_meant_mean_none() -> None:
     """Where the question does not say which of two tables it is about, nothing is guessed."""
-    assert table_query("What is the total revenue?", [SALES, ORDERS]) is None
-    named = table_query("What is the total revenue of the shop orders?", [SALES, ORDERS])
+    assert build_table_query("What is the total revenue?", [SALES, ORDERS]) is None
+    named = build_table_query("What is the total revenue of the shop orders?", [SALES, ORDERS])
     assert named is not None and named.sql == 'SELECT sum("revenue") AS "total revenue" FROM "shop"."orders"'
 
 
@@ -112,14 +112,14 @@ def test_two_tables_that_could_be_meant_mean_none() -> None:
 )
 def test_the_title_says_what_is_shown(question: str, shows: str) -> None:
     """Figure, grouping, table and conditions stand in the title of the result."""
-    found = table_query(question, [SALES])
+    found = build_table_query(question, [SALES])
 
     assert found is not None
-    assert found.shows == shows
+    assert found.title == shows
 
 
 @given(st.text(max_size=200))
 @settings(deadline=None)
 def test_nonsense_makes_no_error(question: str) -> None:
     """Any text is either a question for certain or none."""
-    assert table_query(question, [SALES, ORDERS]) is None or question.strip()
+    assert build_table_query(question, [SALES, ORDERS]) is None or question.strip()

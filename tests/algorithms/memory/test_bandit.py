@@ -6,12 +6,19 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.memory.bandit import LEAST, MOST, PRIOR, Choice, beliefs, choose
-from tenure.contracts.evidence.retrieval import Strategy
+from tenure.algorithms.memory.bandit import (
+    MAX_TRIALS,
+    MIN_TRIALS,
+    PRIOR_TRIALS,
+    StrategyChoice,
+    compute_posteriors,
+    sample_strategy,
+)
+from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.knowledge.memory import StrategyRecord
 from tenure.contracts.run.run import QueryType
 
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+STRATEGIES = ("direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory", "react")
 KINDS: tuple[QueryType, ...] = get_args(QueryType)
 
 RECORDS = st.lists(
@@ -27,31 +34,33 @@ RECORDS = st.lists(
 )
 
 
-def record(strategy: Strategy, trials: int, won: float, kind: QueryType = "factual") -> StrategyRecord:
+def record(strategy: RetrievalStrategy, trials: int, won: float, kind: QueryType = "factual") -> StrategyRecord:
     """Return a record of factual questions."""
     return StrategyRecord(query_type=kind, strategy=strategy, episodes=trials, score=won)
 
 
-def choices(records: list[StrategyRecord], suggested: Strategy = "direct", times: int = 400) -> Counter[Strategy]:
+def choices(
+    records: list[StrategyRecord], suggested: RetrievalStrategy = "direct", times: int = 400
+) -> Counter[RetrievalStrategy]:
     """Count what is chosen over many tasks."""
-    picked = (choose(suggested, "factual", records, STRATEGIES, f"run/{number}") for number in range(times))
+    picked = (sample_strategy(suggested, "factual", records, STRATEGIES, f"run/{number}") for number in range(times))
     return Counter(choice.strategy for choice in picked)
 
 
 @given(RECORDS, st.sampled_from(KINDS))
 def test_beliefs_are_proper_and_bounded(records: list[StrategyRecord], kind: QueryType) -> None:
     """Whatever the records, success is never sure nor excluded, and never rests on more trials than count."""
-    for belief in beliefs(kind, records, STRATEGIES).values():
-        assert belief.won > 0
-        assert belief.lost > 0
-        assert belief.won + belief.lost <= PRIOR + MOST + 1e-6
+    for belief in compute_posteriors(kind, records, STRATEGIES).values():
+        assert belief.alpha > 0
+        assert belief.beta > 0
+        assert belief.alpha + belief.beta <= PRIOR_TRIALS + MAX_TRIALS + 1e-6
 
 
 def test_what_is_known_of_all_types_counts_for_one() -> None:
     """A strategy that does well for other types is believed in more than one that does badly there."""
     records = [record("iterative", 30, 27, "causal"), record("contrastive", 30, 6, "causal")]
 
-    believed = beliefs("factual", records, STRATEGIES)
+    believed = compute_posteriors("factual", records, STRATEGIES)
 
     assert believed["iterative"].mean > believed["direct"].mean > believed["contrastive"].mean
 
@@ -60,29 +69,29 @@ def test_own_trials_outweigh_those_of_other_types() -> None:
     """With many trials for a type its own record decides."""
     records = [record("iterative", 40, 36, "causal"), record("iterative", 40, 4), record("direct", 40, 20)]
 
-    believed = beliefs("factual", records, STRATEGIES)
+    believed = compute_posteriors("factual", records, STRATEGIES)
 
     assert believed["iterative"].mean < believed["direct"].mean
 
 
 @given(RECORDS, st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
 def test_the_same_seed_draws_the_same(
-    records: list[StrategyRecord], suggested: Strategy, kind: QueryType, seed: str
+    records: list[StrategyRecord], suggested: RetrievalStrategy, kind: QueryType, seed: str
 ) -> None:
     """A workflow that is replayed chooses as it did, and tells why where it departs from the suggestion."""
-    first = choose(suggested, kind, records, STRATEGIES, seed)
+    first = sample_strategy(suggested, kind, records, STRATEGIES, seed)
 
-    assert choose(suggested, kind, records, STRATEGIES, seed) == first
-    assert bool(first.why) == (first.strategy != suggested)
+    assert sample_strategy(suggested, kind, records, STRATEGIES, seed) == first
+    assert bool(first.reason) == (first.strategy != suggested)
 
 
 @given(st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
-def test_nothing_known_leaves_the_suggestion(suggested: Strategy, kind: QueryType, seed: str) -> None:
+def test_nothing_known_leaves_the_suggestion(suggested: RetrievalStrategy, kind: QueryType, seed: str) -> None:
     """Without a record for the type nothing changes."""
     others = [record("iterative", 50, 50, one) for one in KINDS if one != kind]
 
-    assert choose(suggested, kind, [], STRATEGIES, seed) == Choice(suggested, "")
-    assert choose(suggested, kind, others, STRATEGIES, seed) == Choice(suggested, "")
+    assert sample_strategy(suggested, kind, [], STRATEGIES, seed) == StrategyChoice(suggested, "")
+    assert sample_strategy(suggested, kind, others, STRATEGIES, seed) == StrategyChoice(suggested, "")
 
 
 def test_a_strategy_that_went_better_is_taken_mostly() -> None:
@@ -95,7 +104,7 @@ def test_a_strategy_that_went_better_is_taken_mostly() -> None:
 
 def test_few_trials_do_not_displace_the_suggestion() -> None:
     """A strategy that was praised a few times is tried now and then only."""
-    picked = choices([record("direct", 30, 15), record("multi_hop", LEAST - 1, LEAST - 1)])
+    picked = choices([record("direct", 30, 15), record("multi_hop", MIN_TRIALS - 1, MIN_TRIALS - 1)])
 
     assert picked["direct"] > 340
     assert 0 < picked["multi_hop"] < 60
@@ -110,9 +119,9 @@ def test_equal_strategies_leave_most_tasks_to_the_suggestion() -> None:
 
 def test_endless_praise_counts_no_more_than_bounded_praise() -> None:
     """A record of a million trials is believed as one of the most that counts, so that others can catch up."""
-    few, many = record("multi_hop", MOST, MOST), record("multi_hop", 1_000_000, 1_000_000)
+    few, many = record("multi_hop", MAX_TRIALS, MAX_TRIALS), record("multi_hop", 1_000_000, 1_000_000)
 
-    assert beliefs("factual", [few], STRATEGIES) == beliefs("factual", [many], STRATEGIES)
+    assert compute_posteriors("factual", [few], STRATEGIES) == compute_posteriors("factual", [many], STRATEGIES)
 
 
 def test_a_choice_says_why() -> None:
@@ -120,8 +129,8 @@ def test_a_choice_says_why() -> None:
     strong = [record("direct", 40, 2), record("multi_hop", 40, 38)]
     weak = [record("direct", 40, 2), record("multi_hop", 2, 2)]
     seeds = [f"run/{number}" for number in range(200)]
-    sure = {choose("direct", "factual", strong, STRATEGIES, seed).why for seed in seeds}
-    curious = {choose("direct", "factual", weak, STRATEGIES, seed).why for seed in seeds}
+    sure = {sample_strategy("direct", "factual", strong, STRATEGIES, seed).reason for seed in seeds}
+    curious = {sample_strategy("direct", "factual", weak, STRATEGIES, seed).reason for seed in seeds}
 
     assert any(why.startswith("multi_hop went well in 9") for why in sure)
     assert any(why.startswith("to learn what multi_hop brings, which was tried 2 times") for why in curious)

@@ -6,69 +6,82 @@ from datetime import UTC, datetime
 import pytest
 
 from tenure.algorithms.memory.experience import (
-    ARMS,
-    LEFT_QUERIES,
-    MOST_RELATED,
-    RELATED,
-    Sent,
-    advice,
-    asked,
-    found_most,
-    impressions,
-    in_words,
-    lessened,
-    practised,
-    queries,
-    related,
-    taken_over,
-    telling,
-    way,
-    went,
+    MAX_RELATED_RUNS,
+    MAX_SAVED_QUERIES,
+    MIN_RELATED_RELEVANCE,
+    CompletedTask,
+    build_inherited_candidates,
+    build_memories,
+    choose_strategy,
+    compute_reward,
+    describe_experience,
+    find_related_runs,
+    find_runs_by_facts,
+    is_known_query,
+    rank_productive_queries,
+    record_outcomes,
+    reduce_effort,
+    select_advice,
+    select_inherited_queries,
 )
-from tenure.algorithms.research.effort import EFFORTS
+from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.knowledge.memory import (
-    Details,
-    Episode,
-    Impression,
+    EpisodeDetails,
     Memory,
-    Origin,
-    Procedure,
-    Recollected,
+    MemoryDetails,
+    MemoryOrigin,
+    NewMemory,
+    ProcedureDetails,
+    ScoredMemory,
     StrategyRecord,
 )
-from tenure.contracts.research.learning import Experience, Inheritance, Inherited, KnownFact, Practised, Related
-from tenure.contracts.research.spiral import Analysis, Executed, Finding, Step
+from tenure.contracts.research.learning import (
+    Experience,
+    InheritedPassage,
+    InheritReply,
+    KnownFact,
+    RelatedRun,
+    StrategyOutcome,
+)
+from tenure.contracts.research.spiral import AnalysisReply, ExecutedQuery, Finding, PlanStep
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, Result, ResultStatus, SourceEntry
-from tenure.contracts.run.run import Limits, Usage
+from tenure.contracts.run.run import RunLimits, Usage
 from tests.passages import reference
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERY = "Which cheese do monks of the valley ripen in their cellars?"
+ARMS = ("direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory")
+"""Strategies that records may select."""
 
 
-def recalled(run: str, details: Details | None, relevance: float = 0.9) -> Recollected:
+def recalled(run: str, details: MemoryDetails | None, relevance: float = 0.9) -> ScoredMemory:
     """Return a memory of a run that came to mind."""
     memory = Memory(
-        id=f"{run}/{relevance}", kind="episodic", text="t", made=NOW, origin=Origin(run=RunId(run)), details=details
+        id=f"{run}/{relevance}",
+        kind="episodic",
+        text="t",
+        created_at=NOW,
+        origin=MemoryOrigin(run=RunId(run)),
+        details=details,
     )
-    return Recollected(memory=memory, score=1, relevance=relevance, freshness=1, weight=1, practice=1)
+    return ScoredMemory(memory=memory, score=1, relevance=relevance, freshness=1, weight=1, use_weight=1)
 
 
-def episode(run: str, relevance: float = 0.9, *asked: str) -> Recollected:
+def episode(run: str, relevance: float = 0.9, *asked: str) -> ScoredMemory:
     """Return the memory of an episode."""
-    return recalled(run, Episode(question=f"asked by {run}", queries=asked), relevance)
+    return recalled(run, EpisodeDetails(question=f"asked by {run}", queries=asked), relevance)
 
 
-def inheritance(chunk: str, query: str = "bread", run: str = "one") -> Inheritance:
+def inheritance(chunk: str, query: str = "bread", run: str = "one") -> InheritedPassage:
     """Return a passage that a run has left."""
-    return Inheritance(passage=reference(0.5, chunk=chunk), query=query, run=RunId(run))
+    return InheritedPassage(passage=reference(0.5, chunk=chunk), query=query, run=RunId(run))
 
 
 def experienced(passages: int, *made: str, records: Sequence[StrategyRecord] = ()) -> Experience:
     """Return an experience of one earlier run with so many passages."""
     return Experience(
-        related=(Related(run=RunId("one"), question="q", at=NOW, relevance=0.9),),
+        related=(RelatedRun(run=RunId("one"), question="q", ended_at=NOW, relevance=0.9),),
         passages=tuple(inheritance(str(number)) for number in range(passages)),
         queries=made,
         records=tuple(records),
@@ -78,80 +91,95 @@ def experienced(passages: int, *made: str, records: Sequence[StrategyRecord] = (
 def test_runs_on_related_questions_come_nearest_first() -> None:
     """Each run counts once; the run itself, other memories and what is far off do not count."""
     memories = [
-        episode("far", RELATED - 0.01),
+        episode("far", MIN_RELATED_RELEVANCE - 0.01),
         episode("one", 0.6),
         episode("two", 0.8),
         episode("one", 0.7),
         episode("this"),
         episode(""),
-        recalled("three", Procedure(situation="s", advice="a")),
+        recalled("three", ProcedureDetails(situation="s", advice="a")),
     ]
 
-    found = related(memories, RunId("this"))
+    found = find_related_runs(memories, RunId("this"))
 
     assert [(one.run, one.relevance) for one in found] == [("two", 0.8), ("one", 0.7)]
-    assert len(related([episode(f"run-{n}") for n in range(20)], RunId("this"))) == MOST_RELATED
+    assert len(find_related_runs([episode(f"run-{n}") for n in range(20)], RunId("this"))) == MAX_RELATED_RUNS
 
 
 def test_runs_are_related_by_what_they_have_found_too() -> None:
     """They come beside those whose questions are related; the run itself and what is far off do not count."""
-    asked = (Related(run=RunId("asked"), question="q", at=NOW, relevance=0.9),)
+    asked = (RelatedRun(run=RunId("asked"), question="q", ended_at=NOW, relevance=0.9),)
     facts = [
-        recalled("far", None, RELATED - 0.01),
+        recalled("far", None, MIN_RELATED_RELEVANCE - 0.01),
         *(recalled(run, None, 0.5) for run in ("two", "asked", "this", "")),
         recalled("one", None, 0.6),
         recalled("two", None, 0.8),
     ]
 
-    assert [(one.run, one.relevance, one.question) for one in telling(facts, asked, RunId("this"))] == [
+    assert [(one.run, one.relevance, one.question) for one in find_runs_by_facts(facts, asked, RunId("this"))] == [
         ("two", 0.8, ""),
         ("one", 0.6, ""),
     ]
-    assert len(telling([recalled(f"run-{n}", None) for n in range(20)], asked, RunId("this"))) == MOST_RELATED
+    assert (
+        len(find_runs_by_facts([recalled(f"run-{n}", None) for n in range(20)], asked, RunId("this")))
+        == MAX_RELATED_RUNS
+    )
 
 
 def test_queries_are_believed_of_runs_that_left_something() -> None:
     """A run must have left a passage and its question be related, and nothing may have come into the corpora since."""
     memories = [episode("one", 0.9, "a", "b"), episode("two", 0.9, "c"), episode("three", 0.9, "d", "b")]
-    left = Inherited(
+    left = InheritReply(
         passages=(inheritance("x", run="one"), inheritance("y", run="two")),
         unchanged=(RunId("one"), RunId("three")),
     )
-    asked = related(memories, RunId("this"))
+    asked = find_related_runs(memories, RunId("this"))
 
-    assert queries(memories, asked, left) == ("a", "b")
-    assert queries(memories, asked[1:], left) == queries([recalled("one", None)], asked, left) == ()
+    assert select_inherited_queries(memories, asked, left) == ("a", "b")
+    assert (
+        select_inherited_queries(memories, asked[1:], left)
+        == select_inherited_queries([recalled("one", None)], asked, left)
+        == ()
+    )
 
 
 def test_advice_has_to_have_gone_well() -> None:
     """What failed as often as it went well is not advised."""
-    good = Procedure(situation="Research on bread", advice="ask for rye", successes=2, failures=1)
-    bad = Procedure(situation="Research on bread", advice="ask for salt", successes=1, failures=1)
+    good = ProcedureDetails(situation="Research on bread", advice="ask for rye", successes=2, failures=1)
+    bad = ProcedureDetails(situation="Research on bread", advice="ask for salt", successes=1, failures=1)
 
-    assert advice([recalled("one", bad), recalled("two", good), episode("three")]) == (
+    assert select_advice([recalled("one", bad), recalled("two", good), episode("three")]) == (
         "Research on bread: ask for rye",
     )
 
 
 def test_what_was_asked_is_asked_once() -> None:
     """A task that earlier research has asked in nearly these words makes one search."""
-    step = Step(id="s1", query=QUERY, topic="t")
+    step = PlanStep(id="s1", query=QUERY, topic="t")
     experience = experienced(3, "cellars where monks of the valley ripen cheese")
 
-    assert way(step, 3, None, Experience(), "seed", 1).strategy == "multi_hop"
-    assert way(step, 3, None, experience, "seed", 1).strategy == "direct"
-    assert "earlier research has asked this" in way(step, 3, None, experience, "seed", 1).why
+    assert choose_strategy(step, 3, None, Experience(), ARMS, "seed", 1).strategy == "multi_hop"
+    assert choose_strategy(step, 3, None, experience, ARMS, "seed", 1).strategy == "direct"
+    assert "earlier research has asked this" in choose_strategy(step, 3, None, experience, ARMS, "seed", 1).reason
 
 
 def test_what_people_and_plans_say_stands() -> None:
     """Neither a strategy that somebody chose, nor reading on, nor an effort without hops is changed by experience."""
-    step = Step(id="s1", query=QUERY, topic="t")
+    step = PlanStep(id="s1", query=QUERY, topic="t")
     experience = experienced(3, QUERY)
 
-    assert way(step, 3, "contrastive", experience, "seed", 1) == ("contrastive", "")
-    assert way(step.model_copy(update={"strategy": "iterative"}), 3, None, experience, "seed", 1) == ("iterative", "")
-    assert way(step.model_copy(update={"reads": reference(0.5)}), 3, None, experience, "seed", 1) == ("direct", "")
-    assert way(step, 1, None, experience, "seed", 1) == ("direct", "")
+    assert choose_strategy(step, 3, "contrastive", experience, ARMS, "seed", 1) == ("contrastive", "")
+    assert choose_strategy(step.model_copy(update={"strategy": "iterative"}), 3, None, experience, ARMS, "seed", 1) == (
+        "iterative",
+        "",
+    )
+    assert choose_strategy(
+        step.model_copy(update={"read_passage": reference(0.5)}), 3, None, experience, ARMS, "seed", 1
+    ) == (
+        "direct",
+        "",
+    )
+    assert choose_strategy(step, 1, None, experience, ARMS, "seed", 1) == ("direct", "")
 
 
 def test_strong_records_choose_the_strategy() -> None:
@@ -160,8 +188,12 @@ def test_strong_records_choose_the_strategy() -> None:
         StrategyRecord(query_type="factual", strategy=strategy, episodes=40, score=score)
         for strategy, score in (("multi_hop", 2.0), ("hierarchical", 39.0))
     ]
-    step = Step(id="s1", query="Who was the composer of the opera that the last king of the valley ordered?", topic="t")
-    picked = [way(step, 3, None, experienced(0, records=records), "run", n).strategy for n in range(60)]
+    step = PlanStep(
+        id="s1", query="Who was the composer of the opera that the last king of the valley ordered?", topic="t"
+    )
+    picked = [
+        choose_strategy(step, 3, None, experienced(0, records=records), ARMS, "run", n).strategy for n in range(60)
+    ]
 
     assert set(picked) <= set(ARMS)
     assert set(picked[::2]) == {"multi_hop"}
@@ -174,31 +206,31 @@ def test_strong_records_choose_the_strategy() -> None:
 )
 def test_a_query_counts_as_asked_by_its_words(query: str, earlier: list[str], known: bool) -> None:
     """One earlier query has to have nearly all words; a query without a word asks nothing."""
-    assert asked(query, earlier) is known
+    assert is_known_query(query, earlier) is known
 
 
 def test_a_grounded_run_has_less_before_it() -> None:
     """A cycle and a task a cycle are saved, unless a person has said how many there are to be; one stays of each."""
-    complex_, simple = EFFORTS["complex"], EFFORTS["simple"]
-    less = lessened(complex_, Limits(), experienced(3))
+    complex_, simple = EFFORT_BY_COMPLEXITY["complex"], EFFORT_BY_COMPLEXITY["simple"]
+    less = reduce_effort(complex_, RunLimits(), experienced(3))
 
     assert (less.cycles, less.subagents) == (complex_.cycles - 1, complex_.subagents - 1)
-    assert lessened(complex_, Limits(max_cycles=6, subagents=4), experienced(3)) == complex_
-    assert lessened(simple, Limits(), experienced(3)) == simple.model_copy(update={"subagents": 1})
-    assert lessened(complex_, Limits(), experienced(2)) == complex_
+    assert reduce_effort(complex_, RunLimits(max_cycles=6, subagents=4), experienced(3)) == complex_
+    assert reduce_effort(simple, RunLimits(), experienced(3)) == simple.model_copy(update={"subagents": 1})
+    assert reduce_effort(complex_, RunLimits(), experienced(2)) == complex_
 
 
 def test_facts_do_not_cut_research_short() -> None:
     """What runs have accepted of which only facts are related comes along, and takes nothing off the effort."""
     told = experienced(9).model_copy(update={"related": ()})
 
-    assert lessened(EFFORTS["complex"], Limits(), told) == EFFORTS["complex"]
-    assert len(taken_over(told, "Bread")[0]) == 9
+    assert reduce_effort(EFFORT_BY_COMPLEXITY["complex"], RunLimits(), told) == EFFORT_BY_COMPLEXITY["complex"]
+    assert len(build_inherited_candidates(told, "Bread")[0]) == 9
 
 
 def test_what_was_accepted_is_taken_over_with_its_query() -> None:
     """Passages become candidates that are judged like others, and queries count as made."""
-    candidates, executed = taken_over(experienced(2, "bread", "rye"), "Bread")
+    candidates, executed = build_inherited_candidates(experienced(2, "bread", "rye"), "Bread")
 
     assert [(one.topic, one.query, one.remembered) for one in candidates] == [("Bread", "bread", True)] * 2
     assert [(one.query, one.cycle, one.found) for one in executed] == [("bread", 0, 2), ("rye", 0, 0)]
@@ -207,42 +239,42 @@ def test_what_was_accepted_is_taken_over_with_its_query() -> None:
 def test_strategies_are_credited_with_what_their_queries_brought() -> None:
     """What each strategy did is summed by the type of its queries, with what further queries brought."""
     found = [Finding(topic="t", query=query, passage=reference(0.5), novelty=1) for query in ("a", "b", "b", "z")]
-    before = (Practised(kind="factual", strategy="direct", tasks=1, searches=1, accepted=0, score=0.0),)
-    tasks = [Sent("a", "direct", ()), Sent("Why does b rise?", "iterative", ("b",))]
+    before = (StrategyOutcome(query_type="factual", strategy="direct", tasks=1, searches=1, accepted=0, score=0.0),)
+    tasks = [CompletedTask("a", "direct", ()), CompletedTask("Why does b rise?", "iterative", ("b",))]
 
-    direct, iterative = practised(before, tasks, Analysis(accepted=tuple(found)))
+    direct, iterative = record_outcomes(before, tasks, AnalysisReply(accepted=tuple(found)))
 
-    assert (direct.tasks, direct.searches, direct.accepted, direct.score) == (2, 2, 1, went(1, 1))
-    assert (iterative.kind, iterative.searches, iterative.accepted) == ("analytical", 2, 2)
+    assert (direct.tasks, direct.searches, direct.accepted, direct.score) == (2, 2, 1, compute_reward(1, 1))
+    assert (iterative.query_type, iterative.searches, iterative.accepted) == ("analytical", 2, 2)
 
 
 def test_a_task_goes_well_by_what_it_brings_and_takes() -> None:
     """Passages count up to a number, each further search takes something off, and nothing goes below nothing."""
-    assert went(0, 1) == went(0, 5) == 0
-    assert went(4, 1) == went(40, 1) == 1
-    assert 0 < went(2, 3) < went(2, 1) < went(4, 3)
+    assert compute_reward(0, 1) == compute_reward(0, 5) == 0
+    assert compute_reward(4, 1) == compute_reward(40, 1) == 1
+    assert 0 < compute_reward(2, 3) < compute_reward(2, 1) < compute_reward(4, 3)
 
 
 def test_queries_that_found_something_are_left() -> None:
     """The one of which most was accepted comes first; those that found nothing are not left."""
     executed = [
-        Executed(query="c", topic="t", cycle=1, found=9, accepted=0),
-        Executed(query="a", topic="t", cycle=1, found=3, accepted=2),
-        Executed(query="nothing", topic="t", cycle=1),
-        *(Executed(query=f"q{n}", topic="t", cycle=2, found=1) for n in range(30)),
+        ExecutedQuery(query="c", topic="t", cycle=1, found=9, accepted=0),
+        ExecutedQuery(query="a", topic="t", cycle=1, found=3, accepted=2),
+        ExecutedQuery(query="nothing", topic="t", cycle=1),
+        *(ExecutedQuery(query=f"q{n}", topic="t", cycle=2, found=1) for n in range(30)),
     ]
 
-    assert found_most(executed)[:2] == ("a", "c")
-    assert "nothing" not in found_most(executed)
-    assert len(found_most(executed)) == LEFT_QUERIES
+    assert rank_productive_queries(executed)[:2] == ("a", "c")
+    assert "nothing" not in rank_productive_queries(executed)
+    assert len(rank_productive_queries(executed)) == MAX_SAVED_QUERIES
 
 
 def test_the_log_says_what_was_remembered() -> None:
     """A run without related ones says nothing; others say which they were, and whether they have less before them."""
-    [few] = in_words(experienced(1, "a"))
-    [many] = in_words(experienced(3))
+    [few] = describe_experience(experienced(1, "a"))
+    [many] = describe_experience(experienced(3))
 
-    assert in_words(Experience()) == ()
+    assert describe_experience(Experience()) == ()
     assert few.endswith("(one): 1 accepted passage and 1 query that would find the same again.")
     assert "3 accepted passages and 0 queries" in many
     assert "less before it" in many
@@ -251,8 +283,8 @@ def test_the_log_says_what_was_remembered() -> None:
 def test_the_log_says_which_facts_came_to_mind() -> None:
     """The first is told in its words, and what else came along of the research that found them."""
     fact = KnownFact(text="Rye is a grass.", run=RunId("two"), relevance=0.7)
-    [one] = in_words(Experience(facts=(fact,)))
-    [_, more] = in_words(
+    [one] = describe_experience(Experience(facts=(fact,)))
+    [_, more] = describe_experience(
         experienced(1).model_copy(update={"facts": (fact, fact), "passages": (inheritance("x", run="two"),)})
     )
 
@@ -278,7 +310,7 @@ def result(status: ResultStatus = "done", *critiques: CritiqueRecord) -> Result:
     )
 
 
-def details(impression: Impression) -> Details:
+def details(impression: NewMemory) -> MemoryDetails:
     """Return what is known of an impression besides its words."""
     assert impression.details is not None
     return impression.details
@@ -287,15 +319,15 @@ def details(impression: Impression) -> Details:
 def test_a_run_leaves_an_episode_for_each_strategy() -> None:
     """An episode tells question, strategy, mean score and queries, and is borne by the sources that were cited."""
     ways = [
-        Practised(kind="factual", strategy="direct", tasks=4, searches=4, accepted=8, score=2.0),
-        Practised(kind="causal", strategy="iterative", tasks=1, searches=3, accepted=0, score=0.0),
+        StrategyOutcome(query_type="factual", strategy="direct", tasks=4, searches=4, accepted=8, score=2.0),
+        StrategyOutcome(query_type="causal", strategy="iterative", tasks=1, searches=3, accepted=0, score=0.0),
     ]
 
-    first, second = impressions(result(), ways, ("bread",))
+    first, second = build_memories(result(), ways, ("bread",))
 
-    assert first.origin == Origin(run=RunId("this"), sources=(SourceId("s1"),))
+    assert first.origin == MemoryOrigin(run=RunId("this"), sources=(SourceId("s1"),))
     assert first.valence == 0.8
-    assert details(first) == Episode(
+    assert details(first) == EpisodeDetails(
         question="How is bread made?", strategy="direct", score=0.5, searches=4, queries=("bread",)
     )
     assert second.text != first.text
@@ -306,10 +338,10 @@ def test_a_run_leaves_an_episode_for_each_strategy() -> None:
 )
 def test_a_run_that_came_to_nothing_is_remembered_so(status: ResultStatus, outcome: str) -> None:
     """Without a search there is still an episode, which went badly and praises no strategy."""
-    [only] = impressions(result(status).model_copy(update={"evaluation": None}), (), ())
+    [only] = build_memories(result(status).model_copy(update={"evaluation": None}), (), ())
     known = details(only)
 
-    assert isinstance(known, Episode)
+    assert isinstance(known, EpisodeDetails)
     assert (known.outcome, known.strategy, known.score) == (outcome, "", 0.0)
     assert only.valence == -0.5
 
@@ -319,11 +351,11 @@ def test_critiques_that_changed_something_become_procedures() -> None:
     helped = CritiqueRecord(topic="Bread", critique="Rye is missing.", outcome="The section “Bread” was rewritten.")
     idle = CritiqueRecord(topic="Bread", critique="Salt is missing.", outcome="Nothing more was found on it.")
 
-    _, first, second = impressions(result("done", helped, idle), (), ())
+    _, first, second = build_memories(result("done", helped, idle), (), ())
 
-    assert details(first) == Procedure(
+    assert details(first) == ProcedureDetails(
         situation="Research on “How is bread made?”", advice="Rye is missing.", successes=1, failures=0
     )
-    assert details(second) == Procedure(
+    assert details(second) == ProcedureDetails(
         situation="Research on “How is bread made?”", advice="Salt is missing.", successes=0, failures=1
     )

@@ -3,9 +3,15 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tenure.algorithms.memory.known_facts import MOST_KNOWN, MOST_LEFT, QUOTED, come_to_mind, left
+from tenure.algorithms.memory.known_facts import (
+    MAX_KNOWN_FACTS,
+    MAX_SAVED_FACTS,
+    QUOTE_CONFIDENCE,
+    collect_facts,
+    select_known_facts,
+)
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.knowledge.memory import Memory, MemoryKind, Origin, Recollected
+from tenure.contracts.knowledge.memory import Memory, MemoryKind, MemoryOrigin, ScoredMemory
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
 from tenure.contracts.run.run import Usage
 
@@ -38,25 +44,27 @@ def result(*sections: tuple[ResultClaim, ...]) -> Result:
     )
 
 
-def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> Recollected:
+def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> ScoredMemory:
     """Return a memory that came to mind."""
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    memory = Memory(id=text, kind=kind, text=text, made=now, origin=Origin(run=RunId("one"), support=2), **others)
-    return Recollected(memory=memory, score=1, relevance=0.61234, freshness=1, weight=1, practice=1)
+    memory = Memory(
+        id=text, kind=kind, text=text, created_at=now, origin=MemoryOrigin(run=RunId("one"), support=2), **others
+    )
+    return ScoredMemory(memory=memory, score=1, relevance=0.61234, freshness=1, weight=1, use_weight=1)
 
 
 def test_a_fact_names_the_sources_of_its_own_citations() -> None:
     """It is as sure as its claim, of the run that found it, and kept as what relates entities or as what holds."""
-    first, second = left(result((claim(RYE, 1, 2, 1, confidence=0.8), claim("Crust forms in a dry oven.", 2))))
+    first, second = collect_facts(result((claim(RYE, 1, 2, 1, confidence=0.8), claim("Crust forms in a dry oven.", 2))))
 
-    assert (first.text, first.kind, first.confidence) == ("Crust forms in a dry oven.", "long_term", QUOTED)
+    assert (first.text, first.kind, first.confidence) == ("Crust forms in a dry oven.", "long_term", QUOTE_CONFIDENCE)
     assert (second.text, second.kind, second.confidence) == (RYE, "semantic", 0.8)
-    assert second.origin == Origin(run=RunId("this"), sources=(SourceId("rye"), SourceId("ovens")))
+    assert second.origin == MemoryOrigin(run=RunId("this"), sources=(SourceId("rye"), SourceId("ovens")))
 
 
 def test_only_what_documents_support_is_left() -> None:
     """Neither what was computed, nor what is not supported or cites nothing; of mixed claims the documents count."""
-    [only] = left(
+    [only] = collect_facts(
         result(
             (
                 claim("The oven of the baker has two doors.", 3),
@@ -72,7 +80,7 @@ def test_only_what_documents_support_is_left() -> None:
 
 def test_a_fact_is_whole_sentences_in_plain_words() -> None:
     """Marks and openings that lean on what came before are dropped, and what needs more than that is left out."""
-    found = left(
+    found = collect_facts(
         result(
             (
                 claim("However, `rye` is **sour** in the north [1, 2].", 1),
@@ -97,20 +105,25 @@ def test_a_fact_is_whole_sentences_in_plain_words() -> None:
 
 def test_each_fact_is_left_once_and_of_each_part_the_first_ones() -> None:
     """The surest come first; of equally sure ones the abstract and each section leave what they say first."""
-    many = tuple(claim(f"Loaf number {n} of the baker is baked in the oven.", 2) for n in range(MOST_LEFT))
+    many = tuple(claim(f"Loaf number {n} of the baker is baked in the oven.", 2) for n in range(MAX_SAVED_FACTS))
     sure = claim("A sure thing is baked in the oven.", 1, confidence=1.0)
     abstract = claim("Bread is baked.", 1), claim("Bread is baked in the oven of the baker.", 1)
-    found = left(result(many, (claim(RYE, 1), many[0], sure)).model_copy(update={"abstract_claims": abstract}))
+    found = collect_facts(result(many, (claim(RYE, 1), many[0], sure)).model_copy(update={"abstract_claims": abstract}))
 
     assert [one.text for one in found[:4]] == [sure.text, abstract[1].text, many[0].text, RYE]
-    assert len(found) == MOST_LEFT
+    assert len(found) == MAX_SAVED_FACTS
 
 
 def test_facts_come_to_mind_once_and_undisputed() -> None:
     """Other kinds of memories are none, and of those that several runs have left the best one counts."""
-    [only] = come_to_mind(
-        [recalled(RYE), recalled(RYE.upper()), recalled("Denied.", disputed="x"), recalled("It went well.", "episodic")]
+    [only] = select_known_facts(
+        [
+            recalled(RYE),
+            recalled(RYE.upper()),
+            recalled("Denied.", contradicted_by="x"),
+            recalled("It went well.", "episodic"),
+        ]
     )
 
     assert (only.text, only.run, only.relevance, only.support) == (RYE, "one", 0.6123, 2)
-    assert len(come_to_mind([recalled(f"Fact {n}", "long_term") for n in range(20)])) == MOST_KNOWN
+    assert len(select_known_facts([recalled(f"Fact {n}", "long_term") for n in range(20)])) == MAX_KNOWN_FACTS

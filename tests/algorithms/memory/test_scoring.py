@@ -6,30 +6,30 @@ import numpy as np
 import pytest
 
 from tenure.algorithms.memory import scoring as thinking
-from tenure.algorithms.memory.scoring import Support, Witness
-from tenure.algorithms.text.near_duplicates import fingerprint
+from tenure.algorithms.memory.scoring import SourceEvidence, SourceSupport
+from tenure.algorithms.text.near_duplicates import compute_fingerprint
 from tenure.contracts.base import SourceId
 from tenure.contracts.knowledge.memory import (
-    Details,
-    Episode,
-    Fact,
-    Impression,
+    EpisodeDetails,
+    FactDetails,
     Memory,
+    MemoryDetails,
     MemoryKind,
+    MemoryOrigin,
     MemoryPolicy,
-    Origin,
-    Procedure,
+    NewMemory,
+    ProcedureDetails,
     StrategyRecord,
 )
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = 86_400.0
 FOUNDED = "The Bank of England was founded by William Paterson in 1694."
-PROCEDURE = Procedure(situation="A factual question", advice="Search once", successes=2, failures=1)
+PROCEDURE = ProcedureDetails(situation="A factual question", advice="Search once", successes=2, failures=1)
 
 
 def memory(id: str = "a", text: str = FOUNDED, **others: object) -> Memory:
-    return Memory.model_validate({"id": id, "kind": "semantic", "text": text, "made": NOW, **others})
+    return Memory.model_validate({"id": id, "kind": "semantic", "text": text, "created_at": NOW, **others})
 
 
 @pytest.mark.parametrize(
@@ -45,93 +45,95 @@ def memory(id: str = "a", text: str = FOUNDED, **others: object) -> Memory:
 )
 def test_words_say_what_kind_of_memory_they_are(text: str, kind: MemoryKind) -> None:
     """Without a kind and without details, patterns of the language decide."""
-    assert thinking.kind_of(Impression(text=text)) == kind
+    assert thinking.classify_memory(NewMemory(text=text)) == kind
 
 
 @pytest.mark.parametrize(
     ("details", "kind"),
     [
-        (Episode(question="Who?"), "episodic"),
+        (EpisodeDetails(question="Who?"), "episodic"),
         (PROCEDURE, "procedural"),
-        (Fact(subject="Ghent", predicate="lies on", object="Scheldt"), "semantic"),
+        (FactDetails(subject="Ghent", predicate="lies on", object="Scheldt"), "semantic"),
     ],
 )
-def test_details_say_it_before_words_do(details: Details, kind: MemoryKind) -> None:
+def test_details_say_it_before_words_do(details: MemoryDetails, kind: MemoryKind) -> None:
     """An episode, a procedure and a fact are what they are, and a kind that is named stands above all."""
-    assert thinking.kind_of(Impression(text="Who?", details=details)) == kind
-    assert thinking.kind_of(Impression(text="Who?", details=details, kind="long_term")) == "long_term"
+    assert thinking.classify_memory(NewMemory(text="Who?", details=details)) == kind
+    assert thinking.classify_memory(NewMemory(text="Who?", details=details, kind="long_term")) == "long_term"
 
 
 def test_what_matters_is_told_from_outcome_support_exactness_and_insistence() -> None:
     """Each adds to the importance of a kind, what points back to other words takes from it, and a given one stays."""
-    plain = thinking.importance(Impression(text="reports are short"), "long_term", 0)
+    plain = thinking.compute_importance(NewMemory(text="reports are short"), "long_term", 0)
 
-    assert thinking.importance(Impression(text="reports are short", valence=-1.0), "long_term", 0) == plain + 0.2
-    assert thinking.importance(Impression(text="reports are short"), "long_term", 3) == plain + 0.2
-    assert thinking.importance(Impression(text="reports have 3 pages"), "long_term", 0) == plain + 0.1
-    assert thinking.importance(Impression(text="reports must be short"), "long_term", 0) == plain + 0.3
-    assert thinking.importance(Impression(text="This is short."), "long_term", 0) == plain - 0.2
-    assert thinking.importance(Impression(text="never", importance=0.1), "long_term", 9) == 0.1
+    assert thinking.compute_importance(NewMemory(text="reports are short", valence=-1.0), "long_term", 0) == plain + 0.2
+    assert thinking.compute_importance(NewMemory(text="reports are short"), "long_term", 3) == plain + 0.2
+    assert thinking.compute_importance(NewMemory(text="reports have 3 pages"), "long_term", 0) == plain + 0.1
+    assert thinking.compute_importance(NewMemory(text="reports must be short"), "long_term", 0) == plain + 0.3
+    assert thinking.compute_importance(NewMemory(text="This is short."), "long_term", 0) == plain - 0.2
+    assert thinking.compute_importance(NewMemory(text="never", importance=0.1), "long_term", 9) == 0.1
 
 
 def test_what_matters_or_was_used_is_kept_for_good() -> None:
     """A short-term memory becomes what its words are, a lasting one stays what it is."""
-    assert thinking.kept_as("short_term", FOUNDED, 0.9) == "semantic"
-    assert thinking.kept_as("short_term", "Who founded it?", 0.1, uses=2) == "long_term"
-    assert thinking.kept_as("short_term", FOUNDED, 0.1, uses=1) == "short_term"
-    assert thinking.kept_as("episodic", FOUNDED, 0.9) == "episodic"
+    assert thinking.promote_kind("short_term", FOUNDED, 0.9) == "semantic"
+    assert thinking.promote_kind("short_term", "Who founded it?", 0.1, uses=2) == "long_term"
+    assert thinking.promote_kind("short_term", FOUNDED, 0.1, uses=1) == "short_term"
+    assert thinking.promote_kind("episodic", FOUNDED, 0.9) == "episodic"
 
 
 def test_memories_are_found_by_the_keys_of_the_graph() -> None:
     """Names and terms of a text, and both ends of a fact, are keys; a query names them however it writes them."""
-    keys = thinking.entities("It lies there.", Fact(subject="Ghent", predicate="lies on", object="the Scheldt"))
+    keys = thinking.extract_entity_keys(
+        "It lies there.", FactDetails(subject="Ghent", predicate="lies on", object="the Scheldt")
+    )
 
     assert keys[:2] == ("ghent", "scheldt")
-    assert "bank of england" in thinking.entities(FOUNDED)
-    assert "bank of england" in thinking.asked_for("who began the bank of england")
-    assert len(thinking.entities(" and ".join(f"Mr Name{n}x" for n in range(40)))) == thinking.ENTITIES
+    assert "bank of england" in thinking.extract_entity_keys(FOUNDED)
+    assert "bank of england" in thinking.extract_query_keys("who began the bank of england")
+    assert len(thinking.extract_entity_keys(" and ".join(f"Mr Name{n}x" for n in range(40)))) == thinking.MAX_ENTITIES
 
 
 def test_time_takes_from_memories_and_from_episodes_faster() -> None:
     """After a half-life half is left; an episode has that after a third of it."""
     policy = MemoryPolicy(half_life_days=90)
-    fresh = thinking.freshness(["semantic", "episodic"], np.asarray([90 * DAY, 30 * DAY]), policy)
+    fresh = thinking.compute_freshness(["semantic", "episodic"], np.asarray([90 * DAY, 30 * DAY]), policy)
 
     assert fresh.tolist() == pytest.approx([0.5, 0.5])
-    assert thinking.freshness([], np.zeros(0), policy).tolist() == []
+    assert thinking.compute_freshness([], np.zeros(0), policy).tolist() == []
 
 
 def test_relevance_rules_and_the_rest_shifts_within_bounds() -> None:
     """Time, importance and use change the order of equals, and cannot raise what is far from the query."""
-    best = thinking.score(0.9, 1.0, 1.0, 1.0, 50, disputed=False)
-    old = thinking.score(0.9, 0.0, 1.0, 1.0, 50, disputed=False)
-    unused = thinking.score(0.9, 1.0, 1.0, 1.0, 0, disputed=False)
-    disputed = thinking.score(0.9, 1.0, 1.0, 1.0, 50, disputed=True)
+    best = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 50, disputed=False)
+    old = thinking.score_memory(0.9, 0.0, 1.0, 1.0, 50, disputed=False)
+    unused = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 0, disputed=False)
+    disputed = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 50, disputed=True)
 
     assert best.total > unused.total > old.total == pytest.approx(disputed.total)
     assert best.practice > unused.practice == 0.8
-    assert thinking.score(0.05, 1.0, 1.0, 1.0, 50, disputed=False).total < unused.total * 0.1
+    assert thinking.score_memory(0.05, 1.0, 1.0, 1.0, 50, disputed=False).total < unused.total * 0.1
 
 
 def test_the_same_is_said_only_with_the_same_names_numbers_and_denials() -> None:
     """Likeness alone joins nothing."""
     same = "In 1694 William Paterson founded the Bank of England."
 
-    assert thinking.says_the_same(FOUNDED, same, 0.97, 0.94)
-    assert not thinking.says_the_same(FOUNDED, same, 0.9, 0.94)
-    assert not thinking.says_the_same(FOUNDED, FOUNDED.replace("1694", "1695"), 0.99, 0.94)
-    assert not thinking.says_the_same(FOUNDED, FOUNDED.replace("Paterson", "Pitt"), 0.99, 0.94)
-    assert not thinking.says_the_same(FOUNDED, FOUNDED.replace("was", "was not"), 0.99, 0.94)
+    assert thinking.is_duplicate(FOUNDED, same, 0.97, 0.94)
+    assert not thinking.is_duplicate(FOUNDED, same, 0.9, 0.94)
+    assert not thinking.is_duplicate(FOUNDED, FOUNDED.replace("1694", "1695"), 0.99, 0.94)
+    assert not thinking.is_duplicate(FOUNDED, FOUNDED.replace("Paterson", "Pitt"), 0.99, 0.94)
+    assert not thinking.is_duplicate(FOUNDED, FOUNDED.replace("was", "was not"), 0.99, 0.94)
 
 
 def test_a_contradiction_is_seen_in_the_words() -> None:
     """Two statements that differ in a figure or a denial contradict each other."""
-    assert thinking.contradict("The bridge has 7 arches.", "The bridge has 9 arches.", 0.95)
-    assert not thinking.contradict("The bridge has 7 arches.", "Bread is baked.", 0.1)
+    assert thinking.is_contradiction("The bridge has 7 arches.", "The bridge has 9 arches.", 0.95)
+    assert not thinking.is_contradiction("The bridge has 7 arches.", "Bread is baked.", 0.1)
 
 
-def page(uri: str, text: str) -> Witness:
-    return Witness(SourceId(uri), uri, fingerprint(text))
+def page(uri: str, text: str) -> SourceEvidence:
+    return SourceEvidence(SourceId(uri), uri, compute_fingerprint(text))
 
 
 def test_pages_of_one_site_and_copies_support_nothing_twice() -> None:
@@ -143,17 +145,20 @@ def test_pages_of_one_site_and_copies_support_nothing_twice() -> None:
     )
     mirror, other = page("https://mirror.net/1", text), page("https://b.org/1", "a merchant of the city began the bank")
 
-    assert thinking.support([one, sibling]).independent == 1
-    assert thinking.support([one, mirror]).independent == 1
-    assert thinking.support([one, other]) == Support(2, 0)
-    assert not thinking.support([one]).enough and thinking.support([one, other]).enough
+    assert thinking.count_independent_sources([one, sibling]).independent == 1
+    assert thinking.count_independent_sources([one, mirror]).independent == 1
+    assert thinking.count_independent_sources([one, other]) == SourceSupport(2, 0)
+    assert (
+        not thinking.count_independent_sources([one]).is_sufficient
+        and thinking.count_independent_sources([one, other]).is_sufficient
+    )
 
 
 def test_a_document_of_ones_own_is_enough() -> None:
     """What a person has given to be read needs no second source."""
-    own = thinking.support([Witness(SourceId("s"), "notes/bank.md", ())])
+    own = thinking.count_independent_sources([SourceEvidence(SourceId("s"), "notes/bank.md", ())])
 
-    assert own == Support(1, 1) and own.enough
+    assert own == SourceSupport(1, 1) and own.is_sufficient
 
 
 @pytest.mark.parametrize(
@@ -172,41 +177,47 @@ def test_a_document_of_ones_own_is_enough() -> None:
 )
 def test_addresses_belong_to_sites(uri: str, site: str) -> None:
     """A site is what one owner has: the name below a public ending, a number, or the scheme of another protocol."""
-    assert thinking.site(uri) == site
+    assert thinking.extract_site(uri) == site
 
 
 def test_memories_that_say_the_same_become_the_weightiest_with_what_all_bring() -> None:
     """Sources, merges and the older date are taken over, and independent sources make it surer."""
-    old = memory("old", made=NOW - timedelta(days=9), kind="short_term", importance=0.9, confidence=0.6)
-    strong = memory("strong", origin=Origin(sources=(SourceId("s"),), support=1), last_used=NOW, uses=2, confidence=0.8)
-    made = thinking.joined([old, strong], Support(2, 0))
+    old = memory("old", created_at=NOW - timedelta(days=9), kind="short_term", importance=0.9, confidence=0.6)
+    strong = memory(
+        "strong",
+        origin=MemoryOrigin(sources=(SourceId("s"),), support=1),
+        last_used_at=NOW,
+        use_count=2,
+        confidence=0.8,
+    )
+    made = thinking.merge_memories([old, strong], SourceSupport(2, 0))
 
-    assert (made.id, made.kind, made.made, made.merged) == ("strong", "semantic", old.made, 2)
-    assert (made.importance, made.confidence, made.uses, made.last_used) == (0.9, 0.92, 2, NOW)
-    assert (made.origin.sources, made.origin.support, made.awaiting) == (("s",), 2, False)
-    assert thinking.joined([strong, strong], Support(1, 0)).confidence == 0.8
+    assert (made.id, made.kind, made.created_at, made.merged_count) == ("strong", "semantic", old.created_at, 2)
+    assert (made.importance, made.confidence, made.use_count, made.last_used_at) == (0.9, 0.92, 2, NOW)
+    assert (made.origin.sources, made.origin.support, made.unconfirmed) == (("s",), 2, False)
+    assert thinking.merge_memories([strong, strong], SourceSupport(1, 0)).confidence == 0.8
 
 
 def test_a_memory_that_waits_is_let_in_by_support() -> None:
     """All that wait wait on together until enough stands behind them; the kind of a lasting one is taken over."""
-    waiting = [memory(id, awaiting=True, kind="short_term") for id in "ab"]
+    waiting = [memory(id, unconfirmed=True, kind="short_term") for id in "ab"]
 
-    assert thinking.joined(waiting, Support(1, 0)).awaiting
-    assert not thinking.joined(waiting, Support(2, 0)).awaiting
-    assert thinking.joined([waiting[0], memory("0", uses=0)], Support(0, 0)).kind == "semantic"
+    assert thinking.merge_memories(waiting, SourceSupport(1, 0)).unconfirmed
+    assert not thinking.merge_memories(waiting, SourceSupport(2, 0)).unconfirmed
+    assert thinking.merge_memories([waiting[0], memory("0", use_count=0)], SourceSupport(0, 0)).kind == "semantic"
 
 
 def test_procedures_add_up_their_successes() -> None:
     """Of procedures that say the same the trials are counted together."""
-    made = thinking.joined([memory(id, details=PROCEDURE) for id in "ab"], Support(0, 0))
+    made = thinking.merge_memories([memory(id, details=PROCEDURE) for id in "ab"], SourceSupport(0, 0))
 
-    assert isinstance(made.details, Procedure)
+    assert isinstance(made.details, ProcedureDetails)
     assert (made.details.successes, made.details.failures) == (4, 2)
-    assert thinking.confirmed(made.details) == 0.625
+    assert thinking.compute_confidence(made.details) == 0.625
 
 
 @pytest.mark.parametrize(
-    ("kind", "days", "strong", "awaiting", "gone"),
+    ("kind", "days", "strong", "unconfirmed", "gone"),
     [
         ("short_term", 2, 0.9, False, True),
         ("short_term", 0.5, 0.0, False, False),
@@ -216,17 +227,22 @@ def test_procedures_add_up_their_successes() -> None:
         ("semantic", 31, 0.9, True, True),
     ],
 )
-def test_what_goes_follows_the_policy(kind: MemoryKind, days: float, strong: float, awaiting: bool, gone: bool) -> None:
+def test_what_goes_follows_the_policy(
+    kind: MemoryKind, days: float, strong: float, unconfirmed: bool, gone: bool
+) -> None:
     """Short-term memories go by the hour, weak ones by their strength, and what waits after its time."""
-    assert thinking.faded(kind, days * DAY, strong, awaiting=awaiting, policy=MemoryPolicy()) == gone
-    assert thinking.strength(np.asarray([0.5]), np.asarray([0.5])).tolist() == [0.25]
+    assert thinking.is_faded(kind, days * DAY, strong, unconfirmed=unconfirmed, policy=MemoryPolicy()) == gone
+    assert thinking.compute_strength(np.asarray([0.5]), np.asarray([0.5])).tolist() == [0.25]
 
 
 @pytest.mark.parametrize(("score", "words"), [(2.7, "worked well"), (1.2, "worked in part"), (0.3, "worked badly")])
 def test_episodes_teach_how_a_way_of_searching_does(score: float, words: str) -> None:
     """The mean score is put into words, with the searches that a run takes."""
     record = StrategyRecord(query_type="causal", strategy="multi_hop", episodes=3, score=score, searches=15)
-    lesson = thinking.lesson(record, 2)
+    lesson = thinking.build_lesson(record, 2)
 
-    assert thinking.sentence_of(lesson) == f"A causal question: multi_hop search {words}, with about 5 searches a run."
+    assert (
+        thinking.format_procedure(lesson)
+        == f"A causal question: multi_hop search {words}, with about 5 searches a run."
+    )
     assert (lesson.successes, lesson.failures) == (2, 1)

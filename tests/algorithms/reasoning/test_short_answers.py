@@ -1,8 +1,8 @@
-"""The particular that a question asks for."""
+"""Tests of short answers to factoid questions."""
 
 import pytest
 
-from tenure.algorithms.reasoning.short_answers import answered, wanted
+from tenure.algorithms.reasoning.short_answers import extract_short_answer, is_factoid_question
 from tests.passages import passage
 from tests.worlds import encode
 
@@ -19,9 +19,9 @@ from tests.worlds import encode
         ("Who founded the Guild of Bakers?", "The Guild of Bakers was founded by Ada Miller.", "Ada Miller"),
     ],
 )
-def test_the_answer_is_what_the_question_lacks(question: str, text: str, answer: str) -> None:
-    """A date, a figure or a person is found in the statement on what is asked."""
-    found = answered(
+def test_short_answer_is_extracted(question: str, text: str, answer: str) -> None:
+    """A date, number or person is found in the sentence on the question."""
+    found = extract_short_answer(
         question,
         [passage(text), passage("The Guild of Smiths has 3 forges and 1 hall.", "smiths", title="Smiths")],
         encode,
@@ -31,24 +31,27 @@ def test_the_answer_is_what_the_question_lacks(question: str, text: str, answer:
     assert (found.answer, found.conclusion.text) == (answer, text)
 
 
-def test_a_statement_on_another_subject_answers_nothing() -> None:
-    """Names of the question have to be there, and an answer of the wrong kind is none."""
+def test_unrelated_sentence_has_no_answer() -> None:
+    """The names of the question must occur, and the answer must have the requested kind."""
     assert (
-        answered(
+        extract_short_answer(
             "When was the Guild of Bakers founded?", [passage("The Guild of Smiths was founded in 1848.")], encode
         ).answer
         == ""
     )
     assert (
-        answered(
+        extract_short_answer(
             "Who founded the Guild of Bakers?", [passage("The Guild of Bakers was founded in 1848.")], encode
         ).answer
         == ""
     )
 
 
-def test_questions_that_want_more_than_a_particular() -> None:
-    """Only questions for a date, a figure or a person are answered like this."""
-    assert wanted("Who baked it?")
-    assert not wanted("How is bread made?")
-    assert answered("How is bread made?", [passage("Bread is made from flour by Ada Miller.")], encode).answer == ""
+def test_factoid_questions_are_recognised() -> None:
+    """Only questions for a date, a number or a person are factoid questions."""
+    assert is_factoid_question("Who baked it?")
+    assert not is_factoid_question("How is bread made?")
+    assert (
+        extract_short_answer("How is bread made?", [passage("Bread is made from flour by Ada Miller.")], encode).answer
+        == ""
+    )

@@ -1,12 +1,13 @@
-"""Which strategy a question gets, how answers are counted, and what is left of a line of thought after its check."""
+"""Tests of reasoning strategies, votes and verified lines of reasoning."""
 
 import pytest
 
 from tenure.algorithms.reasoning import strategies as reasoning
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft
-from tenure.contracts.evidence.reasoning import Considered, Reasoning, ReasoningStep
-from tenure.contracts.run.run import Complexity, QueryType
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, RejectedThought
+from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.run import QueryType
 from tests.passages import reference
 
 
@@ -24,7 +25,7 @@ def step(text: str, *follows: int) -> ReasoningStep:
 def line(
     *steps: ReasoningStep, concludes: ReasoningStep | None = None, answer: str = "", sure: float = 0.8
 ) -> Reasoning:
-    """Return a line of thought."""
+    """Return a line of reasoning."""
     return Reasoning(strategy="chain", steps=steps, conclusion=concludes, answer=answer, confidence=sure)
 
 
@@ -46,23 +47,23 @@ def line(
         ("What would happen if bread was gone?", None, "counterfactual"),
     ],
 )
-def test_the_type_of_a_question_chooses(question: str, kind: QueryType | None, expected: str) -> None:
-    """Each type has its way to reason; of a factual question its words decide."""
-    assert reasoning.chosen(question, kind, "moderate") == expected
+def test_query_type_chooses_the_strategy(question: str, kind: QueryType | None, expected: str) -> None:
+    """Each query type has a strategy; for a factual question the wording decides."""
+    assert reasoning.choose_reasoning_strategy(question, kind, "moderate") == expected
 
 
 @pytest.mark.parametrize("complexity", ["simple", "complex"])
-def test_a_person_overrides_the_choice(complexity: Complexity) -> None:
-    """What a person chose holds whatever the question; a simple one gets nothing by itself."""
-    assert reasoning.chosen("Why?", "causal", complexity, "tree") == "tree"
-    assert reasoning.chosen("Why?", "causal", complexity, "none") == "none"
-    assert reasoning.chosen("Why?", "causal", "simple") == "none"
+def test_requested_strategy_overrides_the_choice(complexity: Complexity) -> None:
+    """A requested strategy applies to any question; a simple question has none by default."""
+    assert reasoning.choose_reasoning_strategy("Why?", "causal", complexity, "tree") == "tree"
+    assert reasoning.choose_reasoning_strategy("Why?", "causal", complexity, "none") == "none"
+    assert reasoning.choose_reasoning_strategy("Why?", "causal", "simple") == "none"
 
 
 def test_samples_share_no_source() -> None:
-    """Sources are dealt out in turn, and a sample that gets none is left out."""
+    """Sources are distributed in turn, and empty samples are omitted."""
     passages = [reference(0.9, "a", "a1"), reference(0.8, "b", "b1"), reference(0.7, "a", "a2")]
-    found = reasoning.samples(passages, 3)
+    found = reasoning.partition_by_source(passages, 3)
 
     assert [[p.chunk for p in sample] for sample in found] == [["a1", "a2"], ["b1"]]
 
@@ -80,68 +81,70 @@ def test_samples_share_no_source() -> None:
         ("bread", "cheese", False),
     ],
 )
-def test_answers_agree_by_what_they_say(one: str, other: str, same: bool) -> None:
-    """Case and small words do not matter; other numbers, denials and other words do."""
-    assert reasoning.agree(one, other) is same
+def test_equivalent_answers_agree(one: str, other: str, same: bool) -> None:
+    """Case and stop words are ignored; different numbers, negations and words are not."""
+    assert reasoning.is_same_answer(one, other) is same
 
 
 def test_votes_are_counted() -> None:
-    """The answer that most give comes first; no answer is no vote."""
-    found = reasoning.vote(["1848", "1890", "", "in 1848"])
+    """The most frequent answer comes first; an empty answer is no vote."""
+    found = reasoning.count_votes(["1848", "1890", "", "in 1848"])
 
     assert [(votes.members, round(votes.share, 2)) for votes in found] == [((0, 3), 0.67), ((1,), 0.33)]
 
 
-def test_the_winning_line_carries_the_vote() -> None:
-    """The surest line with the winning answer is told, with the sentences that agree and what was outvoted."""
+def test_majority_line_is_selected() -> None:
+    """The most confident line with the majority answer is returned, with agreeing and outvoted answers."""
     lines = [
         line(concludes=step("It was in 1848."), answer="1848", sure=0.5),
         line(concludes=step("It was in 1890."), answer="1890", sure=0.9),
         line(step("Given."), concludes=step("In 1848 it was.", 1), answer="in 1848", sure=0.7),
     ]
-    won = reasoning.outvoted(lines)
+    won = reasoning.select_majority(lines)
 
     assert won is not None and won.conclusion is not None
     assert won.conclusion.claim.text == "In 1848 it was."
     assert [(one.kind, one.claim.text) for one in won.steps] == [("premise", "Given."), ("answer", "It was in 1848.")]
     assert won.confidence == 0.667
-    assert won.considered == (Considered(text="1890", score=0.333, why="1 of 3 lines of thought came to it"),)
+    assert won.rejected == (
+        RejectedThought(text="1890", score=0.333, reason="1 of 3 lines of reasoning gave this answer"),
+    )
 
 
-def test_a_single_answer_is_no_vote() -> None:
-    """One line alone keeps its own confidence, and none at all is nothing."""
-    won = reasoning.outvoted([line(step("a"), concludes=step("b", 1), answer="b", sure=0.4), line()])
+def test_single_answer_keeps_its_confidence() -> None:
+    """A single line keeps its own confidence, and no line returns None."""
+    won = reasoning.select_majority([line(step("a"), concludes=step("b", 1), answer="b", sure=0.4), line()])
 
     assert won is not None and won.confidence == 0.4
-    assert reasoning.outvoted([line(), line()]) is None
+    assert reasoning.select_majority([line(), line()]) is None
     same = [line(step("a"), answer="b"), line(concludes=step("b"), answer="b"), line(concludes=step("B."), answer="b")]
-    agreed = reasoning.outvoted(same)
+    agreed = reasoning.select_majority(same)
     assert agreed is not None and [one.claim.text for one in agreed.steps] == ["a", "b"]
 
 
-def test_the_best_thoughts_are_kept() -> None:
-    """As many as the tree is broad are followed, none of them below the bar."""
-    found = reasoning.pruned([0.4, 0.9, 0.1, 0.8], 2)
+def test_best_thoughts_are_kept() -> None:
+    """At most `breadth` thoughts are kept, none below the minimum score."""
+    found = reasoning.prune_thoughts([0.4, 0.9, 0.1, 0.8], 2)
 
     assert (found.kept, found.dropped) == ((1, 3), (0, 2))
-    assert reasoning.pruned([0.1], 3).kept == ()
+    assert reasoning.prune_thoughts([0.1], 3).kept == ()
 
 
-def test_scores_go_to_their_thoughts() -> None:
-    """A verdict on no thought is ignored, and a thought without a verdict is worth nothing."""
-    found = reasoning.scores([(2, 0.7, "good\nindeed"), (9, 1.0, "what?")], 2)
+def test_scores_are_assigned_by_number() -> None:
+    """A verdict without a thought is ignored, and a thought without a verdict scores 0."""
+    found = reasoning.collect_scores([(2, 0.7, "good\nindeed"), (9, 1.0, "what?")], 2)
 
-    assert [(one.score, one.why) for one in found] == [(0.0, "it was not judged"), (0.7, "good indeed")]
+    assert [(one.score, one.reason) for one in found] == [(0.0, "not judged"), (0.7, "good indeed")]
 
 
-def test_a_tree_is_read_branch_by_branch() -> None:
-    """Thoughts follow those they grew from, their numbers are those of the reading, and repetitions are left out."""
+def test_tree_is_flattened_by_branch() -> None:
+    """Thoughts follow their parents, numbers follow the reading order, and repetitions are omitted."""
     grown = [step("a"), step("b"), step("b1", 2), step("a1", 1)]
 
-    assert [one.claim.text for one in reasoning.fresh([step("a"), step("c"), step("C.")], ["A"])] == ["c"]
-    assert reasoning.path(grown, 4) == ("a", "a1")
-    assert reasoning.path(grown, 0) == ()
-    assert [(one.claim.text, one.follows) for one in reasoning.ordered(grown)] == [
+    assert [one.claim.text for one in reasoning.select_new_thoughts([step("a"), step("c"), step("C.")], ["A"])] == ["c"]
+    assert reasoning.trace_path(grown, 4) == ("a", "a1")
+    assert reasoning.trace_path(grown, 0) == ()
+    assert [(one.claim.text, one.follows) for one in reasoning.flatten_tree(grown)] == [
         ("a", ()),
         ("a1", (1,)),
         ("b", ()),
@@ -149,11 +152,11 @@ def test_a_tree_is_read_branch_by_branch() -> None:
     ]
 
 
-def test_steps_fall_with_what_they_rest_on() -> None:
-    """A step that was taken out takes those along that follow from it, and the others are counted anew."""
+def test_dependent_steps_are_removed() -> None:
+    """A removed step removes the steps that follow from it, and the rest is renumbered."""
     thought = line(step("a"), step("b"), step("of a", 1), step("of b", 2), concludes=step("end", 4))
-    checked = [draft if n else Draft() for n, draft in enumerate(reasoning.drafts(thought))]
-    held = reasoning.held(thought, checked)
+    checked = [draft if n else Draft() for n, draft in enumerate(reasoning.to_drafts(thought))]
+    held = reasoning.apply_verification(thought, checked)
 
     assert held is not None and held.conclusion is not None
     assert [(one.claim.text, one.follows) for one in held.steps] == [("b", ()), ("of b", (1,))]
@@ -161,51 +164,51 @@ def test_steps_fall_with_what_they_rest_on() -> None:
     assert held.confidence == 0.48
 
 
-def test_a_conclusion_falls_with_its_last_step() -> None:
-    """A conclusion whose ground is gone is not drawn; too little left is no reasoning; what is open weakens it."""
+def test_conclusion_is_removed_with_its_step() -> None:
+    """A conclusion needs its step; too few sentences return None; unsupported ones lower the confidence."""
     thought = line(step("a"), step("b"), step("c"), concludes=step("end", 3))
-    checked = list(reasoning.drafts(thought))
+    checked = list(reasoning.to_drafts(thought))
     checked[2] = Draft()
-    held = reasoning.held(thought, checked)
+    held = reasoning.apply_verification(thought, checked)
 
     assert held is not None and held.conclusion is None and len(held.steps) == 2
-    assert reasoning.held(line(step("a"), concludes=step("b", 1)), [Draft(), checked[1]]) is None
-    assert reasoning.held(line(), ()) is None
+    assert reasoning.apply_verification(line(step("a"), concludes=step("b", 1)), [Draft(), checked[1]]) is None
+    assert reasoning.apply_verification(line(), ()) is None
 
     half = [checked[0], Draft(blocks=(Block(claims=(claim("b", "neutral"),)),))]
-    doubted = reasoning.held(line(step("a"), step("b")), half)
+    doubted = reasoning.apply_verification(line(step("a"), step("b")), half)
     assert doubted is not None and doubted.confidence == 0.4
 
 
-def test_a_step_that_cites_nothing_is_taken_out() -> None:
-    """Whatever a model says without a source is not part of a line of thought."""
+def test_step_without_citation_is_removed() -> None:
+    """A sentence of a model without a source is not part of a line of reasoning."""
     bare = ReasoningStep(kind="premise", claim=Claim(text="a", status="missing_citation"))
     thought = line(bare, step("b"), step("c"))
-    held = reasoning.held(thought, reasoning.drafts(thought))
+    held = reasoning.apply_verification(thought, reasoning.to_drafts(thought))
 
     assert held is not None and [one.claim.text for one in held.steps] == ["b", "c"]
 
 
-def test_what_the_report_says_already_is_left_out() -> None:
-    """A line of thought most of whose sentences stand in the report is not set out again."""
+def test_repeated_reasoning_is_discarded() -> None:
+    """A line of reasoning is discarded if the report already contains most of it."""
     thought = line(step("a"), concludes=step("b", 1))
     written = Draft(blocks=(Block(claims=(claim("A."), claim("B."))),))
     half = Draft(blocks=(Block(claims=(claim("A."),)),))
     within = Draft(blocks=(Block(claims=(claim("A, so b."),)),))
 
-    assert reasoning.beside(thought, [written]) is None
-    assert reasoning.beside(thought, [within]) is None
-    assert reasoning.beside(thought, [half]) == thought
-    assert reasoning.beside(None, [written]) is None
+    assert reasoning.discard_if_repeated(thought, [written]) is None
+    assert reasoning.discard_if_repeated(thought, [within]) is None
+    assert reasoning.discard_if_repeated(thought, [half]) == thought
+    assert reasoning.discard_if_repeated(None, [written]) is None
 
 
-def test_writers_read_a_line_of_thought_as_text() -> None:
-    """Steps, conclusion and confidence are told, and which passages they rest on is known."""
+def test_reasoning_is_rendered_as_text() -> None:
+    """The text has steps, conclusion and confidence; the cited passages are selected."""
     thought = line(step("a"), concludes=step("b", 1))
 
-    assert reasoning.as_text(thought) == "1. (premise) a\nConclusion: b\nConfidence: 80%"
-    assert reasoning.as_text(line(step("a"))) == "1. (premise) a\nConfidence: 80%"
-    assert reasoning.as_text(None) == ""
-    cited = reasoning.cited(thought, [reference(0.5, chunk="a"), reference(0.4, chunk="x")])
+    assert reasoning.render_reasoning(thought) == "1. (premise) a\nConclusion: b\nConfidence: 80%"
+    assert reasoning.render_reasoning(line(step("a"))) == "1. (premise) a\nConfidence: 80%"
+    assert reasoning.render_reasoning(None) == ""
+    cited = reasoning.select_cited_passages(thought, [reference(0.5, chunk="a"), reference(0.4, chunk="x")])
     assert [passage.chunk for passage in cited] == ["a"]
-    assert reasoning.cited(None, [reference(0.5)]) == ()
+    assert reasoning.select_cited_passages(None, [reference(0.5)]) == ()

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.algorithms.research.action_parsing import (
-    LONGEST_ANSWER,
-    LONGEST_ARGUMENTS,
-    LONGEST_NAME,
-    LONGEST_THOUGHT,
-    NO_NUMBER,
-    Move,
-    as_object,
-    name_of,
-    read,
+    INVALID_CONFIDENCE,
+    MAX_ANSWER_LENGTH,
+    MAX_ARGUMENTS_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_THOUGHT_LENGTH,
+    ParsedAction,
+    normalize_tool_name,
+    parse_arguments,
+    parse_model_output,
 )
 
 QUERY = '{"query": "bread"}'
@@ -26,92 +26,100 @@ QUERY = '{"query": "bread"}'
 @pytest.mark.parametrize(
     ("text", "move"),
     [
-        ("hybrid_search[bread]", Move("", "hybrid_search", "bread")),
-        ("hybrid_search [bread]", Move("", "hybrid_search", "bread")),
-        ("1. `hybrid_search[bread]`", Move("", "hybrid_search", "bread")),
-        ("Bread first.\nhybrid_search[a [b] c]", Move("Bread first.", "hybrid_search", "a [b] c")),
-        ("calculate[(1 + 2", Move("", "calculate", "(1 + 2")),
-        ('lookup("bread")', Move("", "lookup", "bread")),
-        ("vector_search(query='bread', k=5)", Move("", "vector_search", '{"query": "bread", "k": 5}')),
-        ("vector_search(query=bread)", Move("", "vector_search", QUERY)),
-        ("vector_search(query='bread', k=)", Move("", "vector_search", "query='bread', k=")),
-        ("Thought: Go.\nAction: hybrid_search[bread]", Move("Go.", "hybrid_search", "bread")),
-        ("**Thought 2:** Go.\n**Action 2:** hybrid_search[“bread”]", Move("Go.", "hybrid_search", "“bread”")),
-        ('Go.\nAction: hybrid_search\nAction Input: "bread"', Move("Go.", "hybrid_search", "bread")),
-        (f"Action: hybrid_search\nAction_Input: ```json\n{QUERY}\n```", Move("", "hybrid_search", QUERY)),
-        ("Action: I look for bread\nConfidence: 40%", Move("", "I look for bread", "", "", 0.4)),
-        ("Action: lookup[a]\nObservation: b\nAction: lookup[c]", Move("", "lookup", "a", further=1)),
-        ("lookup[a]\nlookup[b]\nlookup[c]", Move("", "lookup", "a", further=2)),
-        ("Observation: it is so\nFinal Answer: yes", Move("Observation: it is so\nFinal Answer: yes", "")),
-        ("Thought: Done.\nFinal Answer: Rye [1].", Move("Done.", "finish", "", "Rye [1].")),
-        ("Answer: Rye [1].\nConfidence: 0.95", Move("", "", "", "Rye [1].", 0.95)),
-        ("finish[Rye [1].]", Move("", "finish", "", "Rye [1].")),
-        ("Action: Final Answer[Rye.]", Move("", "Final Answer[Rye.]", "")),
-        ("Thought: I only think.", Move("I only think.")),
-        ("Bread is made of flour [1].", Move("Bread is made of flour [1].")),
-        ("", Move()),
+        ("hybrid_search[bread]", ParsedAction("", "hybrid_search", "bread")),
+        ("hybrid_search [bread]", ParsedAction("", "hybrid_search", "bread")),
+        ("1. `hybrid_search[bread]`", ParsedAction("", "hybrid_search", "bread")),
+        ("Bread first.\nhybrid_search[a [b] c]", ParsedAction("Bread first.", "hybrid_search", "a [b] c")),
+        ("calculate[(1 + 2", ParsedAction("", "calculate", "(1 + 2")),
+        ('lookup("bread")', ParsedAction("", "lookup", "bread")),
+        ("vector_search(query='bread', k=5)", ParsedAction("", "vector_search", '{"query": "bread", "k": 5}')),
+        ("vector_search(query=bread)", ParsedAction("", "vector_search", QUERY)),
+        ("vector_search(query='bread', k=)", ParsedAction("", "vector_search", "query='bread', k=")),
+        ("Thought: Go.\nAction: hybrid_search[bread]", ParsedAction("Go.", "hybrid_search", "bread")),
+        ("**Thought 2:** Go.\n**Action 2:** hybrid_search[“bread”]", ParsedAction("Go.", "hybrid_search", "“bread”")),
+        ('Go.\nAction: hybrid_search\nAction Input: "bread"', ParsedAction("Go.", "hybrid_search", "bread")),
+        (f"Action: hybrid_search\nAction_Input: ```json\n{QUERY}\n```", ParsedAction("", "hybrid_search", QUERY)),
+        ("Action: I look for bread\nConfidence: 40%", ParsedAction("", "I look for bread", "", "", 0.4)),
+        ("Action: lookup[a]\nObservation: b\nAction: lookup[c]", ParsedAction("", "lookup", "a", extra_actions=1)),
+        ("lookup[a]\nlookup[b]\nlookup[c]", ParsedAction("", "lookup", "a", extra_actions=2)),
+        ("Observation: it is so\nFinal Answer: yes", ParsedAction("Observation: it is so\nFinal Answer: yes", "")),
+        ("Thought: Done.\nFinal Answer: Rye [1].", ParsedAction("Done.", "finish", "", "Rye [1].")),
+        ("Answer: Rye [1].\nConfidence: 0.95", ParsedAction("", "", "", "Rye [1].", 0.95)),
+        ("finish[Rye [1].]", ParsedAction("", "finish", "", "Rye [1].")),
+        ("Action: Final Answer[Rye.]", ParsedAction("", "Final Answer[Rye.]", "")),
+        ("Thought: I only think.", ParsedAction("I only think.")),
+        ("Bread is made of flour [1].", ParsedAction("Bread is made of flour [1].")),
+        ("", ParsedAction()),
     ],
 )
-def test_text_is_read(text: str, move: Move) -> None:
+def test_text_is_read(text: str, move: ParsedAction) -> None:
     """Labels, brackets and prose around them are told apart; the first action counts, and nothing after it."""
-    assert read(text) == move
+    assert parse_model_output(text) == move
 
 
 @pytest.mark.parametrize(
     ("found", "move"),
     [
-        ({"thought": "t", "action": "lookup", "arguments": {"term": "x"}}, Move("t", "lookup", '{"term": "x"}')),
-        ({"Action": "lookup", "Action Input": "x"}, Move("", "lookup", "x")),
-        ({"name": "lookup", "arguments": '{"term": "x"}'}, Move("", "lookup", '{"term": "x"}')),
-        ({"action": "lookup", "term": "x", "confidence": 1}, Move("", "lookup", '{"term": "x"}', confidence=1.0)),
-        ({"action": "lookup"}, Move("", "lookup")),
-        ({"action": ["lookup", "sql"]}, Move("", '["lookup", "sql"]')),
-        ({"action": {"name": "lookup", "args": {"term": "x"}}}, Move("", "lookup", '{"term": "x"}')),
+        (
+            {"thought": "t", "action": "lookup", "arguments": {"term": "x"}},
+            ParsedAction("t", "lookup", '{"term": "x"}'),
+        ),
+        ({"Action": "lookup", "Action Input": "x"}, ParsedAction("", "lookup", "x")),
+        ({"name": "lookup", "arguments": '{"term": "x"}'}, ParsedAction("", "lookup", '{"term": "x"}')),
+        (
+            {"action": "lookup", "term": "x", "confidence": 1},
+            ParsedAction("", "lookup", '{"term": "x"}', confidence=1.0),
+        ),
+        ({"action": "lookup"}, ParsedAction("", "lookup")),
+        ({"action": ["lookup", "sql"]}, ParsedAction("", '["lookup", "sql"]')),
+        ({"action": {"name": "lookup", "args": {"term": "x"}}}, ParsedAction("", "lookup", '{"term": "x"}')),
         (
             {"reasoning": "r", "tool_calls": [{"function": {"name": "lookup", "arguments": {}}}, {"name": "sql"}]},
-            Move("r", "lookup", "{}", further=1),
+            ParsedAction("r", "lookup", "{}", extra_actions=1),
         ),
         ({"tool_calls": [{"term": "x"}]}, None),
-        ({"tool_calls": "lookup", "answer": "a"}, Move("", "", "", "a")),
-        ({"action": "finish", "answer": "a [1]", "confidence": "95 %"}, Move("", "finish", "", "a [1]", 0.95)),
-        ({"action": "Final_Answer", "action_input": "a"}, Move("", "finish", "", "a")),
-        ({"action": "finish", "arguments": {"text": "a"}}, Move("", "finish", "", "a")),
-        ({"action": "finish", "answer": "a", "arguments": {}}, Move("", "finish", "", "a")),
+        ({"tool_calls": "lookup", "answer": "a"}, ParsedAction("", "", "", "a")),
+        ({"action": "finish", "answer": "a [1]", "confidence": "95 %"}, ParsedAction("", "finish", "", "a [1]", 0.95)),
+        ({"action": "Final_Answer", "action_input": "a"}, ParsedAction("", "finish", "", "a")),
+        ({"action": "finish", "arguments": {"text": "a"}}, ParsedAction("", "finish", "", "a")),
+        ({"action": "finish", "answer": "a", "arguments": {}}, ParsedAction("", "finish", "", "a")),
         (
             {"action": "lookup", "arguments": {"term": "x", "thought": "t", "answer": "a", "confidence": 0.2}},
-            Move("t", "lookup", '{"term": "x"}', "a", 0.2),
+            ParsedAction("t", "lookup", '{"term": "x"}', "a", 0.2),
         ),
         (
             {"action": "lookup", "thought": "t", "confidence": 0.3, "arguments": {"term": "x", "answer": "a"}},
-            Move("t", "lookup", '{"term": "x"}', "a", 0.3),
+            ParsedAction("t", "lookup", '{"term": "x"}', "a", 0.3),
         ),
         (
-            {"action": "lookup", "arguments": {"term": "x"}, "further": 2},
-            Move("", "lookup", '{"term": "x"}', further=2),
+            {"action": "lookup", "arguments": {"term": "x"}, "extra_actions": 2},
+            ParsedAction("", "lookup", '{"term": "x"}', extra_actions=2),
         ),
         ({"query": "bread"}, None),
     ],
 )
-def test_objects_are_read(found: dict[str, Any], move: Move | None) -> None:
+def test_objects_are_read(found: dict[str, Any], move: ParsedAction | None) -> None:
     """Every usual way to name an action in an object is one; an object that names none is none."""
-    assert read("", [found]) == (move or Move())
+    assert parse_model_output("", [found]) == (move or ParsedAction())
 
 
 def test_the_first_acting_object_counts() -> None:
     """Objects that name no action are passed over, and further actions are counted, not taken."""
     lookup, sql = {"action": "lookup", "arguments": "x"}, {"action": "sql", "arguments": "y"}
 
-    assert read("", [{"query": "z"}, {"answer": "a"}, lookup, sql]) == Move("", "lookup", "x", further=1)
-    assert read("", [{"answer": "a"}, {"answer": "b"}]) == Move("", "", "", "b")
+    assert parse_model_output("", [{"query": "z"}, {"answer": "a"}, lookup, sql]) == ParsedAction(
+        "", "lookup", "x", extra_actions=1
+    )
+    assert parse_model_output("", [{"answer": "a"}, {"answer": "b"}]) == ParsedAction("", "", "", "b")
 
 
 def test_prose_before_an_object_is_its_thought() -> None:
     """What a model says before it acts is what it thought; a fence is not."""
     assert (
-        read('Thought: Bread first.\n```json\n{"action": "lookup"}```', [{"action": "lookup"}]).thought
+        parse_model_output('Thought: Bread first.\n```json\n{"action": "lookup"}```', [{"action": "lookup"}]).thought
         == "Bread first."
     )
-    assert read('```json\n{"action": "lookup"}', [{"action": "lookup"}]).thought == ""
+    assert parse_model_output('```json\n{"action": "lookup"}', [{"action": "lookup"}]).thought == ""
 
 
 def test_wrappings_are_opened_a_few_times() -> None:
@@ -119,8 +127,8 @@ def test_wrappings_are_opened_a_few_times() -> None:
     wrapped: dict[str, Any] = {"name": "lookup"}
     for _ in range(3):
         wrapped = {"action": wrapped}
-    assert read("", [wrapped]).action == "lookup"
-    assert read("", [{"action": wrapped}]).action != "lookup"
+    assert parse_model_output("", [wrapped]).action == "lookup"
+    assert parse_model_output("", [{"action": wrapped}]).action != "lookup"
 
 
 @pytest.mark.parametrize(
@@ -132,49 +140,53 @@ def test_wrappings_are_opened_a_few_times() -> None:
         (85, 85.0),
         (None, 0.0),
         ("", 0.0),
-        ("high", NO_NUMBER),
-        (True, NO_NUMBER),
-        ([1], NO_NUMBER),
-        (math.nan, NO_NUMBER),
-        (math.inf, NO_NUMBER),
-        (10**400, NO_NUMBER),
+        ("high", INVALID_CONFIDENCE),
+        (True, INVALID_CONFIDENCE),
+        ([1], INVALID_CONFIDENCE),
+        (math.nan, INVALID_CONFIDENCE),
+        (math.inf, INVALID_CONFIDENCE),
+        (10**400, INVALID_CONFIDENCE),
     ],
 )
 def test_a_confidence_is_a_number_or_none(written: object, number: float) -> None:
     """Percent are shares, what is missing is nothing, and what is no number is marked as such."""
-    assert read("", [{"answer": "a", "confidence": written}]).confidence == number
+    assert parse_model_output("", [{"answer": "a", "confidence": written}]).confidence == number
 
 
 def test_no_part_is_longer_than_it_may_be() -> None:
     """Each part is cut; arguments stay one character too long, so that a part never passes for the whole."""
-    move = read("", [{"thought": "t" * 9999, "action": "a" * 999, "arguments": "x" * 99_999, "answer": "b" * 9999}])
+    move = parse_model_output(
+        "", [{"thought": "t" * 9999, "action": "a" * 999, "arguments": "x" * 99_999, "answer": "b" * 9999}]
+    )
 
     assert [len(part) for part in move[:4]] == [
-        LONGEST_THOUGHT,
-        LONGEST_NAME + 1,
-        LONGEST_ARGUMENTS + 1,
-        LONGEST_ANSWER,
+        MAX_THOUGHT_LENGTH,
+        MAX_NAME_LENGTH + 1,
+        MAX_ARGUMENTS_LENGTH + 1,
+        MAX_ANSWER_LENGTH,
     ]
 
 
 def test_characters_that_no_text_has_are_left_out() -> None:
     """Null bytes, control characters and halves of characters go; line ends stay."""
-    assert read("", [{"action": "look\x00up", "arguments": "a\ud800\x07b\nc"}]) == Move("", "lookup", "ab\nc")
+    assert parse_model_output("", [{"action": "look\x00up", "arguments": "a\ud800\x07b\nc"}]) == ParsedAction(
+        "", "lookup", "ab\nc"
+    )
 
 
 @pytest.mark.parametrize("written", ["VectorSearch", "vector search", "VECTOR-SEARCH", " vector__search "])
 def test_a_name_is_the_same_in_any_case(written: str) -> None:
     """Letter case, spaces and hyphens do not make another tool."""
-    assert name_of(written) == "vector_search"
+    assert normalize_tool_name(written) == "vector_search"
 
 
 def test_arguments_in_a_string_in_a_string_are_an_object() -> None:
     """An object is found within two strings, not within ever more, and bare text is none."""
-    assert as_object(json.dumps(json.dumps(QUERY))) == {"query": "bread"}
-    assert as_object(json.dumps(json.dumps(json.dumps(QUERY)))) is None
-    assert as_object("[1]") is None
-    assert as_object("bread") is None
-    assert as_object("[" * 100_000) is None
+    assert parse_arguments(json.dumps(json.dumps(QUERY))) == {"query": "bread"}
+    assert parse_arguments(json.dumps(json.dumps(json.dumps(QUERY)))) is None
+    assert parse_arguments("[1]") is None
+    assert parse_arguments("bread") is None
+    assert parse_arguments("[" * 100_000) is None
 
 
 KEYS = st.sampled_from(
@@ -193,8 +205,8 @@ PIECES = st.sampled_from(["Action:", "Thought:", "Observation:", "lookup[", "(",
 )
 def test_anything_is_read(text: str, objects: list[dict[str, Any]]) -> None:
     """Whatever a model says, it is read as a move within its bounds that can be written down as JSON."""
-    move = read(text, objects)
+    move = parse_model_output(text, objects)
 
-    assert len(move.thought) <= LONGEST_THOUGHT and len(move.action) <= LONGEST_NAME + 1
-    assert math.isfinite(move.confidence) and move.further >= 0
+    assert len(move.thought) <= MAX_THOUGHT_LENGTH and len(move.action) <= MAX_NAME_LENGTH + 1
+    assert math.isfinite(move.confidence) and move.extra_actions >= 0
     json.dumps(move).encode()

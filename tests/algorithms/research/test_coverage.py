@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.research.coverage import BEST, REPEATED_SOURCE, WEIGHT, coverage, most_covering
+from tenure.algorithms.research.coverage import (
+    MAX_COUNTED_PASSAGES,
+    PASSAGE_WEIGHT,
+    REPEATED_SOURCE_WEIGHT,
+    compute_coverage,
+    select_covering_passages,
+)
 from tenure.contracts.evidence.passages import PassageRef
 from tests.passages import reference
 
@@ -16,27 +22,27 @@ PASSAGES = st.lists(
 
 def test_nothing_covers_nothing() -> None:
     """A topic without passages is not covered at all."""
-    assert coverage([]) == 0.0
+    assert compute_coverage([]) == 0.0
 
 
 def test_one_passage_covers_its_weighted_relevance() -> None:
     """A single passage covers w·r."""
-    assert coverage([reference(0.5)]) == pytest.approx(WEIGHT * 0.5)
+    assert compute_coverage([reference(0.5)]) == pytest.approx(PASSAGE_WEIGHT * 0.5)
 
 
 def test_two_sources_leave_the_product_of_what_each_leaves() -> None:
     """Coverage is 1 − Π(1 − w·r) over passages of different sources."""
-    expected = 1 - (1 - WEIGHT * 0.8) * (1 - WEIGHT * 0.4)
+    expected = 1 - (1 - PASSAGE_WEIGHT * 0.8) * (1 - PASSAGE_WEIGHT * 0.4)
 
-    assert coverage([reference(0.4, "a"), reference(0.8, "b")]) == pytest.approx(expected)
+    assert compute_coverage([reference(0.4, "a"), reference(0.8, "b")]) == pytest.approx(expected)
 
 
 def test_the_second_passage_of_a_source_counts_half() -> None:
     """The best passage of a source counts in full, its next ones half."""
-    expected = 1 - (1 - WEIGHT * 0.8) * (1 - WEIGHT * REPEATED_SOURCE * 0.4)
+    expected = 1 - (1 - PASSAGE_WEIGHT * 0.8) * (1 - PASSAGE_WEIGHT * REPEATED_SOURCE_WEIGHT * 0.4)
 
-    assert REPEATED_SOURCE == 0.5
-    assert coverage([reference(0.4, "a"), reference(0.8, "a")]) == pytest.approx(expected)
+    assert REPEATED_SOURCE_WEIGHT == 0.5
+    assert compute_coverage([reference(0.4, "a"), reference(0.8, "a")]) == pytest.approx(expected)
 
 
 def test_only_the_best_passages_count() -> None:
@@ -44,16 +50,16 @@ def test_only_the_best_passages_count() -> None:
     best = [reference(0.9, name) for name in "abcdef"]
     rest = [reference(0.1, name) for name in "ghij"]
 
-    assert len(best) == BEST
-    assert coverage(best) == coverage([*rest, *best])
+    assert len(best) == MAX_COUNTED_PASSAGES
+    assert compute_coverage(best) == compute_coverage([*rest, *best])
 
 
 def test_the_passages_that_count_most_come_first() -> None:
     """A source's second passage counts half, so that a weaker one of another source comes before it."""
     found = [reference(0.6, "a"), reference(0.5, "b"), reference(0.8, "a"), reference(-0.2, "c")]
 
-    assert [p.chunk for p in most_covering(found, 3)] == ["a:0.8", "b:0.5", "a:0.6"]
-    assert most_covering(found, 0) == most_covering([], 3) == ()
+    assert [p.chunk for p in select_covering_passages(found, 3)] == ["a:0.8", "b:0.5", "a:0.6"]
+    assert select_covering_passages(found, 0) == select_covering_passages([], 3) == ()
 
 
 @given(PASSAGES)
@@ -62,14 +68,16 @@ def test_the_passages_that_count_cover_as_much_alone(passages: list[PassageRef])
     """Leaving the others out changes no coverage."""
     unique = list({passage.chunk: passage for passage in passages}.values())
 
-    assert coverage(most_covering(unique, BEST)) == pytest.approx(coverage(unique))
+    assert compute_coverage(select_covering_passages(unique, MAX_COUNTED_PASSAGES)) == pytest.approx(
+        compute_coverage(unique)
+    )
 
 
 @given(PASSAGES)
 @settings(deadline=None)
 def test_coverage_is_a_share_below_one(passages: list[PassageRef]) -> None:
     """However much is found, something may still be open."""
-    assert 0.0 <= coverage(passages) < 1.0
+    assert 0.0 <= compute_coverage(passages) < 1.0
 
 
 @given(PASSAGES, st.randoms())
@@ -78,25 +86,25 @@ def test_order_does_not_matter(passages: list[PassageRef], chance: object) -> No
     """Coverage belongs to the set of passages, not to the order in which they were found."""
     unique = list({passage.chunk: passage for passage in passages}.values())
 
-    assert coverage(unique) == coverage(reversed(unique))
+    assert compute_coverage(unique) == compute_coverage(reversed(unique))
 
 
 @given(PASSAGES, RELEVANCES)
 @settings(deadline=None)
 def test_a_passage_of_a_new_source_never_takes_coverage_away(passages: list[PassageRef], relevance: float) -> None:
     """Whatever a further source says, the topic is covered at least as well as before."""
-    assert coverage([*passages, reference(relevance, "new")]) >= coverage(passages) - 1e-9
+    assert compute_coverage([*passages, reference(relevance, "new")]) >= compute_coverage(passages) - 1e-9
 
 
-@given(PASSAGES.map(lambda found: found[: BEST - 1]), RELEVANCES, st.sampled_from("abcdefgh"))
+@given(PASSAGES.map(lambda found: found[: MAX_COUNTED_PASSAGES - 1]), RELEVANCES, st.sampled_from("abcdefgh"))
 @settings(deadline=None)
 def test_a_further_passage_never_takes_coverage_away(passages: list[PassageRef], relevance: float, source: str) -> None:
     """Coverage grows with every passage, also of a known source."""
-    assert coverage([*passages, reference(relevance, source, "new")]) >= coverage(passages) - 1e-9
+    assert compute_coverage([*passages, reference(relevance, source, "new")]) >= compute_coverage(passages) - 1e-9
 
 
 def test_another_passage_of_a_known_source_never_lowers_coverage() -> None:
     """What counts is the share each passage adds, not its rank among the most relevant."""
     before = [reference(0.5, name) for name in "abcdef"]
 
-    assert coverage([*before, reference(0.51, "a")]) >= coverage(before)
+    assert compute_coverage([*before, reference(0.51, "a")]) >= compute_coverage(before)

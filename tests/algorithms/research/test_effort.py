@@ -2,29 +2,34 @@
 
 import pytest
 
-from tenure.algorithms.research.effort import EFFORTS, converged, effort, strategy
-from tenure.contracts.evidence.retrieval import Strategy
-from tenure.contracts.research.spiral import Effort, Step
-from tenure.contracts.run.run import Complexity, Limits
+from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY, choose_effort, has_converged, resolve_strategy
+from tenure.contracts.evidence.retrieval import RetrievalStrategy
+from tenure.contracts.research.spiral import PlanStep, ResearchEffort
+from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.run import RunLimits
 from tests.passages import reference
 
 
 @pytest.mark.parametrize(("complexity", "sections"), [("simple", 2), ("moderate", 4), ("complex", 6)])
 def test_complexity_sets_the_effort(complexity: Complexity, sections: int) -> None:
     """Without a word from a person the table decides, within the sections a report may have."""
-    assert effort(complexity, Limits()) == EFFORTS[complexity].model_copy(update={"sections": sections})
+    assert choose_effort(complexity, RunLimits()) == EFFORT_BY_COMPLEXITY[complexity].model_copy(
+        update={"sections": sections}
+    )
 
 
 def test_a_person_overrides_what_the_complexity_suggests() -> None:
     """Limits of the run come before the router's view, one by one."""
-    limits = Limits(effort="simple", max_cycles=9, subagents=7, max_sections=1)
+    limits = RunLimits(effort="simple", max_cycles=9, subagents=7, max_sections=1)
 
-    assert effort("complex", limits) == Effort(cycles=9, subagents=7, hops=1, sections=1)
+    assert choose_effort("complex", limits) == ResearchEffort(cycles=9, subagents=7, hops=1, sections=1)
 
 
 def test_more_complex_questions_get_more() -> None:
     """No part of the effort shrinks as questions grow."""
-    simple, moderate, complex_ = (list(EFFORTS[c].model_dump().values()) for c in ("simple", "moderate", "complex"))
+    simple, moderate, complex_ = (
+        list(EFFORT_BY_COMPLEXITY[c].model_dump().values()) for c in ("simple", "moderate", "complex")
+    )
 
     assert all(a < b < c for a, b, c in zip(simple, moderate, complex_, strict=True))
 
@@ -47,24 +52,24 @@ def test_more_complex_questions_get_more() -> None:
         ("What is the town in which the founder of the oldest bakery of Vienna was born?", 3, "multi_hop"),
     ],
 )
-def test_a_query_suggests_how_to_search(query: str, hops: int, expected: Strategy) -> None:
+def test_a_query_suggests_how_to_search(query: str, hops: int, expected: RetrievalStrategy) -> None:
     """Plain questions are searched for once; contested, broad and long ones each in a way of their own."""
-    assert strategy(Step(id="s1", query=query, topic="Bread"), hops) == expected
+    assert resolve_strategy(PlanStep(id="s1", query=query, topic="Bread"), hops) == expected
 
 
 def test_reading_on_in_a_source_is_one_search() -> None:
     """What a passage's source says further needs no bridge."""
-    step = Step(id="s1", query="Why does dough rise in the cold?", topic="Bread", reads=reference(0.5))
+    step = PlanStep(id="s1", query="Why does dough rise in the cold?", topic="Bread", read_passage=reference(0.5))
 
-    assert strategy(step, 3) == strategy(step, 3, "iterative") == "direct"
+    assert resolve_strategy(step, 3) == resolve_strategy(step, 3, "iterative") == "direct"
 
 
 def test_a_person_comes_before_the_plan_and_the_plan_before_the_query() -> None:
     """A strategy that is named holds whatever the query suggests and the effort gives."""
-    planned = Step(id="s1", query="What is sourdough?", topic="Bread", strategy="hierarchical")
+    planned = PlanStep(id="s1", query="What is sourdough?", topic="Bread", strategy="hierarchical")
 
-    assert strategy(planned, 1) == "hierarchical"
-    assert strategy(planned, 3, "memory") == "memory"
+    assert resolve_strategy(planned, 1) == "hierarchical"
+    assert resolve_strategy(planned, 3, "memory") == "memory"
 
 
 @pytest.mark.parametrize(
@@ -80,4 +85,4 @@ def test_a_person_comes_before_the_plan_and_the_plan_before_the_query() -> None:
 )
 def test_a_search_that_brings_the_same_again_has_converged(before: str, now: str, expected: bool) -> None:
     """The top five decide, in any order."""
-    assert converged(before, now) is expected
+    assert has_converged(before, now) is expected

@@ -1,6 +1,14 @@
 """Observations: what a thought reads of passages, claims and comparisons."""
 
-from tenure.algorithms.research.observations import LEAST, Numbered, compared, fitted, quoted, stated, told
+from tenure.algorithms.research.observations import (
+    MIN_PASSAGE_LENGTH,
+    NumberedPassage,
+    format_claims,
+    format_comparison,
+    format_passages,
+    format_quotes,
+    truncate_lines,
+)
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Citation, Claim
 from tenure.contracts.research.tools import ComparedPoint
@@ -19,7 +27,7 @@ def claim(text: str, *chunks: str) -> Claim:
 
 def test_a_passage_is_told_by_its_sentences_on_the_subject() -> None:
     """Where there is no room for all, the sentences that share most words stay, in their order."""
-    found = told([Numbered(3, passage(BREAD))], "How long does the dough of bread rise?", 80)
+    found = format_passages([NumberedPassage(3, passage(BREAD))], "How long does the dough of bread rise?", 80)
 
     assert found == "[3] Bread: Bread is baked. The dough of the bread rises for two hours."
 
@@ -28,30 +36,30 @@ def test_what_is_short_is_told_whole() -> None:
     """With room for it a passage loses nothing; code is told as its words."""
     code = passage("def push(x):\n    return x", kind="code", title="queue.py")
 
-    assert told([Numbered(1, passage(BREAD)), Numbered(2, code)], "oven", 4000) == (
+    assert format_passages([NumberedPassage(1, passage(BREAD)), NumberedPassage(2, code)], "oven", 4000) == (
         f"[1] Bread: {BREAD}\n[2] queue.py: def push(x): return x"
     )
 
 
 def test_passages_without_room_are_left_out() -> None:
     """Each passage that is told gets its least share, and the whole stays within its bounds."""
-    many = [Numbered(n, passage(BREAD * 10, start=n)) for n in range(1, 40)]
-    text = told(many, "bread", 1000)
+    many = [NumberedPassage(n, passage(BREAD * 10, start=n)) for n in range(1, 40)]
+    text = format_passages(many, "bread", 1000)
 
     assert len(text) <= 1000
-    assert len(text.splitlines()) == 1000 // (LEAST + 1)
+    assert len(text.splitlines()) == 1000 // (MIN_PASSAGE_LENGTH + 1)
 
 
 def test_nothing_found_is_told_as_nothing() -> None:
     """No passages make no text."""
-    assert told([], "bread", 100) == ""
+    assert format_passages([], "bread", 100) == ""
 
 
 def test_claims_are_marked_by_the_numbers_of_their_passages() -> None:
     """A passage that is cited twice is named once, one without a number is not named."""
     numbers = {ChunkId("a"): 4, ChunkId("b"): 2}
 
-    assert stated([claim("It rises.", "a", "b", "a"), claim("It burns.", "z")], numbers) == [
+    assert format_claims([claim("It rises.", "a", "b", "a"), claim("It burns.", "z")], numbers) == [
         "It rises. [4][2]",
         "It burns.",
     ]
@@ -64,18 +72,18 @@ def test_a_comparison_names_who_says_what() -> None:
         relation="different", about="hours", first=claim("It takes two.", "a"), second=claim("It takes nine.", "b")
     )
 
-    assert compared(apart, numbers) == "They differ (hours): It takes two. [1] / It takes nine. [2]"
-    assert compared(ComparedPoint(relation="only_second", second=claim("It burns.", "b")), numbers) == (
+    assert format_comparison(apart, numbers) == "They differ (hours): It takes two. [1] / It takes nine. [2]"
+    assert format_comparison(ComparedPoint(relation="only_second", second=claim("It burns.", "b")), numbers) == (
         "Only the second says: It burns. [2]"
     )
 
 
 def test_quotes_stand_behind_their_passage() -> None:
     """A quote over several lines is one line; one of a passage without number is left out."""
-    assert quoted([citation("a", "It\nrises."), citation("z")], {ChunkId("a"): 7}) == ["[7] It rises."]
+    assert format_quotes([citation("a", "It\nrises."), citation("z")], {ChunkId("a"): 7}) == ["[7] It rises."]
 
 
 def test_lines_are_cut_to_what_fits() -> None:
     """Lines stay within their characters."""
-    assert fitted(["one two", "three"], 100) == "one two\nthree"
-    assert len(fitted(["word " * 50] * 3, 100)) <= 100
+    assert truncate_lines(["one two", "three"], 100) == "one two\nthree"
+    assert len(truncate_lines(["word " * 50] * 3, 100)) <= 100

@@ -1,8 +1,13 @@
 """What a person's outline keeps, renames, drops and adds."""
 
-from tenure.algorithms.research.outline_edits import Edited, dropped_in_words, edited, following
+from tenure.algorithms.research.outline_edits import (
+    OutlineChange,
+    apply_outline,
+    describe_dropped_topics,
+    revise_outline,
+)
 from tenure.contracts.research.report import Topic
-from tenure.contracts.run.control import Outline, OutlineTopic
+from tenure.contracts.run.control import OutlineRevision, OutlineTopic
 
 TOPICS = (
     Topic(heading="Bread", question="How is bread made?"),
@@ -10,31 +15,31 @@ TOPICS = (
 )
 
 
-def set_to(*lines: str, after: Outline | None = None) -> Outline:
-    return following(after, [OutlineTopic.model_validate(line) for line in lines])
+def set_to(*lines: str, after: OutlineRevision | None = None) -> OutlineRevision:
+    return revise_outline(after, [OutlineTopic.model_validate(line) for line in lines])
 
 
 def test_topics_are_kept_renamed_dropped_and_added() -> None:
     """A topic that stays keeps its question unless it is given another; the order is the person's."""
-    wanted = edited(TOPICS, set_to("Wine", "bread => Rye  bread", "Butter | What is it for?"))
+    wanted = apply_outline(TOPICS, set_to("Wine", "bread => Rye  bread", "Butter | What is it for?"))
 
-    assert wanted == Edited(
+    assert wanted == OutlineChange(
         topics=(
             Topic(heading="Wine", question="Wine"),
             Topic(heading="Rye bread", question="How is bread made?"),
             Topic(heading="Butter", question="What is it for?"),
         ),
-        before={"Rye bread": "Bread"},
+        previous_headings={"Rye bread": "Bread"},
         dropped=("Cheese",),
     )
-    assert dropped_in_words(wanted) == ["“Cheese” was taken out of the outline by a person."]
+    assert describe_dropped_topics(wanted) == ["“Cheese” was taken out of the outline by a person."]
 
 
 def test_two_topics_can_change_their_names() -> None:
     """A name that is given up is known before one that is taken."""
-    wanted = edited(TOPICS, set_to("Bread => Cheese", "Cheese => Bread"))
+    wanted = apply_outline(TOPICS, set_to("Bread => Cheese", "Cheese => Bread"))
 
-    assert wanted.before == {"Cheese": "Bread", "Bread": "Cheese"}
+    assert wanted.previous_headings == {"Cheese": "Bread", "Bread": "Cheese"}
     assert wanted.dropped == ()
 
 
@@ -44,5 +49,8 @@ def test_an_outline_that_was_missed_does_not_lose_a_topic() -> None:
     second = set_to("Rye => Sourdough", "Cheese", after=first)
 
     assert second.number == 2
-    assert edited(TOPICS, second).before == {"Sourdough": "Bread", "Cheese": "Cheese"}
-    assert edited(edited(TOPICS, first).topics, second).before == {"Sourdough": "Rye", "Cheese": "Cheese"}
+    assert apply_outline(TOPICS, second).previous_headings == {"Sourdough": "Bread", "Cheese": "Cheese"}
+    assert apply_outline(apply_outline(TOPICS, first).topics, second).previous_headings == {
+        "Sourdough": "Rye",
+        "Cheese": "Cheese",
+    }

@@ -8,29 +8,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.research.planning import (
-    MAX_EXPECTED,
-    MAX_HEADING,
-    MAX_QUERY,
-    Admitted,
-    admitted,
-    deadlocked,
-    ready,
-    same,
-    settled,
-    why_replan,
+    MAX_EXPECTED_OUTPUT_LENGTH,
+    MAX_HEADING_LENGTH,
+    MAX_QUERY_LENGTH,
+    ValidatedPlan,
+    find_ready_steps,
+    find_replan_reason,
+    is_deadlocked,
+    is_same_query,
+    skip_blocked_steps,
+    validate_plan,
 )
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import Aim, Effort, Executed, PlannedAction, SpiralState, Step, StepStatus
+from tenure.contracts.research.spiral import (
+    ExecutedQuery,
+    PlannedAction,
+    PlanStep,
+    ResearchEffort,
+    SpiralState,
+    StepStatus,
+    TopicState,
+)
 from tests.passages import reference
 
-EFFORT = Effort(cycles=3, subagents=3, hops=2, sections=4)
-BREAD = Aim(topic=Topic(heading="Making bread", question="How is bread made?"), coverage=0.6)
-CHEESE = Aim(topic=Topic(heading="Ripening of cheese", question="How does cheese ripen?"), coverage=0.2)
+EFFORT = ResearchEffort(cycles=3, subagents=3, hops=2, sections=4)
+BREAD = TopicState(topic=Topic(heading="Making bread", question="How is bread made?"), coverage=0.6)
+CHEESE = TopicState(topic=Topic(heading="Ripening of cheese", question="How does cheese ripen?"), coverage=0.2)
 STATE = SpiralState(
     cycle=2,
-    aims=(BREAD, CHEESE),
-    executed=(Executed(query="Which flour does rye bread need?", topic="Making bread", cycle=1),),
+    topics=(BREAD, CHEESE),
+    executed=(ExecutedQuery(query="Which flour does rye bread need?", topic="Making bread", cycle=1),),
     dropped=("History of butter",),
 )
 
@@ -44,13 +52,13 @@ def search(query: str, topic: str = "", **others: Any) -> PlannedAction:
     return action("SEARCH", query, topic, **others)
 
 
-def planned(*actions: PlannedAction, state: SpiralState = STATE, max_topics: int = 3) -> Admitted:
-    return admitted(actions, state, EFFORT, max_topics, (reference(0.5, "bread"), reference(0.4, "cheese")))
+def planned(*actions: PlannedAction, state: SpiralState = STATE, max_topics: int = 3) -> ValidatedPlan:
+    return validate_plan(actions, state, EFFORT, max_topics, (reference(0.5, "bread"), reference(0.4, "cheese")))
 
 
-def steps(*found: tuple[str, StepStatus, tuple[str, ...]]) -> list[Step]:
+def steps(*found: tuple[str, StepStatus, tuple[str, ...]]) -> list[PlanStep]:
     return [
-        Step(id=name, query=name, topic="Making bread", status=status, depends_on=needs)
+        PlanStep(id=name, query=name, topic="Making bread", status=status, depends_on=needs)
         for name, status, needs in found
     ]
 
@@ -64,22 +72,22 @@ def test_a_search_becomes_a_step() -> None:
 
     first, second = plan.steps
     assert (first.id, first.query, first.topic) == ("a", "Where do cellars help cheese?", "Ripening of cheese")
-    assert (first.expected, first.status, first.reads) == ("cool cellars", "pending", None)
+    assert (first.expected_output, first.status, first.read_passage) == ("cool cellars", "pending", None)
     assert second.depends_on == ("a",)
-    assert not plan.refused and not plan.finish and not plan.empty
+    assert not plan.rejections and not plan.finish and not plan.is_empty
 
 
 def test_a_reading_goes_on_in_the_source_of_a_finding() -> None:
     """A finding is named by its number; the same may be asked of a source that was asked of all."""
     plan = planned(action("READ", "Which flour does rye bread need?", passage=2))
 
-    assert plan.steps[0].reads == reference(0.4, "cheese")
+    assert plan.steps[0].read_passage == reference(0.4, "cheese")
 
 
 @pytest.mark.parametrize("number", [-1, 0, 3])
 def test_a_finding_that_was_not_shown_is_not_read(number: int) -> None:
     """A number that names no finding is refused."""
-    assert planned(action("READ", "What else?", passage=number)).refused == [
+    assert planned(action("READ", "What else?", passage=number)).rejections == [
         f"finding {number} was not read further: there is no such finding"
     ]
 
@@ -87,29 +95,29 @@ def test_a_finding_that_was_not_shown_is_not_read(number: int) -> None:
 @pytest.mark.parametrize(
     ("proposed", "why"),
     [
-        (search(" \n"), "a search without a query was not made"),
+        (search(" \n"), "a search without a query was not executed"),
         (search("which flour does RYE bread need? "), "“which flour does RYE bread need?” was not asked: it was asked"),
         (search("What flour is needed for rye bread?"), "“What flour is needed for rye bread?” was not asked: it was"),
         (action("ADD_TO_OUTLINE", "x", " "), "a topic without a heading was not added"),
         (action("ADD_TO_OUTLINE", "x", "The making of bread"), "“The making of bread” was not added: the outline has"),
         (action("ADD_TO_OUTLINE", "x", "Butter's history"), "“Butter's history” was not added: the outline has or had"),
         (action("DROP_TOPIC", topic="Wine"), "“Wine” was not dropped: the outline has no such topic"),
-        (action("ASK_HUMAN", " "), "a question to people was not put: it is empty or was put before"),
+        (action("ASK_HUMAN", " "), "a question to the user was not asked: it is empty or was asked before"),
     ],
 )
 def test_what_is_not_carried_out_is_refused_with_a_reason(proposed: PlannedAction, why: str) -> None:
     """Empty, repeated and impossible actions leave nothing behind but the reason."""
     plan = planned(proposed)
 
-    assert plan.empty and not plan.asked
-    assert [reason[: len(why)] for reason in plan.refused] == [why]
+    assert plan.is_empty and not plan.questions
+    assert [reason[: len(why)] for reason in plan.rejections] == [why]
 
 
 def test_a_query_is_not_asked_twice_in_one_plan() -> None:
     """Two wordings of one query are one search."""
     plan = planned(search("How does rye dough rise?"), search("How is rye dough rising?"))
 
-    assert len(plan.steps) == len(plan.refused) == 1
+    assert len(plan.steps) == len(plan.rejections) == 1
 
 
 def test_a_cycle_has_no_more_tasks_than_its_effort() -> None:
@@ -117,7 +125,7 @@ def test_a_cycle_has_no_more_tasks_than_its_effort() -> None:
     plan = planned(*(search(f"What is bread number {name}?") for name in ("one", "two", "three", "four")))
 
     assert [step.id for step in plan.steps] == ["s1", "s2", "s3"]
-    assert plan.refused == ["“What is bread number four?” was not asked: a cycle has 3 tasks"]
+    assert plan.rejections == ["“What is bread number four?” was not searched: a cycle has at most 3 tasks"]
 
 
 def test_ids_are_made_distinct() -> None:
@@ -147,8 +155,8 @@ def test_a_search_serves_a_topic_of_the_outline(wanted: str, query: str, served:
 
 def test_without_topics_nothing_is_searched_for() -> None:
     """A query needs a topic that it could serve."""
-    assert planned(search("Bread?"), state=SpiralState()).refused == [
-        "“Bread?” was not asked: there is no topic it could serve"
+    assert planned(search("Bread?"), state=SpiralState()).rejections == [
+        "“Bread?” was not searched: the outline has no topic for it"
     ]
 
 
@@ -156,8 +164,8 @@ def test_a_topic_is_added_while_there_is_room() -> None:
     """A new topic has a question, its heading where none was given; a full outline takes none."""
     plan = planned(action("ADD_TO_OUTLINE", " ", "Rye\n  dough"), action("ADD_TO_OUTLINE", "Which salt?", "Salt"))
 
-    assert plan.added == [Topic(heading="Rye dough", question="Rye dough")]
-    assert plan.refused == ["“Salt” was not added: the outline has 3 topics and no room"]
+    assert plan.added_topics == [Topic(heading="Rye dough", question="Rye dough")]
+    assert plan.rejections == ["“Salt” was not added: the outline has 3 topics and no room"]
 
 
 def test_all_topics_but_the_last_can_be_dropped() -> None:
@@ -166,8 +174,8 @@ def test_all_topics_but_the_last_can_be_dropped() -> None:
         *(action("DROP_TOPIC", topic=name) for name in (" making BREAD", "Making bread", CHEESE.topic.heading))
     )
 
-    assert plan.dropped == ["Making bread"]
-    assert plan.refused == [
+    assert plan.dropped_topics == ["Making bread"]
+    assert plan.rejections == [
         "“Making bread” was not dropped: the outline has no such topic",
         "“Ripening of cheese” was not dropped: it is the last topic",
     ]
@@ -182,17 +190,17 @@ def test_a_dropped_topic_makes_room_and_does_not_come_back() -> None:
         max_topics=2,
     )
 
-    assert ([topic.heading for topic in plan.added], plan.dropped) == (["Salt"], ["Making bread"])
-    assert plan.refused == ["“The making of bread” was not added: the outline has or had it"]
+    assert ([topic.heading for topic in plan.added_topics], plan.dropped_topics) == (["Salt"], ["Making bread"])
+    assert plan.rejections == ["“The making of bread” was not added: the outline has or had it"]
 
 
 def test_a_very_long_topic_can_be_dropped_by_the_name_it_was_added_with() -> None:
     """Headings are cut alike wherever a plan names them."""
     long = "rye bread " * 1_000
-    added = planned(action("ADD_TO_OUTLINE", "Rye?", long)).added
-    state = STATE.model_copy(update={"aims": (*STATE.aims, Aim(topic=added[0]))})
+    added = planned(action("ADD_TO_OUTLINE", "Rye?", long)).added_topics
+    state = STATE.model_copy(update={"topics": (*STATE.topics, TopicState(topic=added[0]))})
 
-    assert planned(action("DROP_TOPIC", topic=long), state=state).dropped == [added[0].heading]
+    assert planned(action("DROP_TOPIC", topic=long), state=state).dropped_topics == [added[0].heading]
     assert planned(search("Which flour?", long), state=state).steps[0].topic == added[0].heading
 
 
@@ -205,7 +213,7 @@ def test_a_search_for_a_dropped_topic_serves_another() -> None:
 
 def test_people_are_asked_a_few_questions_each_once() -> None:
     """A question says what is assumed until somebody answers; a run puts no more than a few."""
-    state = STATE.model_copy(update={"asked": ("Which town? Assumed until somebody answers: Vienna",)})
+    state = STATE.model_copy(update={"questions_asked": ("Which town? Assumed until a user answers: Vienna",)})
     plan = planned(
         action("ASK_HUMAN", "Which town?"),
         action("ASK_HUMAN", "Which year?", expected_output="this one"),
@@ -214,13 +222,13 @@ def test_people_are_asked_a_few_questions_each_once() -> None:
         state=state,
     )
 
-    assert plan.asked == [
-        "Which year? Assumed until somebody answers: this one",
-        "Which oven? Assumed until somebody answers: nothing",
+    assert plan.questions == [
+        "Which year? Assumed until a user answers: this one",
+        "Which oven? Assumed until a user answers: nothing",
     ]
-    assert plan.refused == [
-        "a question to people was not put: it is empty or was put before",
-        "a question to people was not put: 3 were put already",
+    assert plan.rejections == [
+        "a question to the user was not asked: it is empty or was asked before",
+        "a question to the user was not asked: 3 were asked already",
     ]
 
 
@@ -228,7 +236,7 @@ def test_a_plan_can_finish() -> None:
     """A plan that ends the research is not empty."""
     plan = planned(action("FINISH"))
 
-    assert plan.finish and not plan.empty and not plan.refused
+    assert plan.finish and not plan.is_empty and not plan.rejections
 
 
 def test_steps_that_wait_for_each_other_are_refused() -> None:
@@ -240,15 +248,15 @@ def test_steps_that_wait_for_each_other_are_refused() -> None:
     )
 
     assert [(step.id, step.depends_on) for step in plan.steps] == [("c", ())]
-    assert plan.cyclic
-    assert plan.refused[0].startswith("steps that wait for each other were not carried out: ")
-    assert why_replan(plan, plan.steps) == "its steps waited for each other"
+    assert plan.has_cycle
+    assert plan.rejections[0].startswith("steps that depend on each other were not executed: ")
+    assert find_replan_reason(plan, plan.steps) == "its steps depended on each other"
 
 
 def test_a_step_that_waits_for_itself_is_refused() -> None:
     """The smallest circle is one."""
-    assert planned(search("Bread?", id="a", depends_on=("a",))).refused == [
-        "steps that wait for each other were not carried out: a → a"
+    assert planned(search("Bread?", id="a", depends_on=("a",))).rejections == [
+        "steps that depend on each other were not executed: a → a"
     ]
 
 
@@ -265,7 +273,7 @@ def test_a_step_that_waits_for_itself_is_refused() -> None:
 )
 def test_queries_of_the_same_words_are_the_same(a: str, b: str, expected: bool) -> None:
     """Case, inflection and stop words make no other query."""
-    assert same(a, b) is same(b, a) is expected
+    assert is_same_query(a, b) is is_same_query(b, a) is expected
 
 
 def test_a_step_is_ready_when_all_it_needs_is_completed() -> None:
@@ -279,19 +287,19 @@ def test_a_step_is_ready_when_all_it_needs_is_completed() -> None:
         ("f", "pending", ()),
     )
 
-    assert [step.id for step in ready(found)] == ["b", "f"]
+    assert [step.id for step in find_ready_steps(found)] == ["b", "f"]
 
 
 def test_what_needs_a_failed_step_is_skipped_down_the_line() -> None:
     """A step skipped takes with it what needs it, and each says why."""
-    found = settled(
+    found = skip_blocked_steps(
         steps(("a", "failed", ()), ("b", "pending", ("a",)), ("c", "pending", ("b",)), ("d", "pending", ()))
     )
 
     assert [step.status for step in found] == ["failed", "skipped", "skipped", "pending"]
     assert [step.note for step in found[1:3]] == [
-        "it needs a, which brought nothing",
-        "it needs b, which brought nothing",
+        "it needs a, which failed or was skipped",
+        "it needs b, which failed or was skipped",
     ]
 
 
@@ -299,26 +307,26 @@ def test_a_deadlock_is_steps_that_wait_with_nothing_under_way() -> None:
     """As long as something runs or can begin, or nothing waits, there is none."""
     circle = steps(("a", "pending", ("b",)), ("b", "pending", ("a",)))
 
-    assert deadlocked(circle)
-    assert not deadlocked([*circle, *steps(("c", "in_progress", ()))])
-    assert not deadlocked([*circle, *steps(("c", "pending", ()))])
-    assert not deadlocked(steps(("a", "completed", ())))
+    assert is_deadlocked(circle)
+    assert not is_deadlocked([*circle, *steps(("c", "in_progress", ()))])
+    assert not is_deadlocked([*circle, *steps(("c", "pending", ()))])
+    assert not is_deadlocked(steps(("a", "completed", ())))
 
 
 def test_failures_make_a_plan_worthless() -> None:
     """Two failed steps do, and one that more than two others need."""
     needed = steps(("a", "failed", ()), *((name, "skipped", ("a",)) for name in "bcd"))
-    plan = Admitted(steps=needed)
+    plan = ValidatedPlan(steps=needed)
 
-    assert why_replan(plan, needed) == "step a failed, and more than 2 others need it"
-    assert why_replan(plan, needed[:3]) == ""
-    assert why_replan(plan, steps(("a", "failed", ()), ("b", "failed", ()))) == "2 of its steps failed"
+    assert find_replan_reason(plan, needed) == "step a failed, and more than 2 others need it"
+    assert find_replan_reason(plan, needed[:3]) == ""
+    assert find_replan_reason(plan, steps(("a", "failed", ()), ("b", "failed", ()))) == "2 of its steps failed"
 
 
 def test_a_plan_of_which_nothing_is_left_is_made_anew() -> None:
     """Where all was refused there is nothing to carry out."""
-    assert why_replan(Admitted(), ()) == "no step was left of it"
-    assert why_replan(Admitted(finish=True), ()) == ""
+    assert find_replan_reason(ValidatedPlan(), ()) == "it has no valid step"
+    assert find_replan_reason(ValidatedPlan(finish=True), ()) == ""
 
 
 KINDS = st.sampled_from(("SEARCH", "READ", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"))
@@ -340,8 +348,8 @@ ACTIONS = st.builds(
 HEADINGS = st.lists(WORDS.map(" ".join).filter(bool), max_size=5, unique_by=str.casefold)
 STATES = st.builds(
     lambda headings, asked, dropped: SpiralState(
-        aims=tuple(Aim(topic=Topic(heading=h, question=h)) for h in headings),
-        executed=tuple(Executed(query=query, topic="", cycle=1) for query in asked),
+        topics=tuple(TopicState(topic=Topic(heading=h, question=h)) for h in headings),
+        executed=tuple(ExecutedQuery(query=query, topic="", cycle=1) for query in asked),
         dropped=tuple(dropped),
     ),
     HEADINGS,
@@ -358,22 +366,27 @@ def test_whatever_is_proposed_what_is_admitted_is_bounded_and_new(
 ) -> None:
     """Tasks, topics and texts keep to their bounds, nothing is asked again, nothing waits for itself."""
     effort = EFFORT.model_copy(update={"subagents": subagents})
-    plan = admitted(actions, state, effort, max_topics, FINDINGS)
-    outline = {aim.topic.heading for aim in state.aims} - set(plan.dropped) | {t.heading for t in plan.added}
+    plan = validate_plan(actions, state, effort, max_topics, FINDINGS)
+    outline = {aim.topic.heading for aim in state.topics} - set(plan.dropped_topics) | {
+        t.heading for t in plan.added_topics
+    }
 
     assert len(plan.steps) <= subagents
-    assert len(state.aims) - len(plan.dropped) + len(plan.added) <= max(max_topics, len(state.aims))
-    assert not state.aims or outline
+    assert len(state.topics) - len(plan.dropped_topics) + len(plan.added_topics) <= max(max_topics, len(state.topics))
+    assert not state.topics or outline
     assert len({step.id for step in plan.steps}) == len(plan.steps)
-    assert all(len(topic.heading) <= MAX_HEADING and len(topic.question) <= MAX_QUERY for topic in plan.added)
-    assert (MAX_HEADING, MAX_QUERY) == (160, 1000)
+    assert all(
+        len(topic.heading) <= MAX_HEADING_LENGTH and len(topic.question) <= MAX_QUERY_LENGTH
+        for topic in plan.added_topics
+    )
+    assert (MAX_HEADING_LENGTH, MAX_QUERY_LENGTH) == (160, 1000)
     asked = [executed.query for executed in state.executed]
     for step in plan.steps:
-        assert 1 <= len(step.query) <= MAX_QUERY and len(step.expected) <= MAX_EXPECTED
+        assert 1 <= len(step.query) <= MAX_QUERY_LENGTH and len(step.expected_output) <= MAX_EXPECTED_OUTPUT_LENGTH
         assert step.topic in outline
-        assert step.reads or not any(same(step.query, before) for before in asked)
+        assert step.read_passage or not any(is_same_query(step.query, before) for before in asked)
         asked.append(step.query)
-    assert all(len(reason) <= 600 for reason in plan.refused)
+    assert all(len(reason) <= 600 for reason in plan.rejections)
     assert _runs_to_its_end(plan.steps)
 
 
@@ -381,21 +394,23 @@ def test_whatever_is_proposed_what_is_admitted_is_bounded_and_new(
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_proposed_is_admitted_or_refused(actions: Sequence[PlannedAction], state: SpiralState) -> None:
     """Every action is carried out, or a reason says why it is not; one circle has one reason."""
-    plan = admitted(actions, state, EFFORT, 6, FINDINGS)
+    plan = validate_plan(actions, state, EFFORT, 6, FINDINGS)
     proposed = sum(action.action != "FINISH" for action in actions)
-    told = len(plan.steps) + len(plan.added) + len(plan.dropped) + len(plan.asked) + len(plan.refused)
+    told = (
+        len(plan.steps) + len(plan.added_topics) + len(plan.dropped_topics) + len(plan.questions) + len(plan.rejections)
+    )
 
-    assert told == proposed if not plan.cyclic else told > 0
+    assert told == proposed if not plan.has_cycle else told > 0
     assert plan.finish is any(action.action == "FINISH" for action in actions)
 
 
-def _runs_to_its_end(proposed: Sequence[Step]) -> bool:
+def _runs_to_its_end(proposed: Sequence[PlanStep]) -> bool:
     """Carry steps out as far as it goes; tell whether none was left waiting."""
     now = tuple(proposed)
-    while begin := ready(now):
+    while begin := find_ready_steps(now):
         done = {step.id: step.model_copy(update={"status": "completed"}) for step in begin}
-        now = settled(done.get(step.id, step) for step in now)
-    return not deadlocked(now) and all(step.status == "completed" for step in now)
+        now = skip_blocked_steps(done.get(step.id, step) for step in now)
+    return not is_deadlocked(now) and all(step.status == "completed" for step in now)
 
 
 OUTCOMES = st.lists(st.sampled_from(("completed", "failed")), min_size=8, max_size=8)
@@ -406,19 +421,19 @@ NEEDS = st.lists(st.lists(st.integers(0, 7), max_size=3), min_size=8, max_size=8
 @settings(deadline=None)
 def test_every_plan_without_a_circle_comes_to_an_end(needs: list[list[int]], outcomes: list[StepStatus]) -> None:
     """Nothing begins before what it needs is completed, and in the end every step is completed, failed or skipped."""
-    now: tuple[Step, ...] = tuple(
-        Step(id=str(n), query="q", topic="t", depends_on=tuple(str(i) for i in needed if i < n))
+    now: tuple[PlanStep, ...] = tuple(
+        PlanStep(id=str(n), query="q", topic="t", depends_on=tuple(str(i) for i in needed if i < n))
         for n, needed in enumerate(needs)
     )
     for _ in now:
         completed = {step.id for step in now if step.status == "completed"}
-        begin = ready(now)
+        begin = find_ready_steps(now)
         assert all(completed.issuperset(step.depends_on) for step in begin)
         done = {step.id: step.model_copy(update={"status": outcomes[int(step.id)]}) for step in begin}
-        now = settled(done.get(step.id, step) for step in now)
+        now = skip_blocked_steps(done.get(step.id, step) for step in now)
 
     failed = {step.id for step in now if step.status in ("failed", "skipped")}
-    assert all(step.status != "pending" for step in now) and not deadlocked(now)
+    assert all(step.status != "pending" for step in now) and not is_deadlocked(now)
     assert all((step.status == "skipped") == bool(failed.intersection(step.depends_on)) for step in now)
 
 
@@ -426,8 +441,10 @@ def test_findings_are_numbered_from_one() -> None:
     """The first finding is number one."""
     found: tuple[PassageRef, ...] = (reference(0.5, "bread"),)
 
-    assert admitted([action("READ", "More?", passage=1)], STATE, EFFORT, 3, found).steps[0].reads == found[0]
-    assert admitted([action("READ", "More?", passage=1)], STATE, EFFORT, 3).steps == []
+    assert (
+        validate_plan([action("READ", "More?", passage=1)], STATE, EFFORT, 3, found).steps[0].read_passage == found[0]
+    )
+    assert validate_plan([action("READ", "More?", passage=1)], STATE, EFFORT, 3).steps == []
 
 
 def test_an_outline_that_a_person_has_set_is_left_as_it_is() -> None:
@@ -435,11 +452,11 @@ def test_an_outline_that_a_person_has_set_is_left_as_it_is() -> None:
     plan = planned(
         action("ADD_TO_OUTLINE", "How is wine made?", "Wine"),
         action("DROP_TOPIC", topic="Making bread"),
-        state=STATE.model_copy(update={"outlined": 1}),
+        state=STATE.model_copy(update={"outline_number": 1}),
     )
 
-    assert (plan.added, plan.dropped) == ([], [])
-    assert plan.refused == [
-        "“Making bread” was not dropped: a person has set the outline",
-        "“Wine” was not added: a person has set the outline",
+    assert (plan.added_topics, plan.dropped_topics) == ([], [])
+    assert plan.rejections == [
+        "“Making bread” was not dropped: a user has set the outline",
+        "“Wine” was not added: a user has set the outline",
     ]

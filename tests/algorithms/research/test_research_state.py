@@ -7,47 +7,59 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.research import research_state
-from tenure.algorithms.research.coverage import coverage
-from tenure.algorithms.research.outline_edits import edited, following
-from tenure.algorithms.research.planning import ASSUMED, MAX_HEADING, MAX_QUERY, Admitted, admitted
-from tenure.algorithms.research.research_state import AT_ONCE, MAX_NUMBERED, PLANNER, SYNTHESIZER, WINDOW
-from tenure.algorithms.retrieval.acceptance import BESIDE
+from tenure.algorithms.research.coverage import compute_coverage
+from tenure.algorithms.research.outline_edits import apply_outline, revise_outline
+from tenure.algorithms.research.planning import (
+    ASSUMPTION_SEPARATOR,
+    MAX_HEADING_LENGTH,
+    MAX_QUERY_LENGTH,
+    ValidatedPlan,
+    validate_plan,
+)
+from tenure.algorithms.research.research_state import (
+    MAX_CONVERSATION_TURNS,
+    MAX_FINDINGS_PER_TURN,
+    MAX_NUMBERED_PASSAGES,
+    PLANNER,
+    SYNTHESIZER,
+)
+from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
-    Aim,
-    Analysis,
-    Candidate,
-    Effort,
-    Executed,
+    AnalysisReply,
+    CandidatePassage,
+    ExecutedQuery,
     Finding,
     LatentTopic,
     PlannedAction,
+    PlanStep,
     Reflection,
+    ResearchEffort,
     SpiralState,
-    Step,
     SubagentResult,
+    TopicState,
 )
 from tenure.contracts.run.control import OutlineTopic
-from tenure.contracts.run.role_calls import Turn
-from tenure.contracts.run.run import Degraded, Feedback, Limits
-from tenure.roles.research.synthesizer import MAX_PART
+from tenure.contracts.run.role_calls import ConversationTurn
+from tenure.contracts.run.run import FallbackRecord, Feedback, RunLimits
+from tenure.roles.research.synthesizer import MAX_PART_CHARACTERS
 from tests.passages import reference
 
 RUN = RunId("run-1")
 BREAD = Topic(heading="Making bread", question="How is bread made?")
 CHEESE = Topic(heading="Ripening of cheese", question="How does cheese ripen?")
-BEGUN = research_state.begun(RUN, (BREAD, CHEESE)).model_copy(update={"cycle": 1})
+BEGUN = research_state.create_initial_state(RUN, (BREAD, CHEESE)).model_copy(update={"cycle": 1})
 
 
 def finding(passage: PassageRef, topic: str = "Making bread", query: str = "q", novelty: float = 1.0) -> Finding:
     return Finding(topic=topic, query=query, passage=passage, novelty=novelty)
 
 
-def executed(query: str, cycle: int = 1, **counts: int) -> Executed:
-    return Executed(query=query, topic="Making bread", cycle=cycle, **counts)
+def executed(query: str, cycle: int = 1, **counts: int) -> ExecutedQuery:
+    return ExecutedQuery(query=query, topic="Making bread", cycle=cycle, **counts)
 
 
 def latent(heading: str, cycle: int = 1) -> LatentTopic:
@@ -66,59 +78,66 @@ def chunks(passages: Sequence[PassageRef]) -> list[str]:
 
 def test_the_research_begins_with_the_outline_and_two_conversations() -> None:
     """Before the first cycle nothing is covered, and both conversations are at their beginning."""
-    begun = research_state.begun(RUN, (BREAD, CHEESE))
-    assert begun.aims == (Aim(topic=BREAD), Aim(topic=CHEESE))
-    assert begun.turns == {PLANNER: Turn(run=RUN, number=0), SYNTHESIZER: Turn(run=RUN, number=0)}
-    assert (begun.cycle, begun.gains) == (0, ())
+    begun = research_state.create_initial_state(RUN, (BREAD, CHEESE))
+    assert begun.topics == (TopicState(topic=BREAD), TopicState(topic=CHEESE))
+    assert begun.turns == {
+        PLANNER: ConversationTurn(run=RUN, number=0),
+        SYNTHESIZER: ConversationTurn(run=RUN, number=0),
+    }
+    assert (begun.cycle, begun.information_gains) == (0, ())
 
 
 def test_topics_get_their_imagined_passages_once() -> None:
     """A topic that is not named keeps what it has; a long passage is cut."""
-    first = research_state.imagined(BEGUN, {"Making bread": "Dough rises."})
-    second = research_state.imagined(first, {"Ripening of cheese": "word " * 1_000})
+    first = research_state.add_hypothetical_passages(BEGUN, {"Making bread": "Dough rises."})
+    second = research_state.add_hypothetical_passages(first, {"Ripening of cheese": "word " * 1_000})
 
-    assert [aim.hypothetical for aim in first.aims] == ["Dough rises.", ""]
-    assert second.aims[0].hypothetical == "Dough rises."
-    assert 900 < len(second.aims[1].hypothetical) <= research_state.MAX_IMAGINED
+    assert [aim.hypothetical_answer for aim in first.topics] == ["Dough rises.", ""]
+    assert second.topics[0].hypothetical_answer == "Dough rises."
+    assert 900 < len(second.topics[1].hypothetical_answer) <= research_state.MAX_HYPOTHETICAL_LENGTH
 
 
 def test_a_plan_changes_the_outline_and_is_remembered() -> None:
     """What is dropped goes, what is added comes last, an offer that was taken up is one no more."""
     state = BEGUN.model_copy(
-        update={"latent": (latent("Sourdough"), latent("Salt")), "fresh": (reference(0.5),), "asked": ("A?",)}
+        update={
+            "latent_topics": (latent("Sourdough"), latent("Salt")),
+            "unplanned": (reference(0.5),),
+            "questions_asked": ("A?",),
+        }
     )
-    plan = Admitted(
-        added=[Topic(heading="sourdoughs", question="?")],
-        dropped=["Making bread"],
-        asked=["B?"],
-        refused=[f"reason {n}" for n in range(9)],
+    plan = ValidatedPlan(
+        added_topics=[Topic(heading="sourdoughs", question="?")],
+        dropped_topics=["Making bread"],
+        questions=["B?"],
+        rejections=[f"reason {n}" for n in range(9)],
     )
-    after = research_state.planned(state, plan, "critique " * 100, 3)
+    after = research_state.apply_plan(state, plan, "critique " * 100, 3)
 
-    assert [aim.topic.heading for aim in after.aims] == ["Ripening of cheese", "sourdoughs"]
+    assert [aim.topic.heading for aim in after.topics] == ["Ripening of cheese", "sourdoughs"]
     assert after.dropped == ("Making bread",)
-    assert [topic.heading for topic in after.latent] == ["Salt"]
-    assert (after.fresh, after.asked, after.planned) == ((), ("A?", "B?"), 3)
-    assert len(after.refused) == 8
-    assert len(after.critique) <= research_state.MAX_TEXT
+    assert [topic.heading for topic in after.latent_topics] == ["Salt"]
+    assert (after.unplanned, after.questions_asked, after.planner_feedback_count) == ((), ("A?", "B?"), 3)
+    assert len(after.refused_actions) == 8
+    assert len(after.critique) <= research_state.MAX_TEXT_LENGTH
 
 
 def test_the_last_topics_given_up_are_remembered() -> None:
     """However many topics come and go, only so many stay in mind."""
     state = BEGUN
     for n in range(40):
-        state = research_state.planned(state, Admitted(dropped=[f"topic {n}"]), "", 0)
+        state = research_state.apply_plan(state, ValidatedPlan(dropped_topics=[f"topic {n}"]), "", 0)
 
-    assert len(state.dropped) == research_state.MAX_DROPPED
+    assert len(state.dropped) == research_state.MAX_DROPPED_TOPICS
     assert state.dropped[-1] == "topic 39"
 
 
 def test_what_queries_found_is_counted_in_their_cycle() -> None:
     """A query of an earlier cycle with the same words keeps its count, and one that found nothing has none."""
     state = BEGUN.model_copy(update={"cycle": 2, "executed": (executed("q", 1, found=7),)})
-    state = research_state.asked(state, [executed("q", 2), executed("r", 2)])
-    found = tuple(Candidate(topic="Making bread", query="q", passage=reference(0.5, chunk=c)) for c in "ab")
-    after = research_state.counted(state, SubagentResult(step="s1", candidates=found))
+    state = research_state.record_queries(state, [executed("q", 2), executed("r", 2)])
+    found = tuple(CandidatePassage(topic="Making bread", query="q", passage=reference(0.5, chunk=c)) for c in "ab")
+    after = research_state.record_result_counts(state, SubagentResult(step="s1", candidates=found))
 
     assert [(e.query, e.cycle, e.found) for e in after.executed] == [("q", 1, 7), ("q", 2, 2), ("r", 2, 0)]
 
@@ -126,58 +145,64 @@ def test_what_queries_found_is_counted_in_their_cycle() -> None:
 def test_a_cycle_is_learned_from() -> None:
     """Coverage, gain and counts follow from what was accepted, by hand: 0.6·0.5 on one of two topics, novelty 0.5."""
     state = BEGUN.model_copy(update={"cycle": 1, "executed": (executed("q"), executed("r"))})
-    after = research_state.learned(state, Analysis(accepted=(finding(reference(0.5), novelty=0.5),)))
+    after = research_state.apply_analysis(state, AnalysisReply(accepted=(finding(reference(0.5), novelty=0.5),)))
 
-    assert [aim.coverage for aim in after.aims] == pytest.approx([0.3, 0.0])
-    assert after.gains == pytest.approx((0.3 / 2 + 0.2 * 0.5,))
+    assert [aim.coverage for aim in after.topics] == pytest.approx([0.3, 0.0])
+    assert after.information_gains == pytest.approx((0.3 / 2 + 0.2 * 0.5,))
     assert [e.accepted for e in after.executed] == [1, 0]
-    assert after.aims[0].passages == after.fresh == after.unprocessed == (reference(0.5),)
+    assert after.topics[0].passages == after.unplanned == after.unsynthesized == (reference(0.5),)
 
 
 def test_nothing_accepted_is_a_cycle_without_gain() -> None:
     """The state differs in its gains, and in that coverage is noted."""
-    aims = tuple(aim.model_copy(update={"course": (0.0, 0.0)}) for aim in BEGUN.aims)
+    aims = tuple(aim.model_copy(update={"coverage_history": (0.0, 0.0)}) for aim in BEGUN.topics)
 
-    assert research_state.learned(BEGUN, Analysis()) == BEGUN.model_copy(update={"gains": (0.0,), "aims": aims})
+    assert research_state.apply_analysis(BEGUN, AnalysisReply()) == BEGUN.model_copy(
+        update={"information_gains": (0.0,), "topics": aims}
+    )
 
 
 def test_coverage_is_noted_before_the_first_cycle_and_after_each() -> None:
     """A topic's course has a place for every cycle, 0 where the topic was not there yet."""
-    at_hand = research_state.learned(research_state.begun(RUN, (BREAD,)), Analysis(accepted=(finding(reference(0.5)),)))
-    second = at_hand.model_copy(update={"cycle": 2, "aims": (*at_hand.aims, Aim(topic=CHEESE))})
-    after = research_state.learned(second, Analysis())
+    at_hand = research_state.apply_analysis(
+        research_state.create_initial_state(RUN, (BREAD,)), AnalysisReply(accepted=(finding(reference(0.5)),))
+    )
+    second = at_hand.model_copy(update={"cycle": 2, "topics": (*at_hand.topics, TopicState(topic=CHEESE))})
+    after = research_state.apply_analysis(second, AnalysisReply())
 
-    assert [aim.course for aim in at_hand.aims] == [(0.3,)]
-    assert [aim.course for aim in after.aims] == [(0.3, 0.3, 0.3), (0.0, 0.0, 0.0)]
+    assert [aim.coverage_history for aim in at_hand.topics] == [(0.3,)]
+    assert [aim.coverage_history for aim in after.topics] == [(0.3, 0.3, 0.3), (0.0, 0.0, 0.0)]
 
 
 def test_what_is_at_hand_covers_topics_and_is_no_gain() -> None:
     """Findings before the first cycle are known, and the first cycle's gain does not count them."""
-    at_hand = research_state.learned(
-        research_state.begun(RUN, (BREAD, CHEESE)), Analysis(accepted=(finding(reference(0.9)),))
+    at_hand = research_state.apply_analysis(
+        research_state.create_initial_state(RUN, (BREAD, CHEESE)), AnalysisReply(accepted=(finding(reference(0.9)),))
     )
 
-    assert (at_hand.gains, at_hand.fresh) == ((), (reference(0.9),))
-    assert at_hand.aims[0].coverage > 0
+    assert (at_hand.information_gains, at_hand.unplanned) == ((), (reference(0.9),))
+    assert at_hand.topics[0].coverage > 0
 
 
 def test_a_passage_judged_twice_keeps_the_better_judgement() -> None:
     """The same passage, found again and judged less relevant, takes no coverage away."""
-    first = research_state.learned(BEGUN, Analysis(accepted=(finding(reference(0.9, chunk="c")),)))
-    second = research_state.learned(first, Analysis(accepted=(finding(reference(0.4, chunk="c"), novelty=0.0),)))
+    first = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(finding(reference(0.9, chunk="c")),)))
+    second = research_state.apply_analysis(
+        first, AnalysisReply(accepted=(finding(reference(0.4, chunk="c"), novelty=0.0),))
+    )
 
-    assert second.aims == first.aims
-    assert second.fresh == (reference(0.9, chunk="c"),)
+    assert second.topics == first.topics
+    assert second.unplanned == (reference(0.9, chunk="c"),)
 
 
 def test_the_most_relevant_findings_wait_for_planner_and_synthesizer() -> None:
     """Of many findings the best wait, each once, best first."""
     found = [finding(reference(n / 100, chunk=f"c{n:02}")) for n in range(1, 61)]
-    after = research_state.learned(BEGUN, Analysis(accepted=(*found, finding(reference(0.6, chunk="c60")))))
+    after = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(*found, finding(reference(0.6, chunk="c60")))))
 
-    assert chunks(after.fresh) == [f"c{n}" for n in range(60, 52, -1)]
-    assert chunks(after.unprocessed) == [f"c{n}" for n in range(60, 12, -1)]
-    assert len(after.aims[0].passages) == research_state.KEPT
+    assert chunks(after.unplanned) == [f"c{n}" for n in range(60, 52, -1)]
+    assert chunks(after.unsynthesized) == [f"c{n}" for n in range(60, 12, -1)]
+    assert len(after.topics[0].passages) == research_state.MAX_PASSAGES_PER_TOPIC
 
 
 def test_what_links_lead_to_keeps_half_of_the_places() -> None:
@@ -186,24 +211,24 @@ def test_what_links_lead_to_keeps_half_of_the_places() -> None:
     linked = [
         finding(reference(0.01, chunk=f"l{n:02}").model_copy(update={"graph_rank": 1 + n % 8})) for n in range(60)
     ]
-    state = research_state.learned(BEGUN, Analysis(accepted=(linked[7],)))
-    state = research_state.learned(state, Analysis(accepted=(*many, *linked)))
-    kept = chunks(state.aims[0].passages)
-    eleven = BEGUN.model_copy(update={"aims": (*BEGUN.aims, *BEGUN.aims[1:] * 10)})
+    state = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(linked[7],)))
+    state = research_state.apply_analysis(state, AnalysisReply(accepted=(*many, *linked)))
+    kept = chunks(state.topics[0].passages)
+    eleven = BEGUN.model_copy(update={"topics": (*BEGUN.topics, *BEGUN.topics[1:] * 10)})
 
-    assert len(kept) == research_state.KEPT
-    assert sum(chunk.startswith("l") for chunk in kept) == research_state.KEPT // 2
+    assert len(kept) == research_state.MAX_PASSAGES_PER_TOPIC
+    assert sum(chunk.startswith("l") for chunk in kept) == research_state.MAX_PASSAGES_PER_TOPIC // 2
     assert "l07" in kept and "l15" not in kept
-    most = research_state.KEPT_IN_ALL // len(eleven.aims)
-    assert len(research_state.learned(eleven, Analysis(accepted=tuple(many))).aims[0].passages) == most
+    most = research_state.MAX_PASSAGES // len(eleven.topics)
+    assert len(research_state.apply_analysis(eleven, AnalysisReply(accepted=tuple(many))).topics[0].passages) == most
 
 
 def test_of_too_many_queries_the_oldest_are_forgotten_between_cycles() -> None:
     """Within a cycle every query stays, since tasks are numbered by them."""
     state = BEGUN.model_copy(update={"cycle": 9})
     for n in range(100):
-        state = research_state.asked(state, [executed(f"{n} {'q' * 990}", 9)])
-    after = research_state.learned(state, Analysis())
+        state = research_state.record_queries(state, [executed(f"{n} {'q' * 990}", 9)])
+    after = research_state.apply_analysis(state, AnalysisReply())
 
     assert len(state.executed) == 100
     assert 30 <= len(after.executed) < 40
@@ -212,12 +237,12 @@ def test_of_too_many_queries_the_oldest_are_forgotten_between_cycles() -> None:
 
 def test_offers_are_new_topics() -> None:
     """What the outline has or had, and what was offered before, is not offered again; the last few stay."""
-    state = BEGUN.model_copy(update={"dropped": ("Butter",), "latent": (latent("Salt"),)})
+    state = BEGUN.model_copy(update={"dropped": ("Butter",), "latent_topics": (latent("Salt"),)})
     names = ("making breads", "Butter", "salts", "Sourdough", "sourdoughs", "Yeast", "Rye", "Milk", "Rennet", "Mould")
-    after = research_state.offered(state, [latent(name, 2) for name in names])
+    after = research_state.add_latent_topics(state, [latent(name, 2) for name in names])
 
-    assert [topic.heading for topic in after.latent] == ["Sourdough", "Yeast", "Rye", "Milk", "Rennet", "Mould"]
-    assert research_state.offered(BEGUN, []).latent == ()
+    assert [topic.heading for topic in after.latent_topics] == ["Sourdough", "Yeast", "Rye", "Milk", "Rennet", "Mould"]
+    assert research_state.add_latent_topics(BEGUN, []).latent_topics == ()
 
 
 def waiting(count: int, first: int = 0) -> tuple[PassageRef, ...]:
@@ -226,91 +251,105 @@ def waiting(count: int, first: int = 0) -> tuple[PassageRef, ...]:
 
 def test_findings_are_numbered_a_few_at_once() -> None:
     """The synthesizer gets the next findings, and those before keep their numbers while the conversation lasts."""
-    first, known = research_state.before_synthesis(BEGUN.model_copy(update={"unprocessed": waiting(30)}))
-    turns = {**first.turns, SYNTHESIZER: first.turns[SYNTHESIZER].next(9)}
-    second, before = research_state.before_synthesis(first.model_copy(update={"turns": turns}))
+    first, known = research_state.number_findings(BEGUN.model_copy(update={"unsynthesized": waiting(30)}))
+    turns = {**first.turns, SYNTHESIZER: first.turns[SYNTHESIZER].advance(9)}
+    second, before = research_state.number_findings(first.model_copy(update={"turns": turns}))
 
-    assert (known, first.numbered, first.unprocessed) == (0, waiting(AT_ONCE), waiting(18, AT_ONCE))
-    assert (before, second.numbered) == (AT_ONCE, waiting(2 * AT_ONCE))
+    assert (known, first.numbered_passages, first.unsynthesized) == (
+        0,
+        waiting(MAX_FINDINGS_PER_TURN),
+        waiting(18, MAX_FINDINGS_PER_TURN),
+    )
+    assert (before, second.numbered_passages) == (MAX_FINDINGS_PER_TURN, waiting(2 * MAX_FINDINGS_PER_TURN))
 
 
 def test_a_finding_is_given_once() -> None:
     """What has a number is not given again, also when it was found again."""
-    turns = {**BEGUN.turns, SYNTHESIZER: Turn(run=RUN, number=1)}
-    state = BEGUN.model_copy(update={"turns": turns, "numbered": waiting(3), "unprocessed": waiting(5)})
-    after, known = research_state.before_synthesis(state)
+    turns = {**BEGUN.turns, SYNTHESIZER: ConversationTurn(run=RUN, number=1)}
+    state = BEGUN.model_copy(update={"turns": turns, "numbered_passages": waiting(3), "unsynthesized": waiting(5)})
+    after, known = research_state.number_findings(state)
 
-    assert (known, after.numbered, after.unprocessed) == (3, waiting(5), ())
+    assert (known, after.numbered_passages, after.unsynthesized) == (3, waiting(5), ())
 
 
 def test_a_new_conversation_begins_with_what_the_synthesis_cites() -> None:
     """What is not cited loses its number."""
-    state = BEGUN.model_copy(update={"numbered": waiting(5), "synthesis": citing("c003", "c001", "gone")})
-    after, known = research_state.before_synthesis(state)
+    state = BEGUN.model_copy(update={"numbered_passages": waiting(5), "synthesis": citing("c003", "c001", "gone")})
+    after, known = research_state.number_findings(state)
 
-    assert (known, chunks(after.numbered)) == (2, ["c001", "c003"])
+    assert (known, chunks(after.numbered_passages)) == (2, ["c001", "c003"])
 
 
 def test_numbers_stay_few_however_much_is_cited() -> None:
     """A synthesis that cites all it knows leaves room for what is new."""
     every = waiting(200)
     state = BEGUN.model_copy(
-        update={"numbered": every, "synthesis": citing(*chunks(every)), "unprocessed": waiting(20, 200)}
+        update={"numbered_passages": every, "synthesis": citing(*chunks(every)), "unsynthesized": waiting(20, 200)}
     )
-    after, known = research_state.before_synthesis(state)
+    after, known = research_state.number_findings(state)
 
-    assert (known, len(after.numbered)) == (MAX_NUMBERED - AT_ONCE, MAX_NUMBERED)
+    assert (known, len(after.numbered_passages)) == (
+        MAX_NUMBERED_PASSAGES - MAX_FINDINGS_PER_TURN,
+        MAX_NUMBERED_PASSAGES,
+    )
 
 
 def test_a_long_conversation_begins_anew() -> None:
     """After so many turns both do, and the synthesizer's also where it has too many passages."""
-    long = {role: Turn(run=RUN, number=WINDOW, tokens=5) for role in (PLANNER, SYNTHESIZER)}
-    short = {role: Turn(run=RUN, number=WINDOW - 1, tokens=5) for role in (PLANNER, SYNTHESIZER)}
-    anew = Turn(run=RUN, number=WINDOW, first=WINDOW)
-    full = BEGUN.model_copy(update={"turns": short, "numbered": waiting(MAX_NUMBERED)})
+    long = {role: ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS, tokens=5) for role in (PLANNER, SYNTHESIZER)}
+    short = {
+        role: ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS - 1, tokens=5) for role in (PLANNER, SYNTHESIZER)
+    }
+    anew = ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS, first=MAX_CONVERSATION_TURNS)
+    full = BEGUN.model_copy(update={"turns": short, "numbered_passages": waiting(MAX_NUMBERED_PASSAGES)})
 
-    assert research_state.next_turn(BEGUN.model_copy(update={"turns": long}), PLANNER) == anew
-    assert research_state.next_turn(BEGUN.model_copy(update={"turns": short}), SYNTHESIZER) == short[SYNTHESIZER]
-    assert research_state.next_turn(full, PLANNER) == short[PLANNER]
-    assert research_state.next_turn(full, SYNTHESIZER) == short[SYNTHESIZER].anew()
+    assert research_state.choose_next_turn(BEGUN.model_copy(update={"turns": long}), PLANNER) == anew
+    assert research_state.choose_next_turn(BEGUN.model_copy(update={"turns": short}), SYNTHESIZER) == short[SYNTHESIZER]
+    assert research_state.choose_next_turn(full, PLANNER) == short[PLANNER]
+    assert research_state.choose_next_turn(full, SYNTHESIZER) == short[SYNTHESIZER].restart()
 
 
 def test_people_are_heard_once() -> None:
     """Only what was said since is told, with the topic it names."""
     wishes = (Feedback(text="Be short."), Feedback(text="More rye.", topic="Bread"), Feedback(text="Less salt."))
 
-    assert research_state.heard_since(wishes, 1) == ("Bread: More rye.", "Less salt.")
-    assert research_state.heard_since(wishes, 3) == ()
+    assert research_state.format_new_feedback(wishes, 1) == ("Bread: More rye.", "Less salt.")
+    assert research_state.format_new_feedback(wishes, 3) == ()
 
 
 def test_what_is_asked_because_of_a_wish_is_remembered() -> None:
     """A query that shares words with a wish was asked because of it; a wish without one has none."""
-    steps = [Step(id="s1", query="Which flour does rye need?", topic="t"), Step(id="s2", query="Ovens?", topic="t")]
+    steps = [
+        PlanStep(id="s1", query="Which flour does rye need?", topic="t"),
+        PlanStep(id="s2", query="Ovens?", topic="t"),
+    ]
     wishes = [Feedback(text="More on rye."), Feedback(text="Be short."), Feedback(text="More on rye.")]
-    after = research_state.taken_up(BEGUN, wishes, steps)
+    after = research_state.record_feedback_queries(BEGUN, wishes, steps)
 
-    assert after.taken == {"More on rye.": ("Which flour does rye need?",)}
-    again = research_state.taken_up(after, wishes[:1], [Step(id="s1", query="Rye from where?", topic="t")])
-    assert again.taken == {"More on rye.": ("Which flour does rye need?", "Rye from where?")}
+    assert after.feedback_queries == {"More on rye.": ("Which flour does rye need?",)}
+    again = research_state.record_feedback_queries(
+        after, wishes[:1], [PlanStep(id="s1", query="Rye from where?", topic="t")]
+    )
+    assert again.feedback_queries == {"More on rye.": ("Which flour does rye need?", "Rye from where?")}
 
 
 def test_what_the_report_leaves_aside_is_told() -> None:
     """Questions to people and topics that nobody took up stand in the run's log; nothing else does."""
     latent = (LatentTopic(heading="Rye", question="What is rye?", passages=3, cycle=1),)
-    state = research_state.begun(RunId("r"), []).model_copy(
-        update={"asked": ("Which oven? Assumed: any",), "latent": latent}
+    state = research_state.create_initial_state(RunId("r"), []).model_copy(
+        update={"questions_asked": ("Which oven? Assumed: any",), "latent_topics": latent}
     )
 
-    assert research_state.left_open(research_state.begun(RunId("r"), [])) == ()
-    assert research_state.left_open(state) == (
-        "Asked of people: Which oven? Assumed: any",
-        "The sources also have much on these topics, which the report leaves aside: “Rye”.",
+    assert research_state.list_open_points(research_state.create_initial_state(RunId("r"), [])) == ()
+    assert research_state.list_open_points(state) == (
+        "Question to the user: Which oven? Assumed: any",
+        "The sources also cover these topics, which are not part of the report: “Rye”.",
     )
 
 
 def covered(*shares: float, **others: object) -> SpiralState:
-    aims = tuple(Aim(topic=topic, coverage=share) for topic, share in zip((BREAD, CHEESE), shares, strict=False))
-    return BEGUN.model_copy(update={"aims": aims, "cycle": 2, **others})
+    aims = tuple(TopicState(topic=topic, coverage=share) for topic, share in zip((BREAD, CHEESE), shares, strict=False))
+    return BEGUN.model_copy(update={"topics": aims, "cycle": 2, **others})
 
 
 @pytest.mark.parametrize(
@@ -320,21 +359,24 @@ def covered(*shares: float, **others: object) -> SpiralState:
         (covered(0.98, 0.97), "Ended after 2 cycles: every topic is covered."),
         (covered(cycle=1), ""),
         (covered(0.98, cycle=1), "Ended after 1 cycle: every topic is covered."),
-        (covered(0.1, gains=(0.5, 0.01, 0.02)), "Ended after 2 cycles: the last ones brought little that was new."),
+        (
+            covered(0.1, information_gains=(0.5, 0.01, 0.02)),
+            "Ended after 2 cycles: the last cycles had diminishing returns.",
+        ),
         (covered(0.1, cycle=3), "Ended after 3 cycles: the limit of cycles is reached."),
     ],
 )
 def test_guards_end_the_research(state: SpiralState, why: str) -> None:
     """Coverage, diminishing returns and the limit of cycles end it, in this order, whatever anybody decides."""
-    assert research_state.why_end(state, Effort(cycles=3, subagents=2, hops=1, sections=2)) == why
+    assert research_state.find_stop_reason(state, ResearchEffort(cycles=3, subagents=2, hops=1, sections=2)) == why
 
 
 def test_a_decision_flows_back_in_few_words() -> None:
     """Reasoning and key factors are kept for the next plan, cut to size."""
-    after = research_state.decided(BEGUN, "because " * 200, ["factor " * 50] * 9)
+    after = research_state.apply_decision(BEGUN, "because " * 200, ["factor " * 50] * 9)
 
-    assert len(after.reasoning) <= research_state.MAX_TEXT
-    assert len(after.key_factors) == 5 and all(len(factor) <= MAX_HEADING for factor in after.key_factors)
+    assert len(after.reasoning) <= research_state.MAX_TEXT_LENGTH
+    assert len(after.key_factors) == 5 and all(len(factor) <= MAX_HEADING_LENGTH for factor in after.key_factors)
 
 
 def test_a_reflection_is_carried_on_in_few_words() -> None:
@@ -345,45 +387,49 @@ def test_a_reflection_is_carried_on_in_few_words() -> None:
         missing_core_insights=("insight " * 500,) * 9,
         logic_issues=("short",),
     )
-    short = research_state.brief(long)
+    short = research_state.shorten_reflection(long)
 
-    assert len(short.depth_assessment) <= research_state.MAX_TEXT
+    assert len(short.depth_assessment) <= research_state.MAX_TEXT_LENGTH
     assert len(short.missing_core_insights) == 5
-    assert all(len(line) <= research_state.MAX_NOTE for line in short.missing_core_insights)
+    assert all(len(line) <= research_state.MAX_NOTE_LENGTH for line in short.missing_core_insights)
     assert (short.overall_quality, short.logic_issues, short.improvement_suggestions) == ("good", ("short",), ())
 
 
 def test_a_finding_needs_less_relevance_than_the_best_of_a_search() -> None:
     """τ_r is that of a passage beside the best one."""
-    assert research_state.least_relevance(Limits(min_relevance=0.4)) == pytest.approx(BESIDE * 0.4)
+    assert research_state.compute_min_relevance(RunLimits(min_relevance=0.4)) == pytest.approx(
+        MIN_SUPPORTING_SHARE * 0.4
+    )
 
 
 def test_a_log_keeps_its_beginning_and_its_end() -> None:
     """A long log loses its middle, a long line its end."""
     log: tuple[str, ...] = ()
     for n in range(100):
-        log = research_state.told(log, f"{n} {'word ' * 200}")
+        log = research_state.append_log(log, f"{n} {'word ' * 200}")
 
     assert len(log) == research_state.MAX_NOTES
     assert [line.split()[0] for line in (log[0], log[19], log[20], log[-1])] == ["0", "19", "80", "99"]
-    assert all(len(line) <= research_state.MAX_NOTE for line in log)
+    assert all(len(line) <= research_state.MAX_NOTE_LENGTH for line in log)
 
 
 def test_a_cycle_is_summed_up_in_one_line() -> None:
     """New passages of this cycle alone, mean coverage, gain and its trend."""
-    aims = tuple(Aim(topic=Topic(heading=name, question="?"), coverage=share) for name, share in (("A", 0.5), ("B", 1)))
-    executed = tuple(Executed(query=f"q{n}", topic="A", cycle=n, accepted=n) for n in (1, 2))
-    state = SpiralState(cycle=2, aims=aims, executed=executed, gains=(0.5, 0.2))
+    aims = tuple(
+        TopicState(topic=Topic(heading=name, question="?"), coverage=share) for name, share in (("A", 0.5), ("B", 1))
+    )
+    executed = tuple(ExecutedQuery(query=f"q{n}", topic="A", cycle=n, accepted=n) for n in (1, 2))
+    state = SpiralState(cycle=2, topics=aims, executed=executed, information_gains=(0.5, 0.2))
 
     said = "cycle 2 brought 2 new passages: coverage 75% on average, information gain 0.20 (stalling)"
-    assert research_state.in_words(state) == said
+    assert research_state.describe_cycle(state) == said
 
 
 def test_a_cycle_without_anything_is_summed_up_too() -> None:
     """Nothing divides by zero, and one passage is singular."""
-    one = SpiralState(cycle=1, executed=(Executed(query="q", topic="A", cycle=1, accepted=1),))
+    one = SpiralState(cycle=1, executed=(ExecutedQuery(query="q", topic="A", cycle=1, accepted=1),))
 
-    assert research_state.in_words(one).startswith(
+    assert research_state.describe_cycle(one).startswith(
         "cycle 1 brought 1 new passage: coverage 0% on average, information gain 0.00"
     )
 
@@ -403,10 +449,10 @@ def test_coverage_never_falls(cycles: list[list[Finding]]) -> None:
     """Whatever is found, and however often, a topic that stays is covered no less, and no gain is below zero."""
     state = BEGUN
     for found in cycles:
-        after = research_state.learned(state, Analysis(accepted=tuple(found)))
-        assert all(now.coverage >= before.coverage for before, now in zip(state.aims, after.aims, strict=True))
-        assert all(aim.coverage == pytest.approx(coverage(aim.passages), abs=1e-4) for aim in after.aims)
-        assert after.gains[-1] >= 0.0
+        after = research_state.apply_analysis(state, AnalysisReply(accepted=tuple(found)))
+        assert all(now.coverage >= before.coverage for before, now in zip(state.topics, after.topics, strict=True))
+        assert all(aim.coverage == pytest.approx(compute_coverage(aim.passages), abs=1e-4) for aim in after.topics)
+        assert after.information_gains[-1] >= 0.0
         state = after
 
 
@@ -452,9 +498,9 @@ def found_by(state: SpiralState, number: int) -> SubagentResult:
         )
         for n in range(24)
     )
-    found = (Candidate(topic=state.executed[-1].topic, query=query, passage=passage) for passage in passages)
+    found = (CandidatePassage(topic=state.executed[-1].topic, query=query, passage=passage) for passage in passages)
     return SubagentResult(
-        step="s", candidates=tuple(found), queries=(distinct(number, f"hop{state.cycle}")[:MAX_QUERY],)
+        step="s", candidates=tuple(found), queries=(distinct(number, f"hop{state.cycle}")[:MAX_QUERY_LENGTH],)
     )
 
 
@@ -467,46 +513,50 @@ def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
     def part(first: int) -> Draft:
         groups = (known[n : n + 4] for n in range(first, first + 48, 4))
         claims = tuple(Claim(text="t" * 79, citations=tuple(map(cited, group))) for group in groups)
-        assert sum(len(claim.model_dump_json()) for claim in claims) <= MAX_PART
+        assert sum(len(claim.model_dump_json()) for claim in claims) <= MAX_PART_CHARACTERS
         return Draft(blocks=(Block(claims=claims),))
 
     return SynthesisDraft(situation=part(0), complication=part(24), resolution=part(0))
 
 
-def cycle_of(state: SpiralState, effort: Effort) -> SpiralState:
+def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
     """Take a state through the largest cycle there can be."""
     state = state.model_copy(update={"cycle": state.cycle + 1})
     actions = hostile(state.cycle)
-    wishes = [Feedback(text=" ".join(action.query[: MAX_QUERY - 1] for action in actions[-3:]))]
-    plan = admitted(actions, state, effort, 12, state.fresh)
-    state = research_state.planned(state, plan, distinct(state.cycle, "critique"), state.cycle)
-    state = research_state.taken_up(state, wishes, plan.steps)
-    state = research_state.imagined(state, {aim.topic.heading: "h" * 4_000 for aim in state.aims})
-    found: list[Candidate] = []
+    wishes = [Feedback(text=" ".join(action.query[: MAX_QUERY_LENGTH - 1] for action in actions[-3:]))]
+    plan = validate_plan(actions, state, effort, 12, state.unplanned)
+    state = research_state.apply_plan(state, plan, distinct(state.cycle, "critique"), state.cycle)
+    state = research_state.record_feedback_queries(state, wishes, plan.steps)
+    state = research_state.add_hypothetical_passages(state, {aim.topic.heading: "h" * 4_000 for aim in state.topics})
+    found: list[CandidatePassage] = []
     for number, step in enumerate(plan.steps):
-        state = research_state.asked(state, [Executed(query=step.query, topic=step.topic, cycle=state.cycle)])
+        state = research_state.record_queries(
+            state, [ExecutedQuery(query=step.query, topic=step.topic, cycle=state.cycle)]
+        )
         result = found_by(state, number)
-        hops = [Executed(query=query, topic=step.topic, cycle=state.cycle) for query in result.queries]
-        state = research_state.counted(research_state.asked(state, hops), result)
+        hops = [ExecutedQuery(query=query, topic=step.topic, cycle=state.cycle) for query in result.queries]
+        state = research_state.record_result_counts(research_state.record_queries(state, hops), result)
         found += result.candidates
-    headings = [aim.topic.heading for aim in state.aims]
+    headings = [aim.topic.heading for aim in state.topics]
     accepted = tuple(
         Finding(topic=headings[n % len(headings)], query=c.query, passage=c.passage, novelty=0.1234)
         for n, c in enumerate(found)
     )
-    state = research_state.learned(state, Analysis(accepted=accepted))
+    state = research_state.apply_analysis(state, AnalysisReply(accepted=accepted))
     named = [
         LatentTopic(
-            heading=distinct(state.cycle * 10 + n, "latent")[:MAX_HEADING],
-            question=distinct(n, "why")[:MAX_QUERY],
+            heading=distinct(state.cycle * 10 + n, "latent")[:MAX_HEADING_LENGTH],
+            question=distinct(n, "why")[:MAX_QUERY_LENGTH],
             passages=5,
             cycle=state.cycle,
         )
         for n in range(3)
     ]
-    turn = research_state.next_turn(state, SYNTHESIZER)
-    state = research_state.offered(state, named).model_copy(update={"turns": {**state.turns, SYNTHESIZER: turn}})
-    state, _ = research_state.before_synthesis(state)
+    turn = research_state.choose_next_turn(state, SYNTHESIZER)
+    state = research_state.add_latent_topics(state, named).model_copy(
+        update={"turns": {**state.turns, SYNTHESIZER: turn}}
+    )
+    state, _ = research_state.number_findings(state)
     reflection = Reflection(
         overall_quality="moderate",
         depth_assessment="d" * LONG,
@@ -517,64 +567,72 @@ def cycle_of(state: SpiralState, effort: Effort) -> SpiralState:
     line = distinct(state.cycle, "line")
     state = state.model_copy(
         update={
-            "turns": {**state.turns, SYNTHESIZER: turn.next(10**6)},
-            "synthesis": worst_synthesis(state.numbered),
-            "reflection": research_state.brief(reflection),
-            "decisions": research_state.told(state.decisions, line),
-            "notes": research_state.told(research_state.told(state.notes, line), line),
+            "turns": {**state.turns, SYNTHESIZER: turn.advance(10**6)},
+            "synthesis": worst_synthesis(state.numbered_passages),
+            "reflection": research_state.shorten_reflection(reflection),
+            "decisions": research_state.append_log(state.decisions, line),
+            "notes": research_state.append_log(research_state.append_log(state.notes, line), line),
         }
     )
-    return research_state.decided(state, line, [line] * 12)
+    return research_state.apply_decision(state, line, [line] * 12)
 
 
 def test_the_state_stays_small_whatever_is_found() -> None:
     """Fifty of the largest cycles of four tasks leave a state that can travel."""
-    outline = [Topic(heading=shorten(distinct(-n, "topic"), MAX_HEADING), question="q" * MAX_QUERY) for n in range(12)]
-    effort = Effort(cycles=100, subagents=4, hops=2, sections=12)
-    state = research_state.begun(RUN, outline)
+    outline = [
+        Topic(heading=shorten(distinct(-n, "topic"), MAX_HEADING_LENGTH), question="q" * MAX_QUERY_LENGTH)
+        for n in range(12)
+    ]
+    effort = ResearchEffort(cycles=100, subagents=4, hops=2, sections=12)
+    state = research_state.create_initial_state(RUN, outline)
     sizes = []
     for _ in range(50):
         state = cycle_of(state, effort)
         sizes.append(len(state.model_dump_json().encode()))
 
-    assert (state.cycle, len(state.aims), len(state.dropped)) == (50, 12, research_state.MAX_DROPPED)
-    assert len(state.numbered) == MAX_NUMBERED
+    assert (state.cycle, len(state.topics), len(state.dropped)) == (50, 12, research_state.MAX_DROPPED_TOPICS)
+    assert len(state.numbered_passages) == MAX_NUMBERED_PASSAGES
     assert max(sizes) < LIMIT
 
 
 def test_degraded_calls_are_counted_by_role_and_reason() -> None:
     """Equal ones become one; beyond what is told apart, a role's others are one, and no call is lost."""
-    often = [Degraded(role="planner", reason="no JSON"), Degraded(role="planner", reason="no JSON", times=2)]
-    rare = [Degraded(role="decider", reason=f"reason {n}") for n in range(research_state.MAX_REASONS + 4)]
-    counted = research_state.stood_in([*rare, *often])
+    often = [
+        FallbackRecord(role="planner", reason="no JSON"),
+        FallbackRecord(role="planner", reason="no JSON", times=2),
+    ]
+    rare = [
+        FallbackRecord(role="decider", reason=f"reason {n}") for n in range(research_state.MAX_FALLBACK_REASONS + 4)
+    ]
+    counted = research_state.merge_fallbacks([*rare, *often])
 
-    assert counted[0] == Degraded(role="planner", reason="no JSON", times=3)
-    assert counted[-1] == Degraded(role="decider", reason="other reasons", times=5)
-    assert len(counted) == research_state.MAX_REASONS + 1
+    assert counted[0] == FallbackRecord(role="planner", reason="no JSON", times=3)
+    assert counted[-1] == FallbackRecord(role="decider", reason="other reasons", times=5)
+    assert len(counted) == research_state.MAX_FALLBACK_REASONS + 1
     assert sum(call.times for call in counted) == len(rare) + 3
 
 
 def test_what_was_found_stays_with_the_topics_of_a_persons_outline() -> None:
     """A renamed topic keeps its passages, a dropped one is not offered again, a new one begins with nothing."""
     outline = (Topic(heading="Bread", question="?"), Topic(heading="Cheese", question="?"))
-    state = research_state.begun(RunId("r"), outline)
-    known = state.aims[0].model_copy(update={"coverage": 0.5, "passages": (reference(0.5, "bread"),)})
-    state = state.model_copy(update={"aims": (known, state.aims[1])})
-    lines = (OutlineTopic(heading="Wine"), OutlineTopic(heading="Loaves", was="Bread"))
-    after = research_state.reoutlined(state, edited(outline, following(None, lines)), 1)
+    state = research_state.create_initial_state(RunId("r"), outline)
+    known = state.topics[0].model_copy(update={"coverage": 0.5, "passages": (reference(0.5, "bread"),)})
+    state = state.model_copy(update={"topics": (known, state.topics[1])})
+    lines = (OutlineTopic(heading="Wine"), OutlineTopic(heading="Loaves", renamed_from="Bread"))
+    after = research_state.apply_outline_change(state, apply_outline(outline, revise_outline(None, lines)), 1)
 
-    assert [(aim.topic.heading, aim.coverage) for aim in after.aims] == [("Wine", 0.0), ("Loaves", 0.5)]
-    assert after.aims[1].passages == known.passages
-    assert (after.dropped, after.outlined) == (("Cheese",), 1)
+    assert [(aim.topic.heading, aim.coverage) for aim in after.topics] == [("Wine", 0.0), ("Loaves", 0.5)]
+    assert after.topics[1].passages == known.passages
+    assert (after.dropped, after.outline_number) == (("Cheese",), 1)
 
 
 def test_an_answered_question_assumes_nothing_any_more() -> None:
     """The report says that a person answered, and the question is not put again."""
-    state = research_state.begun(RunId("r"), ()).model_copy(
-        update={"asked": (f"Which?{ASSUMED}any", f"Whose?{ASSUMED}ours")}
+    state = research_state.create_initial_state(RunId("r"), ()).model_copy(
+        update={"questions_asked": (f"Which?{ASSUMPTION_SEPARATOR}any", f"Whose?{ASSUMPTION_SEPARATOR}ours")}
     )
 
-    assert research_state.clarified(state, [f"Whose?{ASSUMED}ours"]).asked == (
-        f"Which?{ASSUMED}any",
-        "Whose? A person answered.",
+    assert research_state.mark_questions_answered(state, [f"Whose?{ASSUMPTION_SEPARATOR}ours"]).questions_asked == (
+        f"Which?{ASSUMPTION_SEPARATOR}any",
+        "Whose? A user answered.",
     )

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.control.budget import estimated_tokens
-from tenure.algorithms.research.transcript import remembered, tokens
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.algorithms.research.transcript import append_step, estimate_step_tokens
 from tenure.contracts.evidence.react import ReactStep, Transcript
 
 TASK = "How long does rye dough rise?"
@@ -18,12 +18,12 @@ def step(n: int, observation: str = "", arguments: str = "") -> ReactStep:
 def after(steps: list[ReactStep], most: int = 200) -> Transcript:
     transcript = Transcript()
     for one in steps:
-        transcript = remembered(transcript, one, TASK, most)
+        transcript = append_step(transcript, one, TASK, most)
     return transcript
 
 
 def size(transcript: Transcript) -> int:
-    return sum(map(estimated_tokens, transcript.gist)) + sum(map(tokens, transcript.steps))
+    return sum(map(estimate_tokens, transcript.summaries)) + sum(map(estimate_step_tokens, transcript.steps))
 
 
 def test_what_fits_is_kept_whole() -> None:
@@ -38,7 +38,7 @@ def test_the_oldest_becomes_a_line_with_what_is_nearest_to_the_task() -> None:
     long = "Bakers get up early. Rye dough rises for two hours. They sleep." + " Nothing else." * 20
     transcript = after([step(1, long), step(2, "y " * 60)])
 
-    assert transcript.gist == ("1. lookup dough1 → Rye dough rises for two hours.",)
+    assert transcript.summaries == ("1. lookup dough1 → Rye dough rises for two hours.",)
     assert [one.n for one in transcript.steps] == [2]
 
 
@@ -47,15 +47,15 @@ def test_what_was_not_done_is_said_so() -> None:
     wrong = ReactStep(n=1, tool="", observation="There is no such tool. " * 30, corrected=True)
     transcript = after([wrong, step(2, ""), step(3, "y " * 440)], 400)
 
-    assert transcript.gist == ("1. no action → not done", "2. lookup dough2 → nothing")
+    assert transcript.summaries == ("1. no action → not done", "2. lookup dough2 → nothing")
 
 
 def test_lines_lose_their_sentences_and_then_themselves() -> None:
     """In a long loop the oldest lines say only what was done, and those before them are only counted."""
     transcript = after([step(n, f"Rye dough number {n} rises. " * 12) for n in range(1, 40)])
 
-    assert transcript.forgotten > 0 and transcript.forgotten + len(transcript.gist) + len(transcript.steps) == 39
-    assert "→" not in transcript.gist[0]
+    assert transcript.omitted > 0 and transcript.omitted + len(transcript.summaries) + len(transcript.steps) == 39
+    assert "→" not in transcript.summaries[0]
     assert size(transcript) <= 200
 
 
@@ -80,4 +80,4 @@ def test_the_bound_always_holds(most: int, drawn: list[tuple[str, str, bool]]) -
 
     assert size(transcript) <= most
     assert transcript.steps[-1].n == len(steps)
-    assert transcript.forgotten + len(transcript.gist) + len(transcript.steps) == len(steps)
+    assert transcript.omitted + len(transcript.summaries) + len(transcript.steps) == len(steps)

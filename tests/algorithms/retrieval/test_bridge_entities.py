@@ -1,69 +1,71 @@
-"""Bridges: names that passages bring up, and what is left to be asked about them."""
+"""Tests of bridge entities."""
 
-from tenure.algorithms.retrieval.bridge_entities import MAX_NAME, Bridge, bridges
+from tenure.algorithms.retrieval.bridge_entities import MAX_NAME_CHARACTERS, BridgeEntity, find_bridge_entities
 from tests.passages import passage
 
 QUESTION = "Where was the author of Middlemarch born?"
 
 
 def named(question: str, *texts: str, made: tuple[str, ...] = ()) -> list[str]:
-    """Names of passages without titles, best first."""
-    return [bridge.name for bridge in bridges(question, [passage(text, title="") for text in texts], made)]
+    """Return the names of passages without titles, best first."""
+    return [bridge.name for bridge in find_bridge_entities(question, [passage(text, title="") for text in texts], made)]
 
 
-def test_a_name_leads_on_to_what_its_sentence_leaves_open() -> None:
-    """The query is the name with the words of the question that are not answered where it stands."""
-    found = bridges(QUESTION, [passage("The author of Middlemarch was George Eliot. She liked Paris.", title="Novels")])
+def test_bridge_query_contains_the_open_question_words() -> None:
+    """The query is the name with the question words that its sentence lacks."""
+    found = find_bridge_entities(
+        QUESTION, [passage("The author of Middlemarch was George Eliot. She liked Paris.", title="Novels")]
+    )
 
-    assert found == [Bridge("George Eliot", "George Eliot born"), Bridge("Novels", "Novels born")]
-
-
-def test_where_nothing_is_open_the_whole_question_goes_along() -> None:
-    """A sentence that has all of the question's words still names something to ask about."""
-    (bridge,) = bridges("rye bread", [passage("Rye bread of Zell.", title="")])
-
-    assert bridge == Bridge("Zell", "Zell: rye bread")
+    assert found == [BridgeEntity("George Eliot", "George Eliot born"), BridgeEntity("Novels", "Novels born")]
 
 
-def test_a_title_answers_with_its_sentences() -> None:
-    """What the document is about need not be said again in each of its sentences, and is no name of its own."""
-    found = bridges(QUESTION, [passage("Its author was George Eliot.", title="Middlemarch")])
+def test_bridge_query_contains_the_question_if_nothing_is_open() -> None:
+    """A sentence with all question words still names an entity to ask about."""
+    (bridge,) = find_bridge_entities("rye bread", [passage("Rye bread of Zell.", title="")])
 
-    assert found == [Bridge("George Eliot", "George Eliot born")]
+    assert bridge == BridgeEntity("Zell", "Zell: rye bread")
 
 
-def test_the_name_nearest_to_the_questions_words_comes_first() -> None:
-    """A name counts by the share of the question in its sentence; a single word, which may begin it, counts half."""
+def test_title_counts_with_its_sentences() -> None:
+    """The subject of a document counts for each of its sentences and is not a bridge itself."""
+    found = find_bridge_entities(QUESTION, [passage("Its author was George Eliot.", title="Middlemarch")])
+
+    assert found == [BridgeEntity("George Eliot", "George Eliot born")]
+
+
+def test_bridges_are_ordered_by_question_coverage() -> None:
+    """A name counts by the share of question words in its sentence; a single word counts half."""
     texts = ["Rye was in Zell. Rye bread was baked by Anna Miller. Yesterday rye bread was sold."]
 
     assert named("old rye bread", *texts) == ["Anna Miller", "Yesterday", "Zell"]
 
 
-def test_a_later_passage_counts_less() -> None:
-    """The name of the better passage comes first; equal ones stand in alphabetical order."""
+def test_bridges_of_better_passages_come_first() -> None:
+    """The name of the better passage comes first; equal ones are in alphabetical order."""
     assert named("rye bread", "Rye bread of Zell.", "Rye bread of Aachen.") == ["Zell", "Aachen"]
     assert named("rye bread", "Rye bread of Zell and of Aachen.") == ["Aachen", "Zell"]
 
 
-def test_a_name_beside_the_question_leads_nowhere() -> None:
-    """Where a sentence shares nothing with the question, its names are not bridges."""
+def test_unrelated_names_are_no_bridges() -> None:
+    """A sentence without question words has no bridges."""
     assert named("wine", "Rye bread of Zell.") == []
 
 
-def test_a_name_of_known_or_empty_words_is_none() -> None:
-    """What the question or an earlier query has, stop words, and what is too long to be a name are left out."""
-    long = "The " + "X" * MAX_NAME
+def test_known_names_are_no_bridges() -> None:
+    """Names in the question or an earlier query, stop words and overlong names are omitted."""
+    long = "The " + "X" * MAX_NAME_CHARACTERS
     there = passage(f"However the Rye Bread of {'Y' * 90} is from Zell. However, rye.", title=long)
 
-    assert [bridge.name for bridge in bridges("rye bread", [there])] == ["Zell"]
-    assert bridges("rye bread", [there], ["bread of Zell"]) == []
+    assert [bridge.name for bridge in find_bridge_entities("rye bread", [there])] == ["Zell"]
+    assert find_bridge_entities("rye bread", [there], ["bread of Zell"]) == []
 
 
-def test_a_name_keeps_its_article_out_of_the_front() -> None:
-    """What only begins a sentence is no part of the name."""
+def test_sentence_start_is_not_part_of_a_name() -> None:
+    """Leading stop words of a sentence are not part of the name."""
     assert named("who owns the airline", "In the Rank Organisation the airline was small.") == ["Rank Organisation"]
 
 
-def test_nothing_to_read_names_nothing() -> None:
-    """Without passages there are no names."""
-    assert bridges("rye bread", []) == []
+def test_no_passages_have_no_bridges() -> None:
+    """Without passages there are no bridges."""
+    assert find_bridge_entities("rye bread", []) == []

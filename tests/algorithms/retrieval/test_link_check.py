@@ -1,11 +1,11 @@
-"""What a report says of its links once they were followed again."""
+"""Tests of link checks."""
 
 import pytest
 
-from tenure.algorithms.retrieval.link_check import archived, confirmed, forbidden
+from tenure.algorithms.retrieval.link_check import apply_link_checks, build_archive_url, find_domain_violation
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.web import FetchedPage
-from tenure.contracts.result.result import Link, Result, SourceEntry
+from tenure.contracts.result.result import LinkStatus, Result, SourceEntry
 from tenure.contracts.run.run import Usage
 
 PAGE = "https://a.example/%C3%A4?b=c%20d"
@@ -21,42 +21,42 @@ RESULT = Result(
 @pytest.mark.parametrize(
     ("page", "link"),
     [
-        (FetchedPage(address=PAGE, status="unchanged", page=PAGE), "alive"),
-        (FetchedPage(address=PAGE, status="cached", page=PAGE), "alive"),
-        (FetchedPage(address=PAGE, status="cached", page=PAGE, note="does not answer"), "silent"),
-        (FetchedPage(address=PAGE, status="failed", code=410, note="410"), "dead"),
-        (FetchedPage(address=PAGE, status="failed", code=403, note="403"), "silent"),
-        (FetchedPage(address=PAGE, status="failed", note="cannot be used"), "silent"),
-        (FetchedPage(address=PAGE, status="refused"), ""),
-        (FetchedPage(address="https://b.example/", status="failed"), ""),
+        (FetchedPage(url=PAGE, status="unchanged", canonical_url=PAGE), "alive"),
+        (FetchedPage(url=PAGE, status="cached", canonical_url=PAGE), "alive"),
+        (FetchedPage(url=PAGE, status="cached", canonical_url=PAGE, note="does not answer"), "silent"),
+        (FetchedPage(url=PAGE, status="failed", status_code=410, note="410"), "dead"),
+        (FetchedPage(url=PAGE, status="failed", status_code=403, note="403"), "silent"),
+        (FetchedPage(url=PAGE, status="failed", note="cannot be used"), "silent"),
+        (FetchedPage(url=PAGE, status="refused"), ""),
+        (FetchedPage(url="https://b.example/", status="failed"), ""),
     ],
 )
-def test_a_reference_says_what_became_of_its_page(page: FetchedPage, link: Link) -> None:
-    """Confirmed, silent, gone, or not asked for; files are left alone, and only what is gone is noted."""
-    result = confirmed(RESULT, [page], "")
+def test_sources_record_their_link_status(page: FetchedPage, link: LinkStatus) -> None:
+    """Pages are alive, silent, dead or not checked; files are unchanged, and only dead pages are noted."""
+    result = apply_link_checks(RESULT, [page], "")
 
     assert [source.link for source in result.sources] == [link, ""]
     assert bool(result.notes) == (link == "dead")
 
 
-def test_an_archive_is_named_with_the_day_of_reading() -> None:
-    """Day and address go into the template; without one there is no link, and a file has none."""
-    assert archived("https://archive.example/{date}/{address}", PAGE, "2026-02-03") == (
+def test_archive_url_contains_the_access_date() -> None:
+    """Date and URL fill the template; without a template, and for files, there is no link."""
+    assert build_archive_url("https://archive.example/{date}/{address}", PAGE, "2026-02-03") == (
         "https://archive.example/20260203/https://a.example/%C3%A4?b=c%20d"
     )
-    assert archived("", PAGE, "2026-02-03") == ""
-    assert confirmed(RESULT, [], "https://archive.example/{address}").sources[1].archived == ""
+    assert build_archive_url("", PAGE, "2026-02-03") == ""
+    assert apply_link_checks(RESULT, [], "https://archive.example/{address}").sources[1].archived == ""
 
 
 @pytest.mark.parametrize(
     ("address", "problem"),
     [
         ("https://a.example.org/x", ""),
-        ("https://b.example.org/x", "pages of b.example.org may not be read by this run"),
-        ("https://example.net/x", "pages of example.net may not be read by this run"),
-        ("ftp://a.example.org/x", "the address cannot be used: 'ftp' in front of its colon is not http or https"),
+        ("https://b.example.org/x", "pages of b.example.org are outside the domains that this run may fetch"),
+        ("https://example.net/x", "pages of example.net are outside the domains that this run may fetch"),
+        ("ftp://a.example.org/x", "invalid URL: its scheme 'ftp' is not http or https"),
     ],
 )
-def test_pages_outside_the_domains_of_a_run_are_forbidden(address: str, problem: str) -> None:
-    """A page has to be of a domain that may be read and of none that may not."""
-    assert forbidden(address, ("example.org",), ("b.example.org",)) == problem
+def test_urls_outside_the_allowed_domains_are_rejected(address: str, problem: str) -> None:
+    """A page must be in an allowed domain and in no excluded domain."""
+    assert find_domain_violation(address, ("example.org",), ("b.example.org",)) == problem

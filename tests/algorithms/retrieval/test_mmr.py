@@ -1,10 +1,10 @@
-"""Maximal marginal relevance."""
+"""Tests of maximal marginal relevance."""
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.retrieval.mmr import mmr
+from tenure.algorithms.retrieval.mmr import select_by_mmr
 from tenure.algorithms.text.passage import Vectors
 
 
@@ -25,12 +25,12 @@ ITEMS = st.lists(
 
 @given(ITEMS, st.integers(0, 12))
 @settings(deadline=None)
-def test_choice_is_distinct_bounded_and_begins_with_the_best(items: list[tuple[float, list[int]]], k: int) -> None:
-    """At most k different positions are chosen, the most relevant first, none too close to another."""
+def test_selection_is_distinct_and_bounded(items: list[tuple[float, list[int]]], k: int) -> None:
+    """At most k distinct indexes are selected, the most relevant first, none too similar to another."""
     scores = [score for score, _ in items]
     vectors = unit(*[[float(x) for x in row] for _, row in items])
 
-    chosen = mmr(scores, vectors, k)
+    chosen = select_by_mmr(scores, vectors, k)
 
     assert len(chosen) == len(set(chosen)) <= k
     assert set(chosen) <= set(range(len(items)))
@@ -41,31 +41,31 @@ def test_choice_is_distinct_bounded_and_begins_with_the_best(items: list[tuple[f
 
 @given(ITEMS, st.floats(-1, 1))
 @settings(deadline=None)
-def test_nothing_below_the_floor_is_chosen(items: list[tuple[float, list[int]]], floor: float) -> None:
-    """An item scored below the floor stays out, even if k is not reached."""
+def test_items_below_the_minimum_score_are_not_selected(items: list[tuple[float, list[int]]], floor: float) -> None:
+    """An item below the minimum score is not selected, even if k is not reached."""
     scores = np.array([score for score, _ in items], dtype=np.float32)
     vectors = unit(*[[float(x) for x in row] for _, row in items])
 
-    assert all(scores[index] >= floor for index in mmr(scores, vectors, len(items), floor=floor))
+    assert all(scores[index] >= floor for index in select_by_mmr(scores, vectors, len(items), min_score=floor))
 
 
-def test_something_new_beats_something_better_that_is_nearly_said() -> None:
-    """After the best item, one of another kind is preferred to a better one of the same kind."""
+def test_dissimilar_item_precedes_similar_better_item() -> None:
+    """After the best item, a dissimilar item is preferred to a better but similar item."""
     vectors = unit([1, 0], [0.9, 0.5], [0, 1])
 
-    assert mmr([1.0, 0.9, 0.8], vectors, 3) == [0, 2, 1]
+    assert select_by_mmr([1.0, 0.9, 0.8], vectors, 3) == [0, 2, 1]
 
 
-def test_relevance_alone_decides_at_full_trade_off() -> None:
-    """With a trade-off of one diversity has no say."""
-    assert mmr([0.8, 1.0, 0.9], unit([1, 0], [0.9, 0.5], [0, 1]), 3, trade_off=1.0) == [1, 2, 0]
+def test_full_trade_off_ignores_diversity() -> None:
+    """With a trade-off of 1 only relevance counts."""
+    assert select_by_mmr([0.8, 1.0, 0.9], unit([1, 0], [0.9, 0.5], [0, 1]), 3, trade_off=1.0) == [1, 2, 0]
 
 
-def test_a_repetition_is_never_chosen() -> None:
-    """Items that say the same as a chosen one stay out, though there is room."""
-    assert mmr([1.0, 0.9], unit([1, 0], [1, 0.01]), 2) == [0]
+def test_duplicates_are_never_selected() -> None:
+    """Near-duplicates of selected items are skipped although k is not reached."""
+    assert select_by_mmr([1.0, 0.9], unit([1, 0], [1, 0.01]), 2) == [0]
 
 
-def test_nothing_to_choose_from_gives_nothing() -> None:
-    """No items, no positions."""
-    assert mmr([], np.zeros((0, 3), dtype=np.float32), 3) == []
+def test_no_items_select_nothing() -> None:
+    """Without items the selection is empty."""
+    assert select_by_mmr([], np.zeros((0, 3), dtype=np.float32), 3) == []

@@ -1,8 +1,8 @@
-"""The type of a question."""
+"""Tests of query classification."""
 
 import pytest
 
-from tenure.algorithms.retrieval.query_type import classify, settled
+from tenure.algorithms.retrieval.query_type import choose_query_type, classify_query
 from tenure.contracts.run.run import QueryType
 
 
@@ -22,21 +22,21 @@ from tenure.contracts.run.run import QueryType
         ("Bread", "factual"),
     ],
 )
-def test_the_type_with_most_patterns_wins(question: str, kind: QueryType) -> None:
-    """Each of the document's types is known by its patterns; without any a question is factual."""
-    assert classify(question).primary == kind
+def test_type_with_most_hits_wins(question: str, kind: QueryType) -> None:
+    """Each type is recognised by its patterns; without any hit a question is factual."""
+    assert classify_query(question).primary == kind
 
 
-def test_ties_go_to_the_later_type_and_others_are_secondary() -> None:
-    """A more special type wins over a general one with as many hits."""
-    found = classify("What is better than rye?")
+def test_ties_go_to_the_later_type() -> None:
+    """Of equal hits the more specific type wins; the others are secondary."""
+    found = classify_query("What is better than rye?")
 
     assert (found.primary, found.hits, found.secondary) == ("comparative", 1, ("factual",))
 
 
-def test_without_a_pattern_there_are_no_hits() -> None:
-    """No hit is reported as none, so that a model can be asked."""
-    assert classify("bread, please") == ("factual", 0, ())
+def test_no_pattern_has_no_hits() -> None:
+    """A question without hits is reported as such, so that a model can decide."""
+    assert classify_query("bread, please") == ("factual", 0, ())
 
 
 @pytest.mark.parametrize(
@@ -52,26 +52,26 @@ def test_without_a_pattern_there_are_no_hits() -> None:
         ("The history of ice in chronological order", "temporal"),
     ],
 )
-def test_two_hits_settle_the_type(question: str, kind: QueryType) -> None:
-    """From two patterns on the patterns decide, whatever was judged by reading."""
-    found = classify(question)
+def test_two_hits_are_conclusive(question: str, kind: QueryType) -> None:
+    """From two hits the patterns override the model."""
+    found = classify_query(question)
 
-    assert (found.primary, found.conclusive) == (kind, True)
-    assert settled(question, "factual" if kind != "factual" else "causal") == kind
+    assert (found.primary, found.is_conclusive) == (kind, True)
+    assert choose_query_type(question, "factual" if kind != "factual" else "causal") == kind
 
 
-def test_one_hit_leaves_the_type_to_judgement() -> None:
-    """Below two patterns the judgement of whoever read the question counts."""
-    assert not classify("Compare rye and wheat").conclusive
-    assert settled("Compare rye and wheat", "evaluative") == "evaluative"
+def test_one_hit_leaves_the_type_to_the_model() -> None:
+    """Below two hits the model decides."""
+    assert not classify_query("Compare rye and wheat").is_conclusive
+    assert choose_query_type("Compare rye and wheat", "evaluative") == "evaluative"
 
 
 def test_confidence_is_hits_by_types() -> None:
-    """The document's measure: two of eight types' worth of patterns is a quarter."""
-    assert classify("Should we, and is it worth it?").confidence == 0.25
-    assert classify("bread").confidence == 0.0
+    """The confidence of two hits among eight types is 0.25."""
+    assert classify_query("Should we, and is it worth it?").confidence == 0.25
+    assert classify_query("bread").confidence == 0.0
 
 
-def test_what_stands_far_behind_does_not_count() -> None:
-    """A long document pasted behind a question does not change its type."""
-    assert classify("Bread " * 1000 + "should we assess it?").hits == 0
+def test_pasted_text_is_ignored() -> None:
+    """A long document after a question does not change its type."""
+    assert classify_query("Bread " * 1000 + "should we assess it?").hits == 0

@@ -1,4 +1,4 @@
-"""The second stage's formula."""
+"""Tests of the reranking formula."""
 
 from datetime import date
 
@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.retrieval.reranking import authority, final_order, listed, opinion, recency
+from tenure.algorithms.retrieval.reranking import (
+    blend_reranker_scores,
+    complete_ranking,
+    compute_authority_factor,
+    compute_recency_factor,
+    order_candidates,
+)
 from tenure.algorithms.text.passage import Vectors
 
 TODAY = date(2024, 7, 1)
@@ -15,33 +21,33 @@ SCORES = st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=8)
 ALIKE: Vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
 
 
-def test_opinions_are_blended_by_their_weights() -> None:
+def test_scores_are_blended_by_weight() -> None:
     """By hand: 0.5 of (1, 0.5, 0), 0.3 of (0, 1, 0.5) and 0.2 of (0, 0, 1)."""
-    blended = opinion([3, 2, 1], [(0.3, [0, 20, 10]), (0.2, [-1, -1, 4])])
+    blended = blend_reranker_scores([3, 2, 1], [(0.3, [0, 20, 10]), (0.2, [-1, -1, 4])])
 
     assert blended == pytest.approx([0.5, 0.55, 0.35])
 
 
-def test_without_another_opinion_the_first_stage_counts() -> None:
-    """The best has 1, the worst 0, and equals have 1."""
-    assert opinion([0.2, 0.8, 0.5], []) == pytest.approx([0, 1, 0.5])
-    assert opinion([4, 4], [(0.5, [7, 7])]) == pytest.approx([1, 1])
-    assert opinion([], []) == []
+def test_first_stage_counts_alone() -> None:
+    """The best has 1, the worst 0, and equal candidates have 1."""
+    assert blend_reranker_scores([0.2, 0.8, 0.5], []) == pytest.approx([0, 1, 0.5])
+    assert blend_reranker_scores([4, 4], [(0.5, [7, 7])]) == pytest.approx([1, 1])
+    assert blend_reranker_scores([], []) == []
 
 
 @pytest.mark.parametrize("weights", [(0.6, 0.6), (-0.1, 0.5)])
-def test_weights_that_do_not_add_up_are_refused(weights: tuple[float, float]) -> None:
-    """No opinion counts against its own scores."""
+def test_invalid_weights_are_rejected(weights: tuple[float, float]) -> None:
+    """Negative weights and weights above 1 in total are rejected."""
     with pytest.raises(ValueError, match="weights must be in"):
-        opinion([1, 2], [(weight, [1, 2]) for weight in weights])
+        blend_reranker_scores([1, 2], [(weight, [1, 2]) for weight in weights])
 
 
 @given(SCORES, st.floats(0, 1))
-def test_opinions_stay_in_their_range(first: list[float], weight: float) -> None:
-    """Whatever the scales of the scores are, the blend is between 0 and 1."""
+def test_blended_scores_are_in_range(first: list[float], weight: float) -> None:
+    """For any score scales the blend is between 0 and 1."""
     other = [score * 100 - 7 for score in reversed(first)]
 
-    assert all(-1e-9 <= value <= 1 + 1e-9 for value in opinion(first, [(weight, other)]))
+    assert all(-1e-9 <= value <= 1 + 1e-9 for value in blend_reranker_scores(first, [(weight, other)]))
 
 
 @pytest.mark.parametrize(
@@ -56,15 +62,15 @@ def test_opinions_stay_in_their_range(first: list[float], weight: float) -> None
         ("some day in spring", 1.0),
     ],
 )
-def test_newness_is_lost_by_half_lives(published: str, expected: float) -> None:
-    """By hand, with a weight of 0.4 and a half-life of ten days; undated documents neither gain nor lose."""
-    assert recency(published, TODAY, 10, 0.4) == pytest.approx(expected)
+def test_recency_follows_the_half_life(published: str, expected: float) -> None:
+    """By hand, with a weight of 0.4 and a half-life of ten days; undated documents have a factor of 1."""
+    assert compute_recency_factor(published, TODAY, 10, 0.4) == pytest.approx(expected)
 
 
 @given(st.dates(date(1900, 1, 1), TODAY), st.dates(date(1900, 1, 1), TODAY), st.floats(1, 1e4), st.floats(0, 0.99))
-def test_the_newer_of_two_never_counts_less(one: date, other: date, half_life: float, weight: float) -> None:
-    """The factor falls with age, and stays within its weight of 1."""
-    older, newer = (recency(day.isoformat(), TODAY, half_life, weight) for day in sorted((one, other)))
+def test_recency_never_grows_with_age(one: date, other: date, half_life: float, weight: float) -> None:
+    """The factor falls with age and stays within 1 ± weight."""
+    older, newer = (compute_recency_factor(day.isoformat(), TODAY, half_life, weight) for day in sorted((one, other)))
 
     assert 1 - weight - 1e-9 <= older <= newer <= 1 + weight + 1e-9
 
@@ -94,32 +100,32 @@ WEIGHTS = {
         ("/elsewhere/a.md", "prose", 1.0),
     ],
 )
-def test_the_narrowest_kind_decides_what_a_source_counts(uri: str, kind: str, expected: float) -> None:
-    """A path comes before a host, a host before a suffix, a suffix before prose or code; the rest has 1."""
-    assert authority(uri, kind, WEIGHTS) == expected
-    assert authority(uri, kind, {}) == 1.0
+def test_most_specific_authority_rule_wins(uri: str, kind: str, expected: float) -> None:
+    """A path precedes a host, a host a suffix, a suffix the kind; other sources have 1."""
+    assert compute_authority_factor(uri, kind, WEIGHTS) == expected
+    assert compute_authority_factor(uri, kind, {}) == 1.0
 
 
-def test_the_order_is_that_of_the_scores() -> None:
-    """Equals keep their order."""
-    assert final_order([0.5, 0.9, 0.5], ALIKE, 0.0) == [1, 0, 2]
+def test_candidates_are_ordered_by_score() -> None:
+    """Equal candidates keep their order."""
+    assert order_candidates([0.5, 0.9, 0.5], ALIKE, 0.0) == [1, 0, 2]
 
 
-def test_diversity_puts_the_unlike_before_the_repeated() -> None:
+def test_diversity_prefers_dissimilar_candidates() -> None:
     """By hand: the second repeats the first, 0.5 * 0.9 - 0.5, and the third does not, 0.5 * 0.6."""
-    assert final_order([1.0, 0.9, 0.6], ALIKE, 0.5) == [0, 2, 1]
+    assert order_candidates([1.0, 0.9, 0.6], ALIKE, 0.5) == [0, 2, 1]
 
 
 @given(SCORES, st.floats(0, 0.99))
-def test_every_candidate_keeps_a_place(scores: list[float], diversity: float) -> None:
-    """Nothing is lost, not even what repeats another to the letter, and the best stays the first."""
-    order = final_order(scores, np.ones((len(scores), 1), dtype=np.float32), diversity)
+def test_ordering_keeps_all_candidates(scores: list[float], diversity: float) -> None:
+    """No candidate is lost, not even an exact duplicate, and the best stays first."""
+    order = order_candidates(scores, np.ones((len(scores), 1), dtype=np.float32), diversity)
 
     assert sorted(order) == list(range(len(scores)))
     assert np.float32(scores[order[0]]) == np.float32(max(scores))
 
 
-def test_a_list_of_numbers_becomes_an_order() -> None:
-    """What is named comes first and once, numbers of nothing are passed over, and the rest keeps its order behind."""
-    assert listed(4, [3, 3, 9, 0, -1, 1]) == [2, 0, 1, 3]
-    assert listed(0, [1]) == []
+def test_partial_ranking_is_completed() -> None:
+    """Named items come first and once, invalid numbers are ignored, and the rest keeps its order."""
+    assert complete_ranking(4, [3, 3, 9, 0, -1, 1]) == [2, 0, 1, 3]
+    assert complete_ranking(0, [1]) == []

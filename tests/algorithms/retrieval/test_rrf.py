@@ -1,34 +1,34 @@
-"""Reciprocal rank fusion against its definition."""
+"""Tests of reciprocal rank fusion against its definition."""
 
 import pytest
 
-from tenure.algorithms.retrieval.rrf import fuse
+from tenure.algorithms.retrieval.rrf import fuse_rankings
 
 
 def test_scores_are_sums_of_reciprocal_ranks() -> None:
     """Each ranking adds w / (60 + rank), and absence adds nothing."""
-    scores = fuse([{"a": 1, "b": 2}, {"b": 1}], weights=[1.0, 0.5])
+    scores = fuse_rankings([{"a": 1, "b": 2}, {"b": 1}], weights=[1.0, 0.5])
 
     assert {"a": 1 / 61, "b": pytest.approx(1 / 62 + 0.5 / 61)} == scores
 
 
-def test_weights_are_one_by_default() -> None:
+def test_weights_default_to_one() -> None:
     """Without weights all rankings count the same."""
-    assert fuse([{"a": 3}, {"a": 3}]) == {"a": 2 / 63}
+    assert fuse_rankings([{"a": 3}, {"a": 3}]) == {"a": 2 / 63}
 
 
-def test_no_ranking_ranks_nothing() -> None:
-    """Nothing in, nothing out."""
-    assert fuse([]) == {}
+def test_no_rankings_have_no_scores() -> None:
+    """Without rankings there are no scores."""
+    assert fuse_rankings([]) == {}
 
 
-def test_ranks_count_from_one() -> None:
-    """A rank of zero is a mistake of the caller."""
+def test_rank_zero_is_rejected() -> None:
+    """Ranks start at 1."""
     with pytest.raises(ValueError, match="from 1"):
-        fuse([{"a": 0}])
+        fuse_rankings([{"a": 0}])
 
 
 def test_weights_must_match_the_rankings() -> None:
-    """One weight per ranking, no more and no fewer."""
+    """The number of weights must equal the number of rankings."""
     with pytest.raises(ValueError, match="zip"):
-        fuse([{"a": 1}], weights=[1.0, 2.0])
+        fuse_rankings([{"a": 1}], weights=[1.0, 2.0])

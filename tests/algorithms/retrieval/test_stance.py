@@ -1,9 +1,9 @@
-"""Sides of a position, told by words alone."""
+"""Tests of stance detection."""
 
 import pytest
 
-from tenure.algorithms.retrieval.stance import side
-from tenure.contracts.evidence.retrieval import Side
+from tenure.algorithms.retrieval.stance import detect_stance
+from tenure.contracts.evidence.retrieval import PassageStance
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,6 @@ from tenure.contracts.evidence.retrieval import Side
         ("Is it?", "Vitamin C prevents colds.", "neutral"),
     ],
 )
-def test_the_nearest_sentence_speaks_for_a_text(position: str, text: str, expected: Side) -> None:
-    """It contradicts where one of both denies and the other does not; a sentence with other words takes no side."""
-    assert side(position, text) == expected
+def test_nearest_sentence_decides_the_stance(position: str, text: str, expected: PassageStance) -> None:
+    """A text contradicts if exactly one side is negated; a sentence with other words is neutral."""
+    assert detect_stance(position, text) == expected

@@ -1,4 +1,4 @@
-"""Cutting documents into chunks."""
+"""Tests of chunking."""
 
 import re
 from itertools import pairwise
@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.algorithms.text.chunking import (
-    HEADROOM,
-    TINY_TOKENS,
+    MAX_OVERFLOW_FACTOR,
+    MIN_CHUNK_TOKENS,
     ChunkSpan,
-    Counter,
-    chunk,
-    definitions,
+    TokenCounter,
+    chunk_text,
     estimate_tokens,
+    split_definitions,
 )
 
 HEADING = re.compile(r"#{1,6} +\S.*")
@@ -45,21 +45,24 @@ def _texts(text: str, chunks: list[ChunkSpan]) -> list[str]:
 
 @pytest.mark.parametrize("count", [estimate_tokens, len, words_only])
 @given(text=TEXTS, kind=st.sampled_from(["prose", "code"]), target=st.integers(1, 120))
-def test_chunks_partition_the_words_within_the_bound(text: str, kind: str, target: int, count: Counter) -> None:
-    """Spans are in order, in range and bounded, and cover every word outside headings exactly once."""
-    chunks = chunk(text, kind, target, count)
+def test_chunks_partition_the_text_within_the_limit(text: str, kind: str, target: int, count: TokenCounter) -> None:
+    """Spans are ordered, in range and bounded, and cover every word outside headings exactly once."""
+    chunks = chunk_text(text, kind, target, count)
 
     assert [c.ordinal for c in chunks] == list(range(len(chunks)))
     assert all(0 <= c.start < c.end <= len(text) for c in chunks)
     assert all(before.end <= after.start for before, after in pairwise(chunks))
-    assert all(piece == piece.rstrip() and count(piece) <= max(target * HEADROOM, 1) for piece in _texts(text, chunks))
+    assert all(
+        piece == piece.rstrip() and count(piece) <= max(target * MAX_OVERFLOW_FACTOR, 1)
+        for piece in _texts(text, chunks)
+    )
     covered = {i for c in chunks for i in range(c.start, c.end)}
     expected = {i for i, char in enumerate(text) if not char.isspace()}
     if kind == "prose":
         expected -= _in_headings(text)
         assert not covered & _in_headings(text)
     assert expected <= covered
-    assert chunks == chunk(text, kind, target, count)
+    assert chunks == chunk_text(text, kind, target, count)
 
 
 def _in_headings(text: str) -> set[int]:
@@ -72,11 +75,11 @@ def _in_headings(text: str) -> set[int]:
     return inside
 
 
-def test_heading_paths_follow_the_levels() -> None:
-    """A heading closes those of its level and below; a chunk carries all above it."""
+def test_heading_path_follows_heading_levels() -> None:
+    """A heading ends the sections of its level and below; a chunk has all headings above it."""
     text = "Before.\n\n# A\n\nx\n\n### B\n\ny\n\n## C\n\nz\n\n# D\n\n## E\n\nw\n\n####### seven"
 
-    chunks = chunk(text, "prose")
+    chunks = chunk_text(text, "prose")
 
     assert [(text[c.start : c.end], c.heading_path) for c in chunks] == [
         ("Before.", ()),
@@ -87,76 +90,80 @@ def test_heading_paths_follow_the_levels() -> None:
     ]
 
 
-def test_hashes_in_code_are_no_headings() -> None:
-    """A comment in a literal block or in a program does not begin a section."""
-    assert len(chunk("# A\n\n    # comment\n    x = 1", "prose")) == 1
-    assert chunk("# comment\nx = 1", "code")[0].heading_path == ()
+def test_comments_in_code_are_not_headings() -> None:
+    """A comment in a literal block or in a program does not start a section."""
+    assert len(chunk_text("# A\n\n    # comment\n    x = 1", "prose")) == 1
+    assert chunk_text("# comment\nx = 1", "code")[0].heading_path == ()
 
 
-def test_whole_blocks_fill_a_chunk_up_to_the_target() -> None:
+def test_blocks_fill_a_chunk_up_to_the_target() -> None:
     """Blocks are packed until the next one would exceed the target."""
     block = "word " * 49 + "end."
     text = "\n\n".join([block] * 5)
 
-    assert _texts(text, chunk(text, "prose", 104, words_only)) == [f"{block}\n\n{block}"] * 2 + [block]
+    assert _texts(text, chunk_text(text, "prose", 104, words_only)) == [f"{block}\n\n{block}"] * 2 + [block]
 
 
-def test_a_block_within_the_headroom_is_not_cut() -> None:
-    """A paragraph a little above the target stays whole."""
+def test_block_slightly_above_the_target_is_not_split() -> None:
+    """A paragraph a little longer than the target stays whole."""
     text = "word " * 119 + "end."
 
-    assert len(chunk(text, "prose", 100, words_only)) == 1
+    assert len(chunk_text(text, "prose", 100, words_only)) == 1
 
 
-def test_a_long_paragraph_is_cut_at_sentence_ends() -> None:
-    """Cuts fall between sentences, not after an abbreviation or an initial."""
+def test_long_paragraph_is_split_at_sentence_ends() -> None:
+    """Splits are between sentences, not after an abbreviation or an initial."""
     sentence = "As e.g. Dr. Lee and J. Smith said in vol. 3, it is so."
     text = " ".join([sentence] * 20)
 
-    pieces = _texts(text, chunk(text, "prose", 60, words_only))
+    pieces = _texts(text, chunk_text(text, "prose", 60, words_only))
 
     assert len(pieces) > 3
     assert all(piece.startswith("As e.g.") and piece.endswith("it is so.") for piece in pieces)
 
 
-def test_closing_quotes_stay_with_their_sentence() -> None:
-    """A quotation mark behind a full stop belongs to the sentence before."""
+def test_closing_quote_stays_with_its_sentence() -> None:
+    """A quotation mark after a full stop belongs to the sentence before it."""
     text = " ".join(['"It is so." He said it "once."'] * 30)
 
-    assert all(piece[-1] in '."' and piece[0] in '"H' for piece in _texts(text, chunk(text, "prose", 40, words_only)))
+    assert all(
+        piece[-1] in '."' and piece[0] in '"H' for piece in _texts(text, chunk_text(text, "prose", 40, words_only))
+    )
 
 
-def test_a_table_is_cut_between_rows_and_code_between_lines() -> None:
-    """Blocks of several lines are cut at line ends."""
+def test_tables_and_code_are_split_at_line_ends() -> None:
+    """Blocks of several lines are split at line ends."""
     rows = "\n".join(f"| row {n} | {'cell ' * 5}|" for n in range(40))
     code = "\n".join(f"    call_number({n}, {n + 1})" for n in range(80))
 
-    assert all(piece.startswith("| row") and piece.endswith("|") for piece in _texts(rows, chunk(rows, "prose", 60)))
-    assert all(piece.endswith(")") for piece in _texts(code, chunk(code, "prose", 60)))
+    assert all(
+        piece.startswith("| row") and piece.endswith("|") for piece in _texts(rows, chunk_text(rows, "prose", 60))
+    )
+    assert all(piece.endswith(")") for piece in _texts(code, chunk_text(code, "prose", 60)))
 
 
-def test_an_endless_word_is_cut_too() -> None:
-    """A word longer than a chunk, an encoded image for instance, is cut to size."""
+def test_word_longer_than_a_chunk_is_split() -> None:
+    """A word longer than a chunk, such as an encoded image, is split."""
     text = "x" * 5_000
 
-    chunks = chunk(text, "prose", 50)
+    chunks = chunk_text(text, "prose", 50)
 
     assert "".join(_texts(text, chunks)) == text
     assert max(estimate_tokens(piece) for piece in _texts(text, chunks)) <= 62
 
 
-def test_a_tiny_rest_joins_the_chunk_before() -> None:
-    """A last piece below forty tokens stands alone only where there is no room for it."""
+def test_tiny_last_piece_joins_the_chunk_before() -> None:
+    """A last piece below forty tokens is a chunk of its own only if the chunk before it has no room."""
     text = "word " * 99 + "end.\n\nA tiny rest."
 
-    assert len(chunk(text, "prose", 100, words_only)) == 1
-    assert len(chunk("word " * 124 + "end.\n\nA tiny rest.", "prose", 100, words_only)) == 2
-    assert TINY_TOKENS == 40
+    assert len(chunk_text(text, "prose", 100, words_only)) == 1
+    assert len(chunk_text("word " * 124 + "end.\n\nA tiny rest.", "prose", 100, words_only)) == 2
+    assert MIN_CHUNK_TOKENS == 40
 
 
-def test_a_tiny_rest_never_joins_another_section() -> None:
+def test_tiny_piece_never_joins_another_section() -> None:
     """Not even a single word crosses a heading."""
-    assert len(chunk("# A\n\nword\n\n# B\n\nword", "prose")) == 2
+    assert len(chunk_text("# A\n\nword\n\n# B\n\nword", "prose")) == 2
 
 
 @pytest.mark.parametrize(
@@ -178,40 +185,40 @@ def test_a_tiny_rest_never_joins_another_section() -> None:
         ('"""Doc.\n\nclass of things that are prose\n"""\n\nx = 1\n', [(), (), ()]),
     ],
 )
-def test_code_is_cut_between_definitions_and_named_for_them(source: str, symbols: list[str | tuple[()]]) -> None:
-    """Each top-level definition can be a chunk of its own, named for what it defines."""
-    paths = [chunk(source[part[0][0] : part[-1][1]], "code")[0].heading_path for part in definitions(source)]
+def test_code_is_split_between_definitions(source: str, symbols: list[str | tuple[()]]) -> None:
+    """A large top-level definition is a chunk with its symbol as heading path."""
+    paths = [chunk_text(source[part[0][0] : part[-1][1]], "code")[0].heading_path for part in split_definitions(source)]
 
     assert paths == [(name,) if name else () for name in symbols]
 
 
 def test_small_definitions_share_a_chunk() -> None:
-    """What fits is packed together, and the chunk is named for all of it."""
-    assert [c.heading_path for c in chunk("def a():\n    pass\n\n\ndef b():\n    pass\n", "code")] == [("a, b",)]
+    """Small definitions share a chunk whose heading path names all of them."""
+    assert [c.heading_path for c in chunk_text("def a():\n    pass\n\n\ndef b():\n    pass\n", "code")] == [("a, b",)]
 
 
-def test_a_long_class_is_cut_between_its_methods() -> None:
-    """Pieces of a class carry its name and the methods in them, also where a method is cut."""
+def test_long_class_is_split_between_methods() -> None:
+    """The parts of a class carry its name and the names of their methods, also if a method is split."""
     methods = "\n\n".join(f"    def method_{n}(self):\n" + "        work(1, 2)\n" * 12 for n in range(4))
     text = f"class Long:\n{methods}"
 
-    chunks = chunk(text, "code", 100)
+    chunks = chunk_text(text, "code", 100)
 
     assert {c.heading_path[0] for c in chunks} == {"Long"}
     assert [c.heading_path[1] for c in chunks] == [f"method_{n}" for n in range(4)]
 
 
-def test_a_closing_bracket_stays_with_its_definition() -> None:
-    """A bracket at column 0 behind a blank line does not begin a definition."""
-    assert len(definitions("x = [\n    1,\n\n]\n")) == 1
+def test_closing_bracket_stays_with_its_definition() -> None:
+    """A bracket at column 0 after a blank line does not start a definition."""
+    assert len(split_definitions("x = [\n    1,\n\n]\n")) == 1
 
 
-def test_nothing_gives_no_chunks() -> None:
-    """Blank text, and headings without text under them, have no chunks."""
-    assert chunk(" \n\n\t", "prose") == chunk("", "code") == chunk("# A\n\n## B", "prose") == []
+def test_text_without_words_has_no_chunks() -> None:
+    """Blank text, and headings without text, have no chunks."""
+    assert chunk_text(" \n\n\t", "prose") == chunk_text("", "code") == chunk_text("# A\n\n## B", "prose") == []
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("two words.", 3), ("internationalization", 3), ("中文", 2)])
-def test_the_estimate_counts_like_a_word_piece_tokenizer(text: str, tokens: int) -> None:
-    """Short words count one, long words their parts, marks and ideographs one each."""
+def test_token_estimate_resembles_word_pieces(text: str, tokens: int) -> None:
+    """Short words count one, long words their parts, punctuation marks and ideographs one each."""
     assert estimate_tokens(text) == tokens

@@ -1,10 +1,16 @@
-"""What questions point back to, and names in its place."""
+"""Tests of coreference resolution between questions."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.coreference import answer_name, depends, names, resolved
+from tenure.algorithms.text.coreference import (
+    extract_answer_name,
+    extract_name_phrases,
+    find_plural_antecedent,
+    is_follow_up,
+    resolve_reference,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +33,9 @@ from tenure.algorithms.text.coreference import answer_name, depends, names, reso
         ("Is that the end?", "Which book is it?", False),
     ],
 )
-def test_a_question_may_depend_on_an_answer(question: str, earlier: str, expected: bool) -> None:
-    """A person answers for he and she, a thing for it, and either for "that" with a noun; a subject for neither."""
-    assert depends(question, earlier) is expected
+def test_follow_up_questions_are_detected(question: str, earlier: str, expected: bool) -> None:
+    """The pronouns "he" and "she" need a person, "it" a thing; a demonstrative with a noun accepts both."""
+    assert is_follow_up(question, earlier) is expected
 
 
 @pytest.mark.parametrize(
@@ -44,9 +50,9 @@ def test_a_question_may_depend_on_an_answer(question: str, earlier: str, expecte
         ("How is bread made?", "How is bread made?"),
     ],
 )
-def test_a_name_takes_the_place_of_what_points_back(question: str, expected: str) -> None:
-    """The first words that point back become the name; a question without any stays as it is."""
-    assert resolved(question, "Frank Herbert") == expected
+def test_reference_is_replaced_by_the_name(question: str, expected: str) -> None:
+    """The first reference becomes the name; a question without a reference is unchanged."""
+    assert resolve_reference(question, "Frank Herbert") == expected
 
 
 @pytest.mark.parametrize(
@@ -58,9 +64,9 @@ def test_a_name_takes_the_place_of_what_points_back(question: str, expected: str
         ("The Who", ()),
     ],
 )
-def test_names_are_runs_of_capitals(sentence: str, expected: tuple[str, ...]) -> None:
-    """Names keep initials and the small words inside, and lose the empty words that open a sentence."""
-    assert names(sentence) == expected
+def test_name_phrases_are_capitalised_runs(sentence: str, expected: tuple[str, ...]) -> None:
+    """Names keep initials and inner function words, and lose leading stop words."""
+    assert extract_name_phrases(sentence) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,15 +81,31 @@ def test_names_are_runs_of_capitals(sentence: str, expected: tuple[str, ...]) ->
         ([], ""),
     ],
 )
-def test_the_answer_is_a_name_from_a_sentence_about_the_question(texts: list[str], expected: str) -> None:
-    """The name comes from the sentence with most words of the question; a capital at its start alone is no name."""
-    assert answer_name("Who wrote Dune?", texts) == expected
+def test_answer_name_comes_from_the_best_sentence(texts: list[str], expected: str) -> None:
+    """The name is from the sentence with most question words; a capital at the sentence start alone is not a name."""
+    assert extract_answer_name("Who wrote Dune?", texts) == expected
 
 
 @given(st.text(max_size=200), st.text(max_size=60))
 @settings(deadline=None)
-def test_any_text_can_be_looked_through(text: str, question: str) -> None:
-    """Nonsense gives a name that stands in it, or none."""
-    found = answer_name(question, [text])
+def test_answer_name_handles_any_text(text: str, question: str) -> None:
+    """For any text the result is empty or occurs in the text."""
+    found = extract_answer_name(question, [text])
 
     assert all(word in text for word in found.split())
+
+
+@pytest.mark.parametrize(
+    ("question", "earlier", "expected"),
+    [
+        ("How large are they?", "Which models are open?", "models"),
+        ("What is their license?", "Which models are open?", "models"),
+        ("How large is it?", "Which models are open?", ""),
+        ("How large are they?", "Which class is open?", ""),
+        ("How large are they?", "Who wrote Dune?", ""),
+        ("How large are they?", "Are models open?", ""),
+    ],
+)
+def test_plural_antecedent_is_found(question: str, earlier: str, expected: str) -> None:
+    """A plural pronoun refers to the plural noun of the earlier question."""
+    assert find_plural_antecedent(question, earlier) == expected

@@ -1,4 +1,4 @@
-"""Dates as documents write them."""
+"""Tests of date parsing."""
 
 from datetime import date
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.dates import Period, iso_date, period
+from tenure.algorithms.text.dates import DateRange, normalize_date, parse_date_range
 
 
 @pytest.mark.parametrize(
@@ -27,33 +27,33 @@ from tenure.algorithms.text.dates import Period, iso_date, period
         ("december, 2001", "2001-12-01", "2001-12-31"),
     ],
 )
-def test_a_written_date_stands_for_days(written: str, first: str, last: str) -> None:
-    """Years, months and days in the usual ways of writing become the first and the last day they mean."""
-    assert period(written) == Period(first, last)
-    assert iso_date(written) == first
+def test_written_dates_become_ranges(written: str, first: str, last: str) -> None:
+    """Years, months and days in the usual forms become the first and the last day that they cover."""
+    assert parse_date_range(written) == DateRange(first, last)
+    assert normalize_date(written) == first
 
 
 @pytest.mark.parametrize(
     "written",
     ["", "soon", "03/04/2001", "2001-13-01", "31 Feb 2001", "12 Foo 2001", "20010312", "0000", "2001-03/12", "12.5"],
 )
-def test_what_is_no_date_is_not_guessed_at(written: str) -> None:
-    """Nonsense, impossible days and dates that can be read in two ways give nothing."""
-    assert period(written) is None
-    assert iso_date(written) == ""
+def test_invalid_and_ambiguous_dates_are_rejected(written: str) -> None:
+    """Other text, impossible days and ambiguous dates return nothing."""
+    assert parse_date_range(written) is None
+    assert normalize_date(written) == ""
 
 
 @given(
     st.dates(min_value=date(1000, 1, 1)), st.sampled_from(["%Y-%m-%d", "%d %B %Y", "%d-%b-%Y", "%B %d, %Y", "%Y/%m/%d"])
 )
-def test_every_day_is_read_back(day: date, form: str) -> None:
-    """Whatever day is written in an unambiguous way is read as that day."""
-    assert iso_date(day.strftime(form)) == day.isoformat()
+def test_unambiguous_dates_round_trip(day: date, form: str) -> None:
+    """Every day in an unambiguous form is parsed as that day."""
+    assert normalize_date(day.strftime(form)) == day.isoformat()
 
 
 @given(st.text())
-def test_any_text_is_answered(text: str) -> None:
-    """No text breaks the reading of dates."""
-    found = period(text)
+def test_date_parser_handles_any_text(text: str) -> None:
+    """No text raises an exception."""
+    found = parse_date_range(text)
 
     assert found is None or found.first <= found.last

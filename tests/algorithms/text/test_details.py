@@ -1,16 +1,32 @@
-"""Numbers, dates and names of a statement, and whether its source has them."""
+"""Tests of the numbers, dates and names of a statement and their presence in the source."""
 
 import pytest
 
-from tenure.algorithms.text.details import Figure, figures, names, unfound, unnamed, unsourced
+from tenure.algorithms.text.details import (
+    NumberMention,
+    extract_numbers,
+    extract_proper_nouns,
+    find_missing_names,
+    find_missing_numbers,
+    find_unsupported_details,
+)
 
 
-def test_numbers_are_read_in_digits_and_words() -> None:
-    """Separators, decades and number words are understood; a version is no number."""
+def test_numbers_are_extracted_from_digits_and_words() -> None:
+    """Separators, decades and number words are parsed; a version is not a number."""
     text = "In the 1970s twelve bakers made 1,234 loaves of 2.5 kilos with Python 3.11.2."
 
-    assert figures(text) == {Figure(1970, True), Figure(12), Figure(1234), Figure(2.5)}
-    assert figures(text, written=False) == {Figure(1970, True), Figure(1234), Figure(2.5)}
+    assert extract_numbers(text) == {
+        NumberMention(1970, True),
+        NumberMention(12),
+        NumberMention(1234),
+        NumberMention(2.5),
+    }
+    assert extract_numbers(text, include_words=False) == {
+        NumberMention(1970, True),
+        NumberMention(1234),
+        NumberMention(2.5),
+    }
 
 
 @pytest.mark.parametrize(
@@ -18,34 +34,34 @@ def test_numbers_are_read_in_digits_and_words() -> None:
     [
         ("Born in the 1970s.", "Born on 9 February 1975.", set()),
         ("Born in 1975.", "Born in the 1970s.", set()),
-        ("Born in the 1960s.", "Born in 1975.", {Figure(1960, True)}),
+        ("Born in the 1960s.", "Born in 1975.", {NumberMention(1960, True)}),
         ("Made by 12 bakers.", "Made by twelve bakers.", set()),
-        ("Made by two bakers.", "Made by three bakers.", {Figure(2)}),
-        ("Born in 1975.", "Born in the 1960s.", {Figure(1975)}),
+        ("Made by two bakers.", "Made by three bakers.", {NumberMention(2)}),
+        ("Born in 1975.", "Born in the 1960s.", {NumberMention(1975)}),
         ("It weighs 1.5 tons.", "It weighs 1,500 kilos.", set()),
         ("Es wiegt 2,5 Kilo.", "It weighs 2.5 kilos.", set()),
     ],
 )
-def test_numbers_have_to_be_in_the_source(claim: str, source: str, lost: set[Figure]) -> None:
-    """A number is found in any spelling, a decade by any of its years."""
-    assert unfound(claim, source) == lost
+def test_missing_numbers_are_found(claim: str, source: str, lost: set[NumberMention]) -> None:
+    """A number matches any spelling, a decade matches any of its years."""
+    assert find_missing_numbers(claim, source) == lost
 
 
-def test_names_are_capitalised_within_a_sentence() -> None:
-    """The first word of a sentence is no name, and neither is a small word with a capital."""
-    assert names("Bread of Rome. Salt is sold in Ostia by The guild.") == ("Rome", "Ostia")
+def test_proper_nouns_are_capitalised_inside_a_sentence() -> None:
+    """The first word of a sentence and a capitalised stop word are not names."""
+    assert extract_proper_nouns("Bread of Rome. Salt is sold in Ostia by The guild.") == ("Rome", "Ostia")
 
 
-def test_capitals_of_other_languages_make_no_names() -> None:
-    """German writes every noun with a capital, so that they say nothing about names."""
-    assert unnamed("Der Bäcker lässt den Teig im Ofen ruhen.", "The baker lets the dough rest.") == ()
+def test_names_are_not_checked_in_other_languages() -> None:
+    """German capitalises all nouns, so capitals do not mark names."""
+    assert find_missing_names("Der Bäcker lässt den Teig im Ofen ruhen.", "The baker lets the dough rest.") == ()
 
 
-def test_names_are_found_in_any_case_and_form() -> None:
-    """A source that writes a name in small letters, with a possessive or in parts has it."""
-    assert unnamed("Salt came from Ostia's docks to Anglo-Saxon kings in Kent.", "the docks of ostia; a Saxon") == (
-        "Kent",
-    )
+def test_names_match_in_any_case_and_form() -> None:
+    """A name in lower case, with a possessive or in parts matches."""
+    assert find_missing_names(
+        "Salt came from Ostia's docks to Anglo-Saxon kings in Kent.", "the docks of ostia; a Saxon"
+    ) == ("Kent",)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +79,6 @@ def test_names_are_found_in_any_case_and_form() -> None:
         ("He said “it is so”, and called it “a must”.", "It is so, he said.", ()),
     ],
 )
-def test_what_a_source_does_not_have_is_told(claim: str, source: str, expected: tuple[str, ...]) -> None:
-    """Numbers, versions, months and names without support are listed."""
-    assert unsourced(claim, source) == expected
+def test_unsupported_details_are_listed(claim: str, source: str, expected: tuple[str, ...]) -> None:
+    """Numbers, versions, months and names that the source lacks are listed."""
+    assert find_unsupported_details(claim, source) == expected

@@ -1,10 +1,17 @@
-"""Names in texts, and the keys under which they meet."""
+"""Tests of named entities and their keys."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.entities import LONGEST, key, names, spans, title_key, written
+from tenure.algorithms.text.entities import (
+    MAX_NAME_WORDS,
+    extract_entity_spellings,
+    extract_named_entities,
+    list_ngram_keys,
+    normalize_name,
+    normalize_title,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,62 +27,64 @@ from tenure.algorithms.text.entities import LONGEST, key, names, spans, title_ke
     ],
 )
 def test_spellings_of_one_name_share_a_key(text: str, expected: str) -> None:
-    """Case, accents, articles in front and the possessive are left out; what is too short has no key."""
-    assert expected == key(text)
+    """Case, accents, leading articles and the possessive are omitted; very short names have no key."""
+    assert expected == normalize_name(text)
 
 
-def test_a_title_is_known_without_its_parenthesis() -> None:
-    """What tells a title from others of its name is left out, unless nothing else is there."""
-    assert title_key("Lilu (mythology)") == "lilu"
-    assert title_key("(mythology)") == "mythology"
+def test_title_key_omits_the_parenthesis() -> None:
+    """A disambiguating parenthesis is omitted unless the title has nothing else."""
+    assert normalize_title("Lilu (mythology)") == "lilu"
+    assert normalize_title("(mythology)") == "mythology"
 
 
-def test_a_name_is_a_run_of_capitalised_words() -> None:
-    """Small words join a name, and names inside it are its parts."""
-    found = names("In 1694 the Bank of England was founded; William Paterson had proposed it.")
+def test_name_is_a_run_of_capitalised_words() -> None:
+    """Function words join a name, and the names inside it are partial names."""
+    found = extract_named_entities("In 1694 the Bank of England was founded; William Paterson had proposed it.")
 
-    assert found.whole == ("bank of england", "william paterson")
-    assert found.parts == ("bank", "england", "william", "paterson")
-
-
-def test_a_word_that_may_only_begin_a_sentence_is_no_whole_name() -> None:
-    """One capitalised word at the start of a sentence is kept apart; a stop word there is dropped."""
-    found = names("Rivers flood. However, Egypt is dry. When Cairo was founded, nobody knew.")
-
-    assert found.whole == ("egypt", "cairo")
-    assert "rivers" in found.parts
-    assert not {"however", "when", "when cairo"} & {*found.whole, *found.parts}
+    assert found.full_names == ("bank of england", "william paterson")
+    assert found.partial_names == ("bank", "england", "william", "paterson")
 
 
-def test_a_name_is_told_once() -> None:
-    """A key appears among the whole names or the parts, once."""
-    found = names("Paris saw it. The mayor of Paris left Paris Nord.")
+def test_single_word_at_sentence_start_is_a_partial_name() -> None:
+    """One capitalised word at the start of a sentence is a partial name; a stop word there is dropped."""
+    found = extract_named_entities("Rivers flood. However, Egypt is dry. When Cairo was founded, nobody knew.")
 
-    assert found.whole == ("paris", "paris nord")
-    assert found.parts == ("nord",)
+    assert found.full_names == ("egypt", "cairo")
+    assert "rivers" in found.partial_names
+    assert not {"however", "when", "when cairo"} & {*found.full_names, *found.partial_names}
 
 
-def test_a_name_is_known_as_it_is_written() -> None:
-    """Names keep their spelling without what begins the sentence, the possessive and marks at the end."""
-    found = written("In 1694 the Bank of England's rival, Acme Inc., left Paris! Rivers flood. In Paris.")
+def test_each_key_occurs_once() -> None:
+    """A key is among the full or the partial names, once."""
+    found = extract_named_entities("Paris saw it. The mayor of Paris left Paris Nord.")
+
+    assert found.full_names == ("paris", "paris nord")
+    assert found.partial_names == ("nord",)
+
+
+def test_entity_spellings_are_preserved() -> None:
+    """Names keep their spelling without sentence start, possessive and trailing punctuation."""
+    found = extract_entity_spellings(
+        "In 1694 the Bank of England's rival, Acme Inc., left Paris! Rivers flood. In Paris."
+    )
 
     assert found == {"bank of england": "Bank of England", "acme inc": "Acme Inc", "paris": "Paris"}
 
 
-def test_what_a_question_names_is_found_in_lower_case() -> None:
-    """Every run of words of a question is a name it may mean, but none begins or ends with a small word."""
-    found = spans("who led the bank of england")
+def test_ngram_keys_cover_lower_case_names() -> None:
+    """Every run of words is a possible name, but none begins or ends with a function word."""
+    found = list_ngram_keys("who led the bank of england")
 
     assert {"bank of england", "led", "england"} <= set(found)
     assert not {"bank of", "of england", "the bank"} & set(found)
 
 
 @given(st.text(max_size=200))
-def test_any_text_can_be_read(text: str) -> None:
-    """Whatever the text, keys are normalised, no longer than allowed, and told once."""
-    found = names(text)
-    everything = [*found.whole, *found.parts]
+def test_entities_handle_any_text(text: str) -> None:
+    """For any text, keys are normalised, bounded and unique."""
+    found = extract_named_entities(text)
+    everything = [*found.full_names, *found.partial_names]
 
     assert len(set(everything)) == len(everything)
-    assert all(found_key == key(found_key) for found_key in everything)
-    assert all(len(span.split()) <= LONGEST for span in spans(text))
+    assert all(found_key == normalize_name(found_key) for found_key in everything)
+    assert all(len(span.split()) <= MAX_NAME_WORDS for span in list_ngram_keys(text))

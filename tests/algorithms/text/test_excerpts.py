@@ -1,10 +1,16 @@
-"""Excerpts: what of a passage can stand on its own."""
+"""Tests of excerpts."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.excerpts import MAX_RUN, excerpts, points_back, presentable, standing
+from tenure.algorithms.text.excerpts import (
+    MAX_RUN_SENTENCES,
+    extract_excerpts,
+    has_back_reference,
+    is_complete_sentence,
+    make_standalone,
+)
 from tenure.algorithms.text.sentences import Sentence
 from tests.passages import passage
 
@@ -17,15 +23,15 @@ def sentence(text: str) -> Sentence:
 
 
 def found(text: str, kind: str = "prose") -> list[tuple[str, str]]:
-    return [(excerpt.kind, excerpt.text) for excerpt in excerpts([passage(text, kind=kind)])]
+    return [(excerpt.kind, excerpt.text) for excerpt in extract_excerpts([passage(text, kind=kind)])]
 
 
 @pytest.mark.parametrize(
     "text", [PLAIN, "42 loaves are baked every single day.", "The baker says that bread is “a good thing”"]
 )
-def test_whole_prose_is_presentable(text: str) -> None:
-    """A sentence of reasonable length that begins and ends as one can be shown."""
-    assert presentable(sentence(text))
+def test_complete_sentences_are_accepted(text: str) -> None:
+    """A sentence of reasonable length with a proper start and end is complete."""
+    assert is_complete_sentence(sentence(text))
 
 
 @pytest.mark.parametrize(
@@ -48,79 +54,81 @@ def test_whole_prose_is_presentable(text: str) -> None:
         "The author has to thank all bakers of rye.",
     ],
 )
-def test_what_is_cut_off_or_points_elsewhere_is_not(text: str) -> None:
-    """Fragments, formulas, pointers and the author's first person cannot be shown."""
-    assert not presentable(sentence(text))
+def test_fragments_and_pointers_are_rejected(text: str) -> None:
+    """Fragments, formulas, references to other places and first-person sentences are rejected."""
+    assert not is_complete_sentence(sentence(text))
 
 
 @pytest.mark.parametrize(
     "text",
     [LEANING, "It rises.", "However, they are hot.", "But bread is old.", "There they wait.", "In this case no."],
 )
-def test_a_sentence_with_a_pronoun_in_front_leans(text: str) -> None:
-    """A sentence that opens by pointing back needs the one before it, behind a connective too."""
-    assert points_back(text)
+def test_leading_pronoun_is_a_back_reference(text: str) -> None:
+    """A sentence that opens with a reference needs the one before it, also after a connective."""
+    assert has_back_reference(text)
 
 
 @pytest.mark.parametrize("text", [PLAIN, "However, bread is old.", "This guide treats rye bread.", "There is a baker."])
-def test_a_sentence_that_names_its_subject_stands(text: str) -> None:
-    """Neither a connective nor a document that speaks of itself makes a sentence lean."""
-    assert not points_back(text)
+def test_named_subject_is_no_back_reference(text: str) -> None:
+    """Neither a connective nor "this document" is a back reference."""
+    assert not has_back_reference(text)
 
 
-def test_an_opening_sentence_loses_its_connective() -> None:
-    """What connected it to the sentence before is dropped, and the next word is its beginning."""
-    assert standing("However, bread is old.", "Bread") == "Bread is old."
+def test_leading_connective_is_removed() -> None:
+    """The connective is removed and the next word is capitalised."""
+    assert make_standalone("However, bread is old.", "Bread") == "Bread is old."
 
 
-def test_a_document_that_speaks_of_itself_is_named() -> None:
-    """The words "this guide" become the title, if there is one, to the letter."""
-    assert standing("This guide treats rye bread.", r"Rye \1") == r"“Rye \1” treats rye bread."
-    assert standing("This guide treats rye bread.", "") == "This guide treats rye bread."
+def test_title_replaces_this_document() -> None:
+    """The words "this guide" become the title, if there is one."""
+    assert make_standalone("This guide treats rye bread.", r"Rye \1") == r"“Rye \1” treats rye bread."
+    assert make_standalone("This guide treats rye bread.", "") == "This guide treats rye bread."
 
 
-def test_a_sentence_that_stands_is_not_touched() -> None:
-    """A plain sentence is set as it is written, be its first letter small or not."""
-    assert standing("iron pans are good.", "Pans") == "iron pans are good."
+def test_standalone_sentence_is_unchanged() -> None:
+    """A plain sentence is unchanged, even if it starts in lower case."""
+    assert make_standalone("iron pans are good.", "Pans") == "iron pans are good."
 
 
-def test_a_document_with_a_number_is_named_by_it() -> None:
-    """A title that starts with a number is named shortly."""
-    assert standing("This document treats rye bread.", "RFC 12: On bread") == "RFC 12 treats rye bread."
+def test_document_number_replaces_the_title() -> None:
+    """A title that starts with a number is shortened to the number."""
+    assert make_standalone("This document treats rye bread.", "RFC 12: On bread") == "RFC 12 treats rye bread."
 
 
-def test_a_leaning_sentence_comes_along_with_what_it_leans_on() -> None:
-    """A run begins with a standing sentence and holds those that need it."""
+def test_dependent_sentence_follows_its_antecedent() -> None:
+    """A run starts with a self-contained sentence and includes the sentences that depend on it."""
     assert found(f"{PLAIN} {LEANING}") == [("run", f"{PLAIN} {LEANING}")]
 
 
-def test_a_run_ends_before_it_grows_long() -> None:
-    """A sentence that would make the run too long opens one of its own, if it can."""
+def test_run_ends_at_the_word_limit() -> None:
+    """A sentence that would make the run too long starts its own run if it can."""
     long = f"The baker is {'never ever ' * 18}late."
 
     assert found(f"{long} {long}") == [("run", long), ("run", long)]
 
 
-def test_a_run_ends_at_its_limit() -> None:
-    """However many sentences lean on each other, an excerpt stays short."""
-    assert found(" ".join([PLAIN, *[LEANING] * 6])) == [("run", " ".join([PLAIN, *[LEANING] * (MAX_RUN - 1)]))]
+def test_run_ends_at_the_sentence_limit() -> None:
+    """An excerpt has a limited number of sentences."""
+    assert found(" ".join([PLAIN, *[LEANING] * 6])) == [
+        ("run", " ".join([PLAIN, *[LEANING] * (MAX_RUN_SENTENCES - 1)]))
+    ]
 
 
-def test_a_run_ends_before_what_cannot_be_shown() -> None:
-    """A leaning sentence that points elsewhere is left behind."""
+def test_run_ends_before_an_unquotable_sentence() -> None:
+    """A dependent sentence that refers to another place is omitted."""
     assert found(f"{PLAIN} This is explained in this section. {LEANING}") == [("run", PLAIN)]
 
 
-def test_a_leaning_sentence_alone_is_no_excerpt() -> None:
-    """Without the sentence it needs it is not shown."""
+def test_dependent_sentence_alone_is_no_excerpt() -> None:
+    """A sentence without its antecedent is not quoted."""
     assert found(LEANING) == []
 
 
 ITEMS = "- flour that is finely milled\n- water that is not cold\n- salt from the near sea"
 
 
-def test_a_list_comes_with_its_introduction() -> None:
-    """A sentence that ends in a colon and the list behind it are one excerpt."""
+def test_list_includes_its_introduction() -> None:
+    """A sentence that ends in a colon and the list after it are one excerpt."""
     assert found(f"A dough of bread needs:\n\n{ITEMS}") == [
         (
             "list",
@@ -143,24 +151,24 @@ def test_a_list_comes_with_its_introduction() -> None:
         "A dough of bread needs:\n\nFlour and water",
     ],
 )
-def test_a_list_that_does_not_stand_on_its_own_is_left_out(text: str) -> None:
-    """A leaning or bare introduction, too few or too many items, fragments and first persons make no excerpt."""
+def test_dependent_list_is_no_excerpt(text: str) -> None:
+    """A dependent or short introduction, too few or too many items, fragments and first persons are rejected."""
     assert "list" not in [kind for kind, _ in found(text)]
 
 
-def test_whole_sentences_of_a_list_stand_alone() -> None:
-    """An item that is a sentence of its own can be shown without its list."""
+def test_complete_list_items_are_excerpts() -> None:
+    """An item that is a complete sentence is quotable without its list."""
     assert found(f"- {PLAIN}\n- {LEANING}\n- flour") == [("run", PLAIN)]
 
 
 def test_back_matter_has_no_excerpts() -> None:
-    """What stands under references or thanks says nothing on a subject."""
-    assert excerpts([passage(PLAIN, headings=("Bread", "References:"))]) == []
-    assert excerpts([passage(PLAIN, headings=("References", "Bread"))]) != []
+    """Sections such as references and acknowledgements have no excerpts."""
+    assert extract_excerpts([passage(PLAIN, headings=("Bread", "References:"))]) == []
+    assert extract_excerpts([passage(PLAIN, headings=("References", "Bread"))]) != []
 
 
 def test_code_has_no_excerpts() -> None:
-    """A program's comments are not quoted as prose."""
+    """Comments of a program are not quoted as prose."""
     assert found(PLAIN, kind="code") == []
 
 
@@ -169,22 +177,22 @@ PIECES = st.sampled_from([PLAIN, LEANING, "A dough needs these things:", ITEMS, 
 
 @given(st.lists(PIECES, max_size=8), st.sampled_from([" ", "\n", "\n\n"]))
 @settings(deadline=None)
-def test_excerpts_are_made_of_the_passages_own_sentences(pieces: list[str], joint: str) -> None:
-    """Every sentence is verbatim, no sentence opens two excerpts, and passages are numbered from 1."""
+def test_excerpts_are_verbatim(pieces: list[str], joint: str) -> None:
+    """Sentences are verbatim, no sentence starts two excerpts, and passages are numbered from 1."""
     passages = [passage(joint.join(pieces)), passage(joint.join(reversed(pieces)), "other")]
 
-    made = excerpts(passages)
+    made = extract_excerpts(passages)
 
     for excerpt in made:
-        text = passages[excerpt.passage - 1].text
+        text = passages[excerpt.passage_number - 1].text
         assert all(text[s.start : s.end] == s.text for s in excerpt.sentences)
-        assert excerpt.order == excerpt.sentences[0].start
-    opened = [(excerpt.passage, excerpt.order) for excerpt in made]
+        assert excerpt.start == excerpt.sentences[0].start
+    opened = [(excerpt.passage_number, excerpt.start) for excerpt in made]
     assert len(opened) == len(set(opened))
 
 
-def test_a_word_as_long_as_a_data_line_makes_its_sentence_unfit() -> None:
-    """Neither such a sentence nor a list with one can be shown; those beside them can."""
+def test_sentence_with_an_endless_word_is_rejected() -> None:
+    """Neither such a sentence nor a list with one is quoted; adjacent sentences are."""
     data = "x" * 3_000
     listed = f"A dough of bread needs:\n\n- flour that is {data} and fresh\n- salt that is not too old"
 

@@ -1,10 +1,10 @@
-"""Noun phrases and identifiers in sentences, and the keys under which they meet."""
+"""Tests of noun phrases, identifiers and their keys."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.phrases import LONGEST_PHRASE, is_identifier, term_key, terms
+from tenure.algorithms.text.phrases import MAX_PHRASE_WORDS, extract_terms, is_identifier, normalize_term
 
 
 @pytest.mark.parametrize(
@@ -26,15 +26,15 @@ from tenure.algorithms.text.phrases import LONGEST_PHRASE, is_identifier, term_k
         ("", ()),
     ],
 )
-def test_phrases_stand_between_stop_words_marks_and_verbs(sentence: str, expected: tuple[str, ...]) -> None:
-    """A run of two to four content words is a phrase; a single word is a term only if its spelling says so."""
-    assert expected == terms(sentence)
+def test_phrases_are_runs_between_boundaries(sentence: str, expected: tuple[str, ...]) -> None:
+    """A run of two to four content words is a phrase; a single word is a term only if its spelling marks it."""
+    assert expected == extract_terms(sentence)
 
 
-def test_a_term_is_told_once() -> None:
-    """Singular and plural are one term, written as it stands first."""
-    assert terms("A vector index, many vector indexes and one vector index.") == ("vector index",)
-    assert terms("Vector indices; vector queries; a vector query.") == ("Vector indices", "vector queries")
+def test_each_term_occurs_once() -> None:
+    """Singular and plural are one term in its first spelling."""
+    assert extract_terms("A vector index, many vector indexes and one vector index.") == ("vector index",)
+    assert extract_terms("Vector indices; vector queries; a vector query.") == ("Vector indices", "vector queries")
 
 
 @pytest.mark.parametrize(
@@ -54,33 +54,33 @@ def test_a_term_is_told_once() -> None:
         ("…", ""),
     ],
 )
-def test_the_key_of_a_term_is_singular(text: str, expected: str) -> None:
-    """The last word of a term is put into the singular unless it is capitalised, as a name's is."""
-    assert expected == term_key(text)
+def test_term_key_is_singular(text: str, expected: str) -> None:
+    """The last word of a term becomes singular unless it is capitalised."""
+    assert expected == normalize_term(text)
 
 
 @pytest.mark.parametrize(
     "word", ["merge_insert", "_private", "run()", "a.run()", "os.path", "HTTPServer", "toString", "BM25"]
 )
-def test_identifiers_are_known_by_their_spelling(word: str) -> None:
-    """Underscores, calls, dots, inner capitals and capitals with digits mark what code calls things."""
+def test_identifiers_are_recognised_by_spelling(word: str) -> None:
+    """Underscores, calls, dots, inner capitals and capitals with digits mark identifiers."""
     assert is_identifier(word)
 
 
 @pytest.mark.parametrize("word", ["word", "Paris", "read-only", "1694", "l'eau"])
-def test_ordinary_words_are_no_identifiers(word: str) -> None:
-    """Words, names and numbers are none."""
+def test_ordinary_words_are_not_identifiers(word: str) -> None:
+    """Words, names and numbers are not identifiers."""
     assert not is_identifier(word)
 
 
 @given(st.text(max_size=200))
-def test_any_sentence_can_be_read(sentence: str) -> None:
-    """Whatever the text, a term has a key of its own, stands in the text, and is no longer than allowed."""
-    found = terms(sentence)
-    keys = [term_key(term) for term in found]
+def test_terms_handle_any_text(sentence: str) -> None:
+    """For any text, each term has its own key, occurs in the text and is bounded."""
+    found = extract_terms(sentence)
+    keys = [normalize_term(term) for term in found]
 
     assert len(set(keys)) == len(keys)
     assert all(keys)
-    assert all(len(term.split()) <= LONGEST_PHRASE for term in found)
+    assert all(len(term.split()) <= MAX_PHRASE_WORDS for term in found)
     assert all(word in sentence for term in found for word in term.split())
-    assert all(term_key(key) == key for key in keys)
+    assert all(normalize_term(key) == key for key in keys)

@@ -1,8 +1,16 @@
-"""Direction, denial and opposites of statements."""
+"""Tests of polarity: direction, negation and antonyms."""
 
 import pytest
 
-from tenure.algorithms.text.polarity import Turn, denials, directed, opposed, opposites, turned, turns
+from tenure.algorithms.text.polarity import (
+    NegationPair,
+    compare_antonyms,
+    compare_directions,
+    count_negations,
+    detect_negations,
+    find_antonym_pair,
+    is_polarity_reversed,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,9 +28,9 @@ from tenure.algorithms.text.polarity import Turn, denials, directed, opposed, op
         ),
     ],
 )
-def test_directions_are_compared_beside_the_same_word(claim: str, text: str, expected: str) -> None:
-    """A word of direction counts for the content word it stands by, turned round by a denial before it."""
-    assert directed(claim, [text]) == expected
+def test_directions_of_the_same_word_are_compared(claim: str, text: str, expected: str) -> None:
+    """A direction word applies to its nearest content word and is reversed by a preceding negation."""
+    assert compare_directions(claim, [text]) == expected
 
 
 @pytest.mark.parametrize(
@@ -33,9 +41,9 @@ def test_directions_are_compared_beside_the_same_word(claim: str, text: str, exp
         ("The gate is in a wall.", "silent"),
     ],
 )
-def test_opposites_of_a_claim_are_found_in_a_text(text: str, expected: str) -> None:
-    """A text with the opposite of a claim's word, and without the word, speaks against it."""
-    assert opposites("The gate is in the northern wall.", text) == expected
+def test_antonyms_of_a_claim_conflict(text: str, expected: str) -> None:
+    """A text with an antonym of a claim's word, and without the word itself, conflicts."""
+    assert compare_antonyms("The gate is in the northern wall.", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,15 +55,15 @@ def test_opposites_of_a_claim_are_found_in_a_text(text: str, expected: str) -> N
         ("Yeast reduces the weight.", [], False),
     ],
 )
-def test_a_turned_clause_is_seen(claim: str, texts: list[str], expected: bool) -> None:
-    """A claim that turns something round is held against the clause nearest to it; a plain one is not."""
-    assert turned(claim, texts) is expected
+def test_reversed_polarity_is_detected(claim: str, texts: list[str], expected: bool) -> None:
+    """A claim with polarity is compared with its nearest clause; a plain claim is not."""
+    assert is_polarity_reversed(claim, texts) is expected
 
 
-def test_who_denies_is_told() -> None:
-    """Both sides are looked at by themselves."""
-    assert turns("It never rains.", "It rains.") == Turn(claim=True, text=False)
-    assert denials("It does not rain, and it never snows.") == 2
+def test_negations_are_detected_on_both_sides() -> None:
+    """Claim and text are examined separately."""
+    assert detect_negations("It never rains.", "It rains.") == NegationPair(claim=True, text=False)
+    assert count_negations("It does not rain, and it never snows.") == 2
 
 
 @pytest.mark.parametrize(
@@ -68,6 +76,6 @@ def test_who_denies_is_told() -> None:
         ("Rates rise.", "Rates rise again.", None),
     ],
 )
-def test_two_statements_are_opposed_in_one_word(a: str, b: str, expected: tuple[str, str] | None) -> None:
-    """One pair of opposites makes a point of difference; two or none make no plain one."""
-    assert opposed(a, b) == expected
+def test_single_antonym_pair_is_found(a: str, b: str, expected: tuple[str, str] | None) -> None:
+    """Exactly one pair of antonyms is a point of difference; two or none are not."""
+    assert find_antonym_pair(a, b) == expected

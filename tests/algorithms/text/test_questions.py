@@ -1,10 +1,17 @@
-"""Questions in plain patterns."""
+"""Tests of question patterns."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.questions import MAX_HEADING, compared, criteria, heading, parts, shorten
+from tenure.algorithms.text.questions import (
+    MAX_HEADING_CHARACTERS,
+    extract_compared_items,
+    extract_criteria,
+    format_heading,
+    shorten,
+    split_question,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,16 +28,16 @@ from tenure.algorithms.text.questions import MAX_HEADING, compared, criteria, he
         ("bread and cheese", ("Bread and cheese",)),
     ],
 )
-def test_a_question_is_split_at_its_joints(question: str, expected: tuple[str, ...]) -> None:
-    """Parts are questions of their own; fragments and repetitions are not parts."""
-    assert expected == parts(question)
+def test_question_is_split_at_conjunctions(question: str, expected: tuple[str, ...]) -> None:
+    """Parts are independent questions; fragments and repetitions are not parts."""
+    assert expected == split_question(question)
 
 
 @given(st.text(min_size=1, max_size=200))
 @settings(deadline=None)
-def test_there_is_always_a_part(question: str) -> None:
-    """Whatever is asked, at least one part comes back and none is there twice."""
-    found = parts(question)
+def test_split_always_returns_a_part(question: str) -> None:
+    """For any question at least one part is returned, without duplicates."""
+    found = split_question(question)
 
     assert found
     assert len(set(found)) == len(found)
@@ -47,9 +54,9 @@ def test_there_is_always_a_part(question: str) -> None:
         ("Compare " + "very " * 9 + "old rye and wheat", None),
     ],
 )
-def test_a_comparison_has_two_sides(question: str, pair: tuple[str, str] | None) -> None:
-    """The two things compared are found, without politeness and conditions; long phrases are no things."""
-    assert pair == compared(question)
+def test_compared_items_are_extracted(question: str, pair: tuple[str, str] | None) -> None:
+    """The two compared items are found without polite phrases and conditions; long phrases are not items."""
+    assert pair == extract_compared_items(question)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +68,9 @@ def test_a_comparison_has_two_sides(question: str, pair: tuple[str, str] | None)
         ("Compare rye and wheat in terms of what the guests of the last summer said", ()),
     ],
 )
-def test_a_comparison_may_say_by_what(question: str, expected: tuple[str, ...]) -> None:
-    """Criteria are the short phrases after "in terms of" and its like."""
-    assert expected == criteria(question)
+def test_comparison_criteria_are_extracted(question: str, expected: tuple[str, ...]) -> None:
+    """Criteria are the short phrases after "in terms of" and similar words."""
+    assert expected == extract_criteria(question)
 
 
 @pytest.mark.parametrize(
@@ -80,29 +87,29 @@ def test_a_comparison_may_say_by_what(question: str, expected: tuple[str, ...]) 
         ("??", "??"),
     ],
 )
-def test_a_question_reads_as_a_heading(question: str, expected: str) -> None:
-    """Politeness, question words that only ask, and marks go; what is left is a heading."""
-    assert expected == heading(question)
+def test_question_becomes_a_heading(question: str, expected: str) -> None:
+    """Polite phrases, question words and punctuation are removed."""
+    assert expected == format_heading(question)
 
 
 @given(st.text(min_size=1, max_size=300))
 @settings(deadline=None)
-def test_a_heading_is_short(question: str) -> None:
-    """No question makes a heading longer than the limit."""
-    assert len(heading(question)) <= MAX_HEADING
+def test_heading_length_is_bounded(question: str) -> None:
+    """No heading exceeds the limit."""
+    assert len(format_heading(question)) <= MAX_HEADING_CHARACTERS
 
 
 @given(st.text(max_size=60), st.integers(1, 70))
 @settings(deadline=None)
 def test_shortening_never_exceeds_the_limit(text: str, limit: int) -> None:
-    """A text within the limit is untouched; a longer one is a beginning of it with an ellipsis."""
+    """A text within the limit is unchanged; a longer one is truncated with an ellipsis."""
     cut = shorten(text, limit)
 
     assert len(cut) <= limit
     assert cut == text if len(text) <= limit else cut.endswith("…") and text.startswith(cut[:-1])
 
 
-def test_words_are_not_cut() -> None:
-    """A cut falls between words where there is a blank before the limit."""
+def test_shortening_cuts_between_words() -> None:
+    """The cut is between words if a blank precedes the limit."""
     assert shorten("Bread, cheese and wine", 10) == "Bread…"
     assert shorten("Breadandcheese", 6) == "Bread…"

@@ -1,4 +1,4 @@
-"""Sentences and words of stored text."""
+"""Tests of sentence splitting, words and stems."""
 
 from itertools import pairwise
 
@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.sentences import MAX_ITEM_WORDS, fingerprint, foreign, sentences, stems, words
+from tenure.algorithms.text.sentences import (
+    MAX_ITEM_WORDS,
+    MIN_TEXTS,
+    find_ubiquitous_names,
+    is_non_english,
+    normalize_sentence,
+    split_sentences,
+    split_words,
+    stem_words,
+)
 
 LINES = st.one_of(
     st.text(max_size=40),
@@ -32,8 +41,8 @@ TEXTS = st.lists(LINES, max_size=12).map("\n".join)
 @given(TEXTS)
 @settings(deadline=None)
 def test_sentences_are_verbatim_and_in_order(text: str) -> None:
-    """Each sentence is the text between its offsets, to the letter, and none overlaps the next."""
-    found = sentences(text)
+    """Each sentence is the text between its offsets, and sentences do not overlap."""
+    found = split_sentences(text)
 
     assert all(text[s.start : s.end] == s.text == s.text.strip() != "" for s in found)
     assert all(before.end <= after.start for before, after in pairwise(found))
@@ -41,15 +50,15 @@ def test_sentences_are_verbatim_and_in_order(text: str) -> None:
 
 
 def test_headings_code_and_tables_have_no_sentences() -> None:
-    """Only prose and list items are read as sentences."""
+    """Only prose and list items have sentences."""
     text = "# A heading. Of two sentences.\n\nProse.\n\n    code = 1. And more.\n\n\tx.\n\n| a cell. | b. |\n\n- Item."
 
-    assert [(s.text, s.kind) for s in sentences(text)] == [("Prose.", "prose"), ("Item.", "item")]
+    assert [(s.text, s.kind) for s in split_sentences(text)] == [("Prose.", "prose"), ("Item.", "item")]
 
 
-def test_a_paragraph_is_cut_into_sentences_of_one_block() -> None:
+def test_sentences_of_a_paragraph_share_a_block() -> None:
     """Full stops of abbreviations do not end a sentence."""
-    found = sentences("Dr. Lee bakes, e.g. on Mondays. He sells on Tuesdays.\n\nAnother paragraph.")
+    found = split_sentences("Dr. Lee bakes, e.g. on Mondays. He sells on Tuesdays.\n\nAnother paragraph.")
 
     assert [(s.text, s.block) for s in found] == [
         ("Dr. Lee bakes, e.g. on Mondays.", 1),
@@ -58,9 +67,9 @@ def test_a_paragraph_is_cut_into_sentences_of_one_block() -> None:
     ]
 
 
-def test_the_items_of_a_list_share_a_block() -> None:
+def test_list_items_share_a_block() -> None:
     """Items belong together, also with blank lines between them, and lose their markers."""
-    found = sentences("What it takes:\n\n- Flour. White or brown.\n\n* Water\n2) Salt\n\nThen wait.")
+    found = split_sentences("What it takes:\n\n- Flour. White or brown.\n\n* Water\n2) Salt\n\nThen wait.")
 
     assert [(s.text, s.block, s.kind) for s in found] == [
         ("What it takes:", 1, "prose"),
@@ -71,35 +80,35 @@ def test_the_items_of_a_list_share_a_block() -> None:
     ]
 
 
-def test_a_long_item_is_cut_like_prose() -> None:
-    """An item too long for one sentence is cut at its full stops."""
-    found = sentences("- " + "Flour is milled here. " * MAX_ITEM_WORDS)
+def test_long_list_item_is_split() -> None:
+    """An item too long for one sentence is split at its full stops."""
+    found = split_sentences("- " + "Flour is milled here. " * MAX_ITEM_WORDS)
 
     assert len(found) == MAX_ITEM_WORDS
     assert {(s.text, s.kind) for s in found} == {("Flour is milled here.", "item")}
 
 
-def test_an_item_without_words_is_no_sentence() -> None:
-    """A marker with nothing behind it has no sentence, and does not part the list."""
-    assert [(s.text, s.block) for s in sentences("- Flour\n- \n- Water")] == [("Flour", 1), ("Water", 1)]
+def test_empty_list_item_has_no_sentence() -> None:
+    """A marker without text has no sentence and does not split the list."""
+    assert [(s.text, s.block) for s in split_sentences("- Flour\n- \n- Water")] == [("Flour", 1), ("Water", 1)]
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u202f", "\u3000"])
-def test_blanks_of_several_bytes_do_not_stop_the_cutting(blank: str) -> None:
-    """Text with typographic blanks before its marks is cut like any other, to the letter."""
+def test_multi_byte_blanks_are_supported(blank: str) -> None:
+    """Text with typographic blanks before punctuation is split verbatim."""
     text = f"Take vitamin C{blank}. Then bake for{blank}an hour."
 
-    assert "".join(s.text for s in sentences(text)).replace(" ", "") == text.replace(" ", "")
+    assert "".join(s.text for s in split_sentences(text)).replace(" ", "") == text.replace(" ", "")
 
 
 def test_words_keep_hyphens_and_apostrophes() -> None:
-    """A word is letters and digits, joined by hyphens or apostrophes, in lower case."""
-    assert words("The baker's sour-dough – 2 days_old!") == ["the", "baker's", "sour-dough", "2", "days", "old"]
+    """A word consists of letters and digits, joined by hyphens or apostrophes, in lower case."""
+    assert split_words("The baker's sour-dough – 2 days_old!") == ["the", "baker's", "sour-dough", "2", "days", "old"]
 
 
-def test_stems_are_content_words_reduced() -> None:
-    """Stop words and single letters go, digits stay, forms of a word become one."""
-    assert stems("How are the breads baked and the bread baking in x 2 ovens?") == [
+def test_stems_of_content_words() -> None:
+    """Stop words and single letters are omitted, digits stay, forms of a word share a stem."""
+    assert stem_words("How are the breads baked and the bread baking in x 2 ovens?") == [
         "bread",
         "bake",
         "bread",
@@ -110,16 +119,16 @@ def test_stems_are_content_words_reduced() -> None:
 
 
 @pytest.mark.parametrize("other", ["BREAD is good", "“Bread” is: good!", "  bread\nis   good."])
-def test_a_fingerprint_is_blind_to_case_marks_and_spacing(other: str) -> None:
-    """Sentences of the same words have the same fingerprint."""
-    assert fingerprint("Bread is good.") == fingerprint(other)
+def test_normalised_sentence_ignores_case_and_punctuation(other: str) -> None:
+    """Sentences of the same words have the same normal form."""
+    assert normalize_sentence("Bread is good.") == normalize_sentence(other)
 
 
 @given(st.text())
 @settings(deadline=None)
-def test_a_fingerprint_is_its_own_fingerprint(text: str) -> None:
-    """Taking it twice changes nothing."""
-    assert fingerprint(text) == fingerprint(fingerprint(text))
+def test_sentence_normalisation_is_idempotent(text: str) -> None:
+    """Normalising twice changes nothing."""
+    assert normalize_sentence(text) == normalize_sentence(normalize_sentence(text))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +141,14 @@ def test_a_fingerprint_is_its_own_fingerprint(text: str) -> None:
         ("", False),
     ],
 )
-def test_a_statement_in_another_language_is_told(text: str, expected: bool) -> None:
-    """Sentences without an English function word, or in another script, are foreign; short ones are not judged."""
-    assert foreign(text) is expected
+def test_non_english_statements_are_detected(text: str, expected: bool) -> None:
+    """Text without an English function word or in another script is not English; short text is not classified."""
+    assert is_non_english(text) is expected
+
+
+def test_ubiquitous_names_are_found_in_enough_texts() -> None:
+    """A name in most texts is ubiquitous; a frequent common word and a name in a few texts are not."""
+    texts = [f"The docs say that Rust is fast, text {n}." for n in range(MIN_TEXTS)]
+
+    assert find_ubiquitous_names(texts) == {"rust"}
+    assert find_ubiquitous_names(texts[1:]) == frozenset()

@@ -1,8 +1,8 @@
-"""Terms: found to the letter, and the sentences that say what they are."""
+"""Tests of term lookup."""
 
 import pytest
 
-from tenure.algorithms.text.term_lookup import defines, finder
+from tenure.algorithms.text.term_lookup import compile_term_pattern, is_definition
 
 
 @pytest.mark.parametrize(
@@ -16,9 +16,9 @@ from tenure.algorithms.text.term_lookup import defines, finder
         ("3.5", "It has 3.5 parts.", True),
     ],
 )
-def test_a_term_is_found_as_whole_words(term: str, text: str, found: bool) -> None:
-    """Case and white space do not matter, neighbouring letters do."""
-    assert bool(finder(term).search(text)) is found
+def test_term_matches_whole_words(term: str, text: str, found: bool) -> None:
+    """Case and white space are ignored, adjacent letters are not."""
+    assert bool(compile_term_pattern(term).search(text)) is found
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,6 @@ def test_a_term_is_found_as_whole_words(term: str, text: str, found: bool) -> No
         ("Bakers keep sourdough in a jar.", "", False),
     ],
 )
-def test_definitions_are_told_from_mentions(sentence: str, term: str, expected: bool) -> None:
-    """A sentence defines a term where it says what it is, or that something is called so."""
-    assert defines(sentence, term) is expected
+def test_definitions_are_recognised(sentence: str, term: str, expected: bool) -> None:
+    """A definition states the meaning of a term or introduces its name."""
+    assert is_definition(sentence, term) is expected

@@ -1,10 +1,18 @@
-"""Addresses of web pages: one form for each page, and none for what two readers could take for two things."""
+"""Tests of URL parsing and canonicalisation."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.urls import LONGEST, InvalidAddress, canonical, host, parse, resolved, within
+from tenure.algorithms.text.urls import (
+    MAX_URL_CHARACTERS,
+    InvalidUrlError,
+    canonicalize_url,
+    extract_host,
+    is_in_domains,
+    parse_url,
+    resolve_url,
+)
 
 SAME = {
     "http://example.com/": [
@@ -87,53 +95,53 @@ NONE = {
     "large port": "http://example.com:65536/",
     "port of letters": "http://example.com:http/",
     "digits of another script": "http://example.com:８０/",
-    "long": "http://example.com/" + "a" * LONGEST,
+    "long": "http://example.com/" + "a" * MAX_URL_CHARACTERS,
 }
 
 
 @pytest.mark.parametrize(("form", "written"), [(form, one) for form, ways in SAME.items() for one in ways])
-def test_all_ways_to_write_an_address_have_one_form(form: str, written: str) -> None:
-    """Case, default ports, dots, escapes, fragments, tracking and the order of parameters make no other page."""
-    assert canonical(written) == form
-    assert canonical(form) == form
+def test_equivalent_urls_have_one_canonical_form(form: str, written: str) -> None:
+    """Case, default ports, dots, escapes, fragments, tracking and parameter order do not change the page."""
+    assert canonicalize_url(written) == form
+    assert canonicalize_url(form) == form
 
 
 @pytest.mark.parametrize("written", NONE.values(), ids=NONE)
-def test_what_could_be_read_in_two_ways_is_no_address(written: str) -> None:
-    """Everything that is not plainly the address of a web page is refused."""
-    with pytest.raises(InvalidAddress):
-        canonical(written)
+def test_invalid_and_ambiguous_urls_are_rejected(written: str) -> None:
+    """Every string that is not clearly the URL of a web page is rejected."""
+    with pytest.raises(InvalidUrlError):
+        canonicalize_url(written)
 
 
-def test_a_password_is_not_repeated() -> None:
-    """The error of an address with a password says what is wrong without it."""
-    with pytest.raises(InvalidAddress) as caught:
-        canonical("http://user:hunter2@example.com/")
+def test_error_message_omits_the_password() -> None:
+    """The error of a URL with a password gives the reason without the URL."""
+    with pytest.raises(InvalidUrlError) as caught:
+        canonicalize_url("http://user:hunter2@example.com/")
 
     assert "hunter2" not in str(caught.value)
-    assert caught.value.reason == "it holds a user name or a password"
+    assert caught.value.reason == "it contains a user name or a password"
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_the_form_of_a_form_is_itself(path: str, query: str) -> None:
-    """Whatever an address holds, its canonical form is final."""
+def test_canonicalisation_is_idempotent(path: str, query: str) -> None:
+    """For any URL the canonical form is stable."""
     try:
-        form = canonical(f"https://example.com/{path}?{query}")
-    except InvalidAddress:
+        form = canonicalize_url(f"https://example.com/{path}?{query}")
+    except InvalidUrlError:
         return
 
     assert form.isascii()
-    assert canonical(form) == form
+    assert canonicalize_url(form) == form
 
 
-def test_an_address_has_its_parts() -> None:
-    """Scheme, host, port and target are told apart, and the origin leaves a default port out."""
-    parts = parse("https://[2001:db8::1]/a?b=c")
+def test_url_is_split_into_parts() -> None:
+    """Scheme, host, port and target are separate, and the origin omits a default port."""
+    parts = parse_url("https://[2001:db8::1]/a?b=c")
 
     assert parts == ("https", "2001:db8::1", 443, "/a?b=c")
     assert parts.origin == "https://[2001:db8::1]"
-    assert parse("http://example.com:443").origin == "http://example.com:443"
-    assert host("https://Example.com/a") == "example.com"
+    assert parse_url("http://example.com:443").origin == "http://example.com:443"
+    assert extract_host("https://Example.com/a") == "example.com"
 
 
 @pytest.mark.parametrize(
@@ -149,22 +157,22 @@ def test_an_address_has_its_parts() -> None:
         ("http://other.example:80/e", "http://other.example/e"),
     ],
 )
-def test_a_reference_leads_on_from_its_page(reference: str, goal: str) -> None:
-    """What a link or a redirect says is read against the address of the page that says it."""
-    assert resolved("https://example.com/a/b?c=d", reference) == goal
+def test_references_are_resolved_against_the_page(reference: str, goal: str) -> None:
+    """A link or a redirect is resolved against the URL of its page."""
+    assert resolve_url("https://example.com/a/b?c=d", reference) == goal
 
 
 @pytest.mark.parametrize("reference", ["file:///etc/hosts", "//user@host/", "//", "javascript:1", "\\\\host\\a"])
-def test_a_reference_leads_nowhere_else(reference: str) -> None:
-    """A reference that leaves the web, or is none, is refused."""
-    with pytest.raises(InvalidAddress):
-        resolved("https://example.com/", reference)
+def test_non_web_references_are_rejected(reference: str) -> None:
+    """A reference that is invalid or leaves the web is rejected."""
+    with pytest.raises(InvalidUrlError):
+        resolve_url("https://example.com/", reference)
 
 
 @pytest.mark.parametrize("written", ["example.com", ".example.com", "*.example.com", " EXAMPLE.com. "])
-def test_a_domain_holds_what_is_below_it(written: str) -> None:
-    """A domain means itself and its subdomains, and no host that only ends alike."""
-    assert within("example.com", (written,))
-    assert within("www.example.com", ("other.example", written))
-    assert not within("badexample.com", (written,))
-    assert not within("example.com", ("www.example.com", "", "no domain"))
+def test_domain_includes_subdomains(written: str) -> None:
+    """A domain matches itself and its subdomains, and no host with the same suffix only."""
+    assert is_in_domains("example.com", (written,))
+    assert is_in_domains("www.example.com", ("other.example", written))
+    assert not is_in_domains("badexample.com", (written,))
+    assert not is_in_domains("example.com", ("www.example.com", "", "no domain"))

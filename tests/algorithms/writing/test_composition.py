@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import fingerprint, words
-from tenure.algorithms.writing.composition import ComposedBlock, Wish, compose
+from tenure.algorithms.text.sentences import normalize_sentence, split_words
+from tenure.algorithms.writing.composition import ComposedBlock, CompositionRequest, compose
 from tests.passages import passage
 from tests.worlds import encode
 
-BREAD = Wish("Bread", "How is bread made?")
+BREAD = CompositionRequest("Bread", "How is bread made?")
 ON_BREAD = [
     passage("Bread is made from flour, water, salt and yeast.\n\nWine is made of grapes.", "a"),
     passage("The bread is made by hand in a warm and quiet room.", "b", title="By hand"),
@@ -46,7 +46,7 @@ def test_what_stands_elsewhere_is_not_said_again() -> None:
     """Sentences given as said are left out."""
     all_of_it = said(compose(BREAD, ON_BREAD, encode))
 
-    rest = said(compose(BREAD, ON_BREAD, encode, said={fingerprint(all_of_it[0])}))
+    rest = said(compose(BREAD, ON_BREAD, encode, used_sentences={normalize_sentence(all_of_it[0])}))
 
     assert all_of_it[0] not in rest
 
@@ -61,8 +61,10 @@ def test_a_sentence_of_two_sources_is_said_once() -> None:
 def test_what_is_nearer_to_another_topic_is_left_to_it() -> None:
     """An excerpt belongs to one section only, that of its nearest topic."""
     passages = [passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)]
-    alone = compose(Wish("Bread", "How does bread rise?"), passages, encode)
-    beside = compose(Wish("Bread", "How does bread rise?", others=("Sourdough starter",)), passages, encode)
+    alone = compose(CompositionRequest("Bread", "How does bread rise?"), passages, encode)
+    beside = compose(
+        CompositionRequest("Bread", "How does bread rise?", other_topics=("Sourdough starter",)), passages, encode
+    )
 
     assert said(alone) == [passages[0].text]
     assert beside == []
@@ -75,7 +77,9 @@ def test_a_topic_that_is_a_part_of_the_question_is_held_to_that_part() -> None:
         passage("A worker survives a crash of its server, whether bread is made or not.", "a", relevance=0.5),
         passage("Bread is made of flour.", "b", relevance=0.5),
     ]
-    part, beside = (Wish("Bread", asked, whole=whole) for asked in ("How is bread made?", "What is bread?"))
+    part, beside = (
+        CompositionRequest("Bread", asked, report_question=whole) for asked in ("How is bread made?", "What is bread?")
+    )
 
     assert passages[1].text in said(compose(part, passages, encode))
     assert passages[1].text not in said(compose(beside, passages, encode))
@@ -85,7 +89,7 @@ def test_an_excerpt_belongs_to_the_heading_it_stands_under() -> None:
     """A document's own heading says better than likeness which section an excerpt is for."""
     rising = passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)
     under = {heading: replace(rising, heading_path=("Guide", heading)) for heading in ("Bread", "Sourdough starter")}
-    wish = Wish("bread", "How does bread rise?", others=("Sourdough starter",))
+    wish = CompositionRequest("bread", "How does bread rise?", other_topics=("Sourdough starter",))
 
     assert said(compose(wish, [under["Bread"]], encode)) == [rising.text]
     assert compose(wish, [under["Sourdough starter"]], encode) == []
@@ -103,15 +107,19 @@ def test_what_the_question_names_comes_first() -> None:
         )
     ]
 
-    assert said(compose(Wish("Lighthouses", "When was Marrow Point lit?"), alike, encode))[0].startswith("Marrow Point")
-    assert not said(compose(Wish("Lighthouses", "When was it lit?"), alike, encode))[0].startswith("Marrow Point")
+    assert said(compose(CompositionRequest("Lighthouses", "When was Marrow Point lit?"), alike, encode))[0].startswith(
+        "Marrow Point"
+    )
+    assert not said(compose(CompositionRequest("Lighthouses", "When was it lit?"), alike, encode))[0].startswith(
+        "Marrow Point"
+    )
 
 
 def test_a_wish_comes_into_the_text_although_another_topic_is_nearer() -> None:
     """What a person asked for is said, however little it has to do with the topic."""
     passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
-    wish = Wish(
-        "Bread", "How is bread made?", others=("Sourdough starter",), focus=("years a sourdough starter is kept",)
+    wish = CompositionRequest(
+        "Bread", "How is bread made?", other_topics=("Sourdough starter",), focus=("years a sourdough starter is kept",)
     )
 
     assert "Sourdough starter is kept for many years." not in said(compose(BREAD, passages, encode))
@@ -121,7 +129,7 @@ def test_a_wish_comes_into_the_text_although_another_topic_is_nearer() -> None:
 def test_a_wish_survives_any_bound_of_length() -> None:
     """The excerpt nearest to a wish is chosen first."""
     passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
-    wish = Wish("Bread", "How is bread made?", focus=("For how many years is sourdough starter kept?",))
+    wish = CompositionRequest("Bread", "How is bread made?", focus=("For how many years is sourdough starter kept?",))
 
     assert said(compose(wish, passages, encode, target_words=1)) == ["Sourdough starter is kept for many years."]
 
@@ -132,7 +140,9 @@ def test_a_text_ends_near_its_target() -> None:
         passage(f"Bread is made by the baker called number {n} of the town{n} guild{n}.", f"s{n}") for n in range(30)
     ]
 
-    short, long = (sum(len(words(t)) for t in said(compose(BREAD, plenty, encode, target_words=n))) for n in (20, 60))
+    short, long = (
+        sum(len(split_words(t)) for t in said(compose(BREAD, plenty, encode, target_words=n))) for n in (20, 60)
+    )
 
     assert 20 <= short < 40 < long < 80
 
@@ -208,14 +218,14 @@ PASSAGES = st.lists(
 @settings(deadline=None, max_examples=60)
 def test_composed_texts_are_well_formed_and_repeatable(passages: list[Passage], target: int, focus: list[str]) -> None:
     """Any evidence gives the same text each time: known passages only, no empty block, no sentence twice."""
-    wish = Wish("Bread", "How is bread made?", focus=tuple(focus))
+    wish = CompositionRequest("Bread", "How is bread made?", focus=tuple(focus))
 
     blocks = compose(wish, passages, encode, target_words=target)
 
     assert blocks == compose(wish, passages, encode, target_words=target)
     assert all(block.sentences for block in blocks)
     assert all(1 <= s.passage <= len(passages) for block in blocks for s in block.sentences)
-    marks = sorted(fingerprint(text) for text in said(blocks))
+    marks = sorted(normalize_sentence(text) for text in said(blocks))
     assert all(len(list(same)) == 1 for _, same in groupby(marks))
 
 
@@ -223,4 +233,7 @@ def test_a_wish_the_evidence_knows_nothing_of_adds_nothing() -> None:
     """Where nothing is near enough to topic or wish there is no text, instead of some text."""
     passages = [passage("Wine is pressed from ripe grapes.", relevance=0.0)]
 
-    assert compose(Wish("Bread", "How is bread made?", focus=("Say more on zebras",)), passages, encode) == []
+    assert (
+        compose(CompositionRequest("Bread", "How is bread made?", focus=("Say more on zebras",)), passages, encode)
+        == []
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.writing.facts import Fact, facts
+from tenure.algorithms.writing.facts import FactStatement, extract_facts
 from tenure.contracts.research.tools import FactKind
 from tests.passages import passage
 from tests.worlds import encode
@@ -21,28 +21,30 @@ TEXT = " ".join((FIGURE, DATE, NAME, LEANING, DEFINITION))
 )
 def test_each_kind_has_its_statements(kind: FactKind, expected: str) -> None:
     """Quantities, dates, names and definitions are told apart, and a year is no quantity."""
-    assert facts("bread and dough of the bakery", kind, [passage(TEXT)], encode, 5) == [Fact(1, expected)]
+    assert extract_facts("bread and dough of the bakery", kind, [passage(TEXT)], encode, 5) == [
+        FactStatement(1, expected)
+    ]
 
 
 def test_every_statement_that_stands_alone_is_a_fact() -> None:
     """Without a kind all statements count, the nearest to the question first, each once, and none that leans."""
     again = passage(DATE, source="other")
-    found = facts("When was the bakery of the town founded?", "any", [passage(TEXT), again], encode, 9)
+    found = extract_facts("When was the bakery of the town founded?", "any", [passage(TEXT), again], encode, 9)
 
-    assert found[0] == Fact(1, DATE)
+    assert found[0] == FactStatement(1, DATE)
     assert LEANING not in [fact.text for fact in found]
     assert len({fact.text for fact in found}) == len(found)
 
 
 def test_what_is_far_from_the_question_is_left_out() -> None:
     """A statement needs a share of the best one's weight, and there is an end to them."""
-    found = facts("How long does the dough rise?", "any", [passage(TEXT)], encode, 9)
+    found = extract_facts("How long does the dough rise?", "any", [passage(TEXT)], encode, 9)
 
-    assert found[0] == Fact(1, FIGURE)
-    assert facts("How long does the dough rise?", "any", [passage(TEXT)], encode, 1) == found[:1]
+    assert found[0] == FactStatement(1, FIGURE)
+    assert extract_facts("How long does the dough rise?", "any", [passage(TEXT)], encode, 1) == found[:1]
     assert len(found) < 4
 
 
 def test_code_states_no_facts() -> None:
     """Where no prose is, there is nothing to tell."""
-    assert facts("bread", "any", [passage("x = 1", kind="code")], encode, 5) == []
+    assert extract_facts("bread", "any", [passage("x = 1", kind="code")], encode, 5) == []

@@ -1,11 +1,11 @@
 """The report in the making: sections, what they rest on, and what became of critiques and wishes."""
 
-from tenure.algorithms.research.outline_edits import edited, following
+from tenure.algorithms.research.outline_edits import apply_outline, revise_outline
 from tenure.algorithms.writing import manuscript
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.research.report import Critique, SectionResult, Topic
-from tenure.contracts.research.spiral import Aim
+from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
 from tests.passages import reference
@@ -21,25 +21,27 @@ def draft(*texts: str, chunk: str = "c1") -> Draft:
     )
 
 
-def result(topic: Topic, *texts: str, wishes: tuple[str, ...] = (), chunk: str = "c1") -> SectionResult:
+def result(topic: Topic, *texts: str, feedback: tuple[str, ...] = (), chunk: str = "c1") -> SectionResult:
     """Return a written section."""
     evidence = (reference(0.5, "s", chunk),)
-    return SectionResult(topic=topic, phase="done", draft=draft(*texts, chunk=chunk), wishes=wishes, evidence=evidence)
+    return SectionResult(
+        topic=topic, phase="done", draft=draft(*texts, chunk=chunk), feedback=feedback, evidence=evidence
+    )
 
 
 def test_sections_follow_the_outline_and_have_text() -> None:
     """Sections stand in the outline's order, empty and unwritten ones are left out."""
     results = {"Cheese": result(CHEESE, "It ripens."), "Bread": result(BREAD)}
 
-    assert [s.topic for s in manuscript.sections([BREAD, CHEESE], results)] == ["Cheese"]
+    assert [s.topic for s in manuscript.list_written_sections([BREAD, CHEESE], results)] == ["Cheese"]
 
 
 def test_the_abstract_takes_sentences_but_empties_no_section() -> None:
     """A sentence of the abstract leaves its section, unless nothing else would be left there."""
-    written = manuscript.sections(
+    written = manuscript.list_written_sections(
         [BREAD, CHEESE], {"Bread": result(BREAD, "One.", "Two."), "Cheese": result(CHEESE, "Three.")}
     )
-    kept = manuscript.beside(draft("One.", "Three."), written)
+    kept = manuscript.remove_abstract_repeats(draft("One.", "Three."), written)
 
     assert [section.draft.text for section in kept] == ["Two.", "Three."]
 
@@ -49,8 +51,8 @@ def test_the_synthesis_leaves_out_what_the_report_says() -> None:
     synthesis = SynthesisDraft(
         situation=draft("One.", "Two.", "Three."), complication=draft("Three.", "Four."), resolution=draft("Four.")
     )
-    written = manuscript.sections([BREAD], {"Bread": result(BREAD, "Two.")})
-    kept = manuscript.apart(synthesis, draft("One."), written)
+    written = manuscript.list_written_sections([BREAD], {"Bread": result(BREAD, "Two.")})
+    kept = manuscript.remove_synthesis_repeats(synthesis, draft("One."), written)
 
     assert [part.text for part in (kept.situation, kept.complication, kept.resolution)] == ["Three.", "Four.", ""]
 
@@ -58,10 +60,10 @@ def test_the_synthesis_leaves_out_what_the_report_says() -> None:
 def test_a_sentence_stands_in_the_first_section_that_has_it() -> None:
     """Repetition between sections is taken out at the second place."""
     results = {"Cheese": result(CHEESE, "Salt.", "Rennet."), "Bread": result(BREAD, "Salt.")}
-    kept = manuscript.once_each([BREAD, CHEESE], results)
+    kept = manuscript.deduplicate_claims([BREAD, CHEESE], results)
 
     assert (kept["Bread"].draft.text, kept["Cheese"].draft.text) == ("Salt.", "Rennet.")
-    assert manuscript.sentences_beside(BREAD, kept) == ("Rennet.",)
+    assert manuscript.collect_other_sentences(BREAD, kept) == ("Rennet.",)
 
 
 def test_a_rewriting_is_poorer_where_it_loses_what_a_draft_rests_on() -> None:
@@ -69,25 +71,25 @@ def test_a_rewriting_is_poorer_where_it_loses_what_a_draft_rests_on() -> None:
     two = Draft(blocks=(*draft("One.", "Two.").blocks, *draft("Three.", "Four.", chunk="c2").blocks))
     uncited = Draft(blocks=(Block(claims=(Claim(text="Five."), Claim(text="Six."))),))
 
-    assert not manuscript.poorer(two, draft("One."))
-    assert manuscript.poorer(draft("One."), uncited)
-    assert manuscript.poorer(two, Draft(blocks=(*two.blocks, *uncited.blocks)))
-    assert not manuscript.poorer(uncited, draft("One."))
+    assert not manuscript.is_regression(two, draft("One."))
+    assert manuscript.is_regression(draft("One."), uncited)
+    assert manuscript.is_regression(two, Draft(blocks=(*two.blocks, *uncited.blocks)))
+    assert not manuscript.is_regression(uncited, draft("One."))
 
 
 def test_cited_passages_are_shown_before_all_others() -> None:
     """Roles that see the whole report get every cited passage, whatever else was found."""
     others = tuple(reference(0.9, "o", f"o{n}") for n in range(40))
-    shown = manuscript.shown({"Bread": result(BREAD, "One.", chunk="cited")}, others)
+    shown = manuscript.select_passages_shown({"Bread": result(BREAD, "One.", chunk="cited")}, others)
 
-    assert (shown[0].chunk, len(shown)) == ("cited", manuscript.SHOWN)
+    assert (shown[0].chunk, len(shown)) == ("cited", manuscript.DEFAULT_PASSAGES_SHOWN)
 
 
 def test_lists_are_interleaved_by_rank() -> None:
     """The best of each list comes before the second of any, and each passage once."""
     a, b, c = (reference(0.5, "s", name) for name in "abc")
 
-    assert [p.chunk for p in manuscript.together([[a, b], [c, a], []])] == ["a", "c", "b"]
+    assert [p.chunk for p in manuscript.interleave_passages([[a, b], [c, a], []])] == ["a", "c", "b"]
 
 
 def test_critiques_reach_the_sections_they_mean() -> None:
@@ -96,35 +98,38 @@ def test_critiques_reach_the_sections_they_mean() -> None:
     same = Critique(critique="missing", query="Cheese")
     new, full = Critique(critique="missing", query="Rye"), Critique(critique="missing", query="Butter")
     unknown = Critique(topic="Wine", critique="odd")
-    kept, dropped = manuscript.addressed([named, same, new, full, unknown], [BREAD, CHEESE], 3)
+    kept, dropped = manuscript.resolve_critiques([named, same, new, full, unknown], [BREAD, CHEESE], 3)
 
     assert [critique.topic for critique in kept] == ["Bread", "Cheese", None]
     assert dropped == (full, unknown)
-    assert manuscript.critiques_of(BREAD, kept) == (kept[0],)
-    assert manuscript.critiques_of(manuscript.asked_for(new), kept) == (new,)
+    assert manuscript.select_critiques(BREAD, kept) == (kept[0],)
+    assert manuscript.select_critiques(manuscript.build_requested_topic(new), kept) == (new,)
 
 
 def test_headings_are_distinct_without_case() -> None:
     """The first of two equal headings stays."""
-    assert manuscript.distinct([BREAD, Topic(heading="BREAD", question="Again?"), CHEESE]) == [BREAD, CHEESE]
+    assert manuscript.deduplicate_topics([BREAD, Topic(heading="BREAD", question="Again?"), CHEESE]) == [BREAD, CHEESE]
 
 
 def test_wishes_wait_until_a_section_was_written_with_them() -> None:
     """A wish concerns its section until the section's result names it."""
     wish = Feedback(text="More salt", topic="Bread")
-    before, after = {"Bread": result(BREAD, "One.")}, {"Bread": result(BREAD, "One.", wishes=("More salt",))}
+    before, after = {"Bread": result(BREAD, "One.")}, {"Bread": result(BREAD, "One.", feedback=("More salt",))}
 
-    assert [c.topic for c in manuscript.unheard([wish], [BREAD, CHEESE], before)] == ["Bread"]
-    assert manuscript.unheard([wish], [BREAD, CHEESE], after) == ()
-    assert [c.critique for c in manuscript.wished_of(BREAD, [wish], [BREAD, CHEESE], {})] == ["More salt"]
-    assert manuscript.wished_of(BREAD, [wish], [BREAD, CHEESE], after) == []
+    assert [c.topic for c in manuscript.find_pending_feedback([wish], [BREAD, CHEESE], before)] == ["Bread"]
+    assert manuscript.find_pending_feedback([wish], [BREAD, CHEESE], after) == ()
+    assert [c.critique for c in manuscript.find_topic_feedback(BREAD, [wish], [BREAD, CHEESE], {})] == ["More salt"]
+    assert manuscript.find_topic_feedback(BREAD, [wish], [BREAD, CHEESE], after) == []
 
 
 def test_what_became_of_a_critique_is_told() -> None:
     """Written, rewritten, unchanged and not found are different outcomes."""
     critique = Critique(topic="Bread", critique="short")
     old, new = {"Bread": result(BREAD, "One.")}, {"Bread": result(BREAD, "Two.")}
-    told = [manuscript.record(critique, a, b).outcome for a, b in (({}, {}), ({}, old), (old, new), (old, old))]
+    told = [
+        manuscript.build_critique_record(critique, a, b).outcome
+        for a, b in (({}, {}), ({}, old), (old, new), (old, old))
+    ]
 
     assert told == [
         "Nothing was found on it.",
@@ -137,32 +142,38 @@ def test_what_became_of_a_critique_is_told() -> None:
 def test_what_became_of_a_wish_is_told() -> None:
     """Taken up, looked for and not taken up are different outcomes."""
     wishes = [Feedback(text=text) for text in ("salt", "mould", "wine")]
-    written = {"Bread": result(BREAD, "One.", wishes=("mould",))}
-    handled = manuscript.handled(wishes, written, {"salt": ["Bread"]}, {"mould": ["Which mould?"], "salt": []})
+    written = {"Bread": result(BREAD, "One.", feedback=("mould",))}
+    handled = manuscript.build_feedback_outcomes(
+        wishes, written, {"salt": ["Bread"]}, {"mould": ["Which mould?"], "salt": []}
+    )
 
     assert [h.outcome for h in handled] == [
-        "Taken up in “Bread”.",
-        "The research asked “Which mould?”. Looked for in “Bread”, and nothing more was found.",
-        "No section took it up.",
+        "Considered in “Bread”.",
+        "The research searched for “Which mould?”. Searched for in “Bread”; nothing new was found.",
+        "No section considered it.",
     ]
 
 
 def test_the_end_is_explained() -> None:
     """A report ends because nobody criticised it any more, or because the limit was reached."""
-    assert manuscript.why_ended(1, True) == "Ended after 1 generation of the report: no critique was left."
-    assert manuscript.why_ended(2, False).endswith("2 generations of the report: the limit of revisions is reached.")
+    assert manuscript.describe_stop_reason(1, True) == "Ended after 1 generation of the report: no critique was left."
+    assert manuscript.describe_stop_reason(2, False).endswith(
+        "2 generations of the report: the limit of revisions is reached."
+    )
 
 
 def test_sections_keep_their_text_under_a_new_name() -> None:
     """What a person's outline keeps is renamed, what it drops is gone, and the rest still waits."""
     written = {"Bread": result(BREAD, "It rises.", chunk="c7"), "Cheese": result(CHEESE, "It ripens.")}
-    lines = (OutlineTopic(heading="Loaves", was="Bread"), OutlineTopic(heading="Wine"))
-    wanted = edited((BREAD, CHEESE), following(None, lines))
-    kept = manuscript.renamed(written, wanted)
+    lines = (OutlineTopic(heading="Loaves", renamed_from="Bread"), OutlineTopic(heading="Wine"))
+    wanted = apply_outline((BREAD, CHEESE), revise_outline(None, lines))
+    kept = manuscript.rename_sections(written, wanted)
 
     assert {name: section.topic.heading for name, section in kept.items()} == {"Loaves": "Loaves"}
     assert kept["Loaves"].draft == written["Bread"].draft
-    assert [(one.topic, one.phase, one.claims, one.sources) for one in manuscript.standing(wanted.topics, kept)] == [
+    assert [
+        (one.topic, one.phase, one.claims, one.sources) for one in manuscript.summarize_progress(wanted.topics, kept)
+    ] == [
         ("Loaves", "done", 1, 1),
         ("Wine", "waiting", 0, 0),
     ]
@@ -170,9 +181,9 @@ def test_sections_keep_their_text_under_a_new_name() -> None:
 
 def test_topics_without_a_section_show_what_was_gathered_for_them() -> None:
     """Until a section is written, coverage and sources are those of the passages that were accepted for it."""
-    aim = Aim(topic=CHEESE, passages=(reference(0.5, "s", "c"),), coverage=0.4)
+    aim = TopicState(topic=CHEESE, passages=(reference(0.5, "s", "c"),), coverage=0.4)
 
-    assert [(one.coverage, one.sources) for one in manuscript.standing((BREAD, CHEESE), {}, (aim,))] == [
+    assert [(one.coverage, one.sources) for one in manuscript.summarize_progress((BREAD, CHEESE), {}, (aim,))] == [
         (0.0, 0),
         (0.4, 1),
     ]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.sentences import fingerprint
-from tenure.algorithms.writing.repetition import without_repeats, without_restatements
+from tenure.algorithms.text.sentences import normalize_sentence
+from tenure.algorithms.writing.repetition import remove_repeats, remove_restatements
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
 
@@ -22,12 +22,12 @@ DRAFTS = st.lists(st.builds(lambda blocks: Draft(blocks=tuple(blocks)), st.lists
 @settings(deadline=None)
 def test_each_sentence_stays_once_where_it_stood_first(drafts: list[Draft]) -> None:
     """No fingerprint is left twice, none is lost, and the order of reading is kept."""
-    cleaned = without_repeats(drafts)
+    cleaned = remove_repeats(drafts)
 
     before = [claim for draft in drafts for claim in draft.claims]
     after = [claim for draft in cleaned for claim in draft.claims]
-    first = {fingerprint(claim.text): claim for claim in reversed(before)}
-    order = list(dict.fromkeys(fingerprint(claim.text) for claim in before))
+    first = {normalize_sentence(claim.text): claim for claim in reversed(before)}
+    order = list(dict.fromkeys(normalize_sentence(claim.text) for claim in before))
     assert after == [first[mark] for mark in order]
     assert len(cleaned) == len(drafts)
     assert all(block.claims for draft in cleaned for block in draft.blocks)
@@ -43,7 +43,7 @@ def test_a_block_keeps_its_kind_and_an_empty_one_goes() -> None:
         )
     )
 
-    assert without_repeats([once, again])[1] == Draft(
+    assert remove_repeats([once, again])[1] == Draft(
         blocks=(Block(kind="bullets", claims=(Claim(text="Rye is dark."),)),)
     )
 
@@ -70,7 +70,7 @@ LONG = "The worker writes every finished answer into the history before it goes 
 )
 def test_a_restatement_goes_and_its_source_stays(again: str) -> None:
     """What a second section says again in nearly the same words supports the first one's sentence."""
-    first, second = without_restatements([section(LONG), section(again, "Rye is dark.", source="b")])
+    first, second = remove_restatements([section(LONG), section(again, "Rye is dark.", source="b")])
 
     assert [claim.text for claim in (*first.claims, *second.claims)] == [LONG, "Rye is dark."]
     assert [citation.source for citation in first.claims[0].citations] == ["a", "b"]
@@ -88,14 +88,14 @@ def test_a_restatement_goes_and_its_source_stays(again: str) -> None:
 )
 def test_what_only_sounds_alike_stays(other: str) -> None:
     """A denial, a figure, another order or further words make another statement."""
-    kept = without_restatements([section(LONG), section(other)])
+    kept = remove_restatements([section(LONG), section(other)])
 
     assert [draft.text for draft in kept] == [LONG, other]
 
 
 def test_short_sentences_and_marks_are_told_apart_by_their_words_alone() -> None:
     """A few words in common say little, and a sentence without words repeats nothing."""
-    kept = without_restatements([section("Bread is old.", "…"), section("Old is the bread.", "…", "bread IS old")])
+    kept = remove_restatements([section("Bread is old.", "…"), section("Old is the bread.", "…", "bread IS old")])
 
     assert [draft.text for draft in kept] == ["Bread is old. …", "Old is the bread. …"]
 
@@ -104,14 +104,14 @@ def test_a_sentence_keeps_its_first_citations() -> None:
     """However often something is said, its sentence cites four places at the most."""
     drafts = [section(LONG, source=name) for name in "abcdef"]
 
-    assert [c.source for c in without_restatements(drafts)[0].claims[0].citations] == ["a", "b", "c", "d"]
+    assert [c.source for c in remove_restatements(drafts)[0].claims[0].citations] == ["a", "b", "c", "d"]
 
 
 @given(DRAFTS)
 @settings(deadline=None)
 def test_restatements_are_found_once(drafts: list[Draft]) -> None:
     """Taking them out a second time changes nothing, and nothing is invented."""
-    once = without_restatements(drafts)
+    once = remove_restatements(drafts)
 
-    assert without_restatements(once) == once
+    assert remove_restatements(once) == once
     assert {c.text for d in once for c in d.claims} <= {c.text for d in drafts for c in d.claims}

@@ -7,15 +7,16 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.cli.commands.batches import batch_id, read_batch, run_batch
+from tenure.cli.commands.batches import make_batch_id, read_batch, run_batch
 from tenure.cli.commands.start import start
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
-from tenure.cli.session.server_target import Place
+from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
-from tests.conftest import Serving, slow_form
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 
@@ -85,8 +86,8 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_the_same_questions_have_the_same_name(tmp_path: Path) -> None:
     """The name of a batch follows from what is asked, so that the same command finds it again."""
     one = written(tmp_path, "My questions.txt", "Bread?\n")
-    first, again = (batch_id(one, read_batch(one)) for _ in range(2))
-    other = batch_id(one, read_batch(written(tmp_path, "My questions.txt", "Cheese?\n")))
+    first, again = (make_batch_id(one, read_batch(one)) for _ in range(2))
+    other = make_batch_id(one, read_batch(written(tmp_path, "My questions.txt", "Cheese?\n")))
 
     assert first == again != other
     assert first.startswith("batch-my-questions-")
@@ -107,7 +108,7 @@ def test_one_question_or_a_file_of_them(arguments: list[str]) -> None:
         start(build_parser().parse_args(arguments), Settings(_env_file=None))
 
 
-@slow_form
+@exhaustive
 async def test_a_batch_that_is_over_is_asked_for_what_failed(
     serving: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,11 +118,13 @@ async def test_a_batch_that_is_over_is_asked_for_what_failed(
     shared = RunRequest(
         question="?",
         corpora=("kitchen",),
-        limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+        limits=RunLimits(
+            min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0
+        ),
     )
-    wanted = BatchRequest(shared=shared, items=items, parallel=2)
+    wanted = BatchRequest(shared=shared, items=items, max_parallel=2)
     quiet = Namespace(json=True, detach=False, owner=None, priority=None)
-    place = Place(Settings(_env_file=None), "", "default", False, "")
+    place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         broken = wanted.model_copy(update={"items": (items[0],)})
         codes = [await run_batch(quiet, place, stage.client, broken, chosen)]

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tenure.cli.commands.corpora import _check_fitting
+from tenure.cli.commands.corpora import _check_arguments
 from tenure.cli.commands.corpus_graph import _line, _print
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.knowledge.graph import BESIDE, Proof, Related, RelatedReply, RelateReport
+from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityRelation, RelatedReply, RelateReport, RelationEvidence
 from tenure.contracts.run.run import Usage
 
-PROOF = Proof(
+PROOF = RelationEvidence(
     chunk=ChunkId("c"),
     source=SourceId("s"),
     title="Presses",
@@ -34,7 +34,7 @@ PROOF = Proof(
 def test_options_of_another_action_are_refused(arguments: list[str]) -> None:
     """What an action cannot use is named, and not passed over in silence."""
     with pytest.raises(UsageError, match=r"corpus (graph|relate)"):
-        _check_fitting(build_parser().parse_args(["corpus", *arguments]))
+        _check_arguments(build_parser().parse_args(["corpus", *arguments]))
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,20 @@ def test_options_of_another_action_are_refused(arguments: list[str]) -> None:
 )
 def test_options_of_the_action_are_accepted(arguments: list[str]) -> None:
     """Each action takes its own."""
-    _check_fitting(build_parser().parse_args(["corpus", *arguments]))
+    _check_arguments(build_parser().parse_args(["corpus", *arguments]))
 
 
 def test_relations_are_printed_with_their_proof(capsys: pytest.CaptureFixture[str]) -> None:
     """A relation that was read is a sentence of its own, any other says what stands beside; nothing is markup."""
     relations = (
-        Related(subject="Ghent", predicate="had", object="iron press", count=2, passages=1, proofs=(PROOF, PROOF)),
-        Related(subject="Ghent", predicate=BESIDE, object="Bruges", count=1, passages=1),
+        EntityRelation(
+            subject="Ghent", predicate="had", object="iron press", count=2, passages=1, evidence=(PROOF, PROOF)
+        ),
+        EntityRelation(subject="Ghent", predicate=CO_OCCURRENCE, object="Bruges", count=1, passages=1),
     )
-    _print(RelatedReply(entity="Ghent", kind="place", passages=1, relations=relations, read=1, of=2))
+    _print(
+        RelatedReply(entity="Ghent", kind="place", passages=1, relations=relations, read_passages=1, total_passages=2)
+    )
     printed = capsys.readouterr()
 
     assert printed.out.splitlines() == [
@@ -67,7 +71,7 @@ def test_relations_are_printed_with_their_proof(capsys: pytest.CaptureFixture[st
 
 def test_a_reading_is_told_in_one_line() -> None:
     """Passages, relations, answers and tokens are told, money where its price is known."""
-    report = RelateReport(corpus="drafts", of=10, unread=4, passages=6, relations=7, refused=1)
+    report = RelateReport(corpus="drafts", total=10, unread=4, passages=6, relations=7, refused=1)
 
     assert "6 of 10 passages read" in _line(report) and "USD" not in _line(report)
     assert _line(report.model_copy(update={"usage": Usage(cost_usd=0.5)})).endswith("0.5000 USD")

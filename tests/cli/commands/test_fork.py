@@ -6,7 +6,7 @@ import pytest
 
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
-from tenure.cli.run_ids import fork_id
+from tenure.cli.run_ids import make_fork_id
 from tests.cli.conftest import CommandLine
 from tests.cli.test_commands import error_line
 
@@ -57,7 +57,7 @@ def test_a_cycle_that_is_not_there_is_named(running: CommandLine) -> None:
 
     assert {done.returncode for done in (late, none, unknown, child, used, long)} == {2}
     assert error_line(late.stderr).endswith("no cycle 3 to go on from: it has ended cycle 1 to 2")
-    assert error_line(none.stderr).endswith("it has ended none, and a program has none")
+    assert error_line(none.stderr).endswith("it has completed none, and coding runs have none")
     assert "there is no run forked-4" in error_line(unknown.stderr)
     assert "is no run but a ResearchWorkflow" in error_line(child.stderr)
     assert "the id forked-2 is in use" in error_line(used.stderr)
@@ -70,4 +70,4 @@ def test_a_fork_needs_a_cycle(capsys: pytest.CaptureFixture[str]) -> None:
         build_parser().parse_args(["fork", "run"])
     assert "--cycle" in capsys.readouterr().err
     with pytest.raises(UsageError):
-        fork_id("x" * 195, 2)
+        make_fork_id("x" * 195, 2)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.commands.memory import _check_fitting
+from tenure.cli.commands.memory import _check_arguments
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tests.cli.conftest import CommandLine
@@ -28,13 +28,13 @@ from tests.cli.conftest import CommandLine
 def test_what_does_not_fit_an_action_is_refused(arguments: list[str], words: str) -> None:
     """An option of another action, and an action without what it needs, is named."""
     with pytest.raises(UsageError, match=words):
-        _check_fitting(build_parser().parse_args(["memory", *arguments]))
+        _check_arguments(build_parser().parse_args(["memory", *arguments]))
 
 
 @pytest.mark.parametrize("arguments", [["forget", "--kind", "episodic"], ["forget", "--all"], ["search", "Ghent"]])
 def test_what_fits_an_action_is_accepted(arguments: list[str]) -> None:
     """Each action takes its own."""
-    _check_fitting(build_parser().parse_args(["memory", *arguments]))
+    _check_arguments(build_parser().parse_args(["memory", *arguments]))
 
 
 def test_memories_are_listed_searched_forgotten_and_exported(running: CommandLine, tmp_path: Path) -> None:

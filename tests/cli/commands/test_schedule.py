@@ -10,20 +10,20 @@ from temporalio.client import ScheduleOverlapPolicy
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.cli.commands import schedule as standing
-from tenure.cli.commands.schedule import begin, planned, schedule
+from tenure.cli.commands.schedule import build_schedule, create_schedule, schedule
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tenure.contracts.run.run import RunRequest
 from tenure.settings import Settings
 
-REQUEST = RunRequest(question="What is new?", corpora=("shelf",), standing=True)
+REQUEST = RunRequest(question="What is new?", corpora=("shelf",), scheduled=True)
 
 
 def test_a_schedule_is_as_the_arguments_say() -> None:
     """Cron, time zone, jitter, overlap, catch-up and pause all reach the server."""
     words = ["schedule", "Why?", "--cron", "0 8 * * 1", "--timezone", "Europe/Berlin"]
     words += ["--jitter", "5m", "--overlap", "buffer_one", "--catchup", "1d", "--paused"]
-    wanted = planned(build_parser().parse_args(words), REQUEST, "s-1")
+    wanted = build_schedule(build_parser().parse_args(words), REQUEST, "s-1")
 
     assert (wanted.spec.cron_expressions, wanted.spec.time_zone_name) == (["0 8 * * 1"], "Europe/Berlin")
     assert wanted.spec.jitter == timedelta(minutes=5)
@@ -34,7 +34,7 @@ def test_a_schedule_is_as_the_arguments_say() -> None:
 
 def test_what_is_not_said_is_skipped_in_utc() -> None:
     """Without options a question is asked in UTC, never twice at a time, and an hour late at the most."""
-    wanted = planned(build_parser().parse_args(["schedule", "Why?", "--cron", "@daily"]), REQUEST, "s-1")
+    wanted = build_schedule(build_parser().parse_args(["schedule", "Why?", "--cron", "@daily"]), REQUEST, "s-1")
 
     assert (wanted.spec.time_zone_name, wanted.spec.jitter, wanted.state.paused) == (None, None, False)
     assert wanted.policy.overlap == ScheduleOverlapPolicy.SKIP
@@ -66,20 +66,20 @@ async def test_a_standing_question_is_looked_after(server: WorkflowEnvironment) 
     """It is made once under a name, listed, paused, resumed and deleted."""
     name = f"standing-{uuid4().hex[:8]}"
     arguments = build_parser().parse_args(["schedule", "What is new?", "--cron", "0 8 1 1 *"])
-    wanted = planned(arguments, REQUEST, name)
-    due = await begin(server.client, wanted, name)
+    wanted = build_schedule(arguments, REQUEST, name)
+    due = await create_schedule(server.client, wanted, name)
     with pytest.raises(UsageError, match="in use"):
-        await begin(server.client, wanted, name)
+        await create_schedule(server.client, wanted, name)
     while True:  # a list of schedules lags behind their making
-        if rows := [row for row in await standing.standing(server.client) if row["id"] == name]:
+        if rows := [row for row in await standing.list_schedules(server.client) if row["id"] == name]:
             break
         await asyncio.sleep(0.05)
     handle = server.client.get_schedule_handle(name)
     states = []
     for action in ("pause", "resume"):
-        await standing.act(build_parser().parse_args(["schedule", action, name]), handle)
+        await standing.apply_action(build_parser().parse_args(["schedule", action, name]), handle)
         states.append((await handle.describe()).schedule.state.paused)
-    await standing.act(build_parser().parse_args(["schedule", "delete", name]), handle)
+    await standing.apply_action(build_parser().parse_args(["schedule", "delete", name]), handle)
 
     assert due is not None and (due.month, due.day, due.hour) == (1, 1, 8)
     assert (rows[0]["question"], rows[0]["paused"], rows[0]["runs"]) == ("What is new?", False, 0)
@@ -91,13 +91,13 @@ async def test_a_time_that_nobody_understands_is_refused(server: WorkflowEnviron
     """What the server says of a cron expression or a time zone is a usage error."""
     arguments = build_parser().parse_args(["schedule", "Why?", *option])
     with pytest.raises(UsageError, match="does not take the schedule"):
-        await begin(server.client, planned(arguments, REQUEST, "never"), f"standing-{uuid4().hex[:8]}")
+        await create_schedule(server.client, build_schedule(arguments, REQUEST, "never"), f"standing-{uuid4().hex[:8]}")
 
 
 def test_a_backfill_is_a_stretch_of_time() -> None:
     """Moments are in UTC unless they say otherwise, and runs made up for follow each other."""
     words = ["schedule", "backfill", "s-1", "--from", "2026-01-01", "--to", "2026-01-08T08:00+01:00"]
-    missed = standing.missed(build_parser().parse_args(words))
+    missed = standing.parse_catchup_window(build_parser().parse_args(words))
 
     assert missed.start_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert missed.end_at == datetime(2026, 1, 8, 7, tzinfo=UTC)

@@ -42,7 +42,7 @@ def test_a_run_over_a_database_reads_nothing_else() -> None:
 def test_rows_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     """Numbers lose their noise, nothing is taken for markup, and a cut result says so."""
     rows = (("[bold]Rome[/bold]", 0.1 + 0.2), (None, None))
-    _print(QueryReply(columns=("[x]", "sum"), rows=rows, count=2, truncated=True))
+    _print(QueryReply(columns=("[x]", "sum"), rows=rows, row_count=2, truncated=True))
     printed = capsys.readouterr()
 
     assert "[bold]Rome[/bold]" in printed.out and "[x]" in printed.out

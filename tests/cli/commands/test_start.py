@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from tenure.cli.commands.start import build_request, details
+from tenure.cli.commands.start import build_request, render_details
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tenure.contracts.evidence.filters import Filter
-from tenure.contracts.evidence.rerank import Rerank
+from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.run import RunRequest
 from tenure.settings import Settings
@@ -71,10 +71,10 @@ def test_path_that_does_not_exist_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_flags_stand_over_settings() -> None:
     """A limit comes from the command line where it is given, else from the settings."""
-    settings = Settings(max_sections=5, max_revisions=4, min_relevance=0.5, _env_file=None)
+    settings = Settings(max_sections=5, max_report_revisions=4, min_relevance=0.5, _env_file=None)
     limits = request("Why?", "--max-sections", "2", settings=settings).limits
 
-    assert (limits.max_sections, limits.max_revisions, limits.min_relevance) == (2, 4, 0.5)
+    assert (limits.max_sections, limits.max_report_revisions, limits.min_relevance) == (2, 4, 0.5)
 
 
 def test_filters_travel_with_the_run() -> None:
@@ -85,17 +85,17 @@ def test_filters_travel_with_the_run() -> None:
         Filter(field="published", min="2020"),
         Filter(field="suffix", any_of=(".md", ".rst")),
     )
-    assert "published >= 2020; suffix is one of .md, .rst" in details(made, "r")
-    assert "Only passages" not in details(request("Why?"), "r")
+    assert "published >= 2020; suffix is one of .md, .rst" in render_details(made, "r")
+    assert "Only passages" not in render_details(request("Why?"), "r")
 
 
 def test_the_second_stage_travels_with_the_run() -> None:
     """Its steps are sent along with the question, and so is the wish for the model's order, if there is a model."""
-    wished: dict[str, Any] = {"rerank": Rerank(diversity=0.2), "rerank_listwise": True, "rerank_model": "m"}
+    wished: dict[str, Any] = {"rerank": RerankOptions(diversity=0.2), "rerank_listwise": True, "rerank_model": "m"}
     offline = request("Why?", settings=Settings(**wished, _env_file=None)).limits
     online = request("Why?", settings=Settings(**wished, openai_base_url="http://127.0.0.1:9", _env_file=None)).limits
 
-    assert offline.rerank == Rerank(diversity=0.2, endpoint=1.0)
+    assert offline.rerank == RerankOptions(diversity=0.2, endpoint=1.0)
     assert (offline.rerank_listwise, online.rerank_listwise) == (False, True)
 
 
@@ -107,7 +107,7 @@ def test_overlong_question_is_a_usage_error() -> None:
 
 def test_details_say_how_to_steer() -> None:
     """The page in the web UI names the run's commands and what it reads, within the server's bound."""
-    text = details(request("y" * 20_000), "r1")
+    text = render_details(request("y" * 20_000), "r1")
 
     assert 'client.py feedback r1 "TEXT"' in text
     assert "manual" in text
@@ -127,8 +127,8 @@ def test_budgets_come_with_the_prices_they_are_reserved_by(tmp_path: Path) -> No
         _env_file=None,
     )
     limits = request("Why?", "--max-cost", "0.5", "--deadline", "2m", settings=settings).limits
-    assert (limits.max_cost_usd, limits.max_seconds, limits.call_output) == (0.5, 120.0, 700)
-    assert limits.dearest == Price(input=2, output=10)
+    assert (limits.max_cost_usd, limits.max_seconds, limits.max_call_output) == (0.5, 120.0, 700)
+    assert limits.highest_price == Price(input=2, output=10)
 
 
 def test_money_is_not_limited_blindly(tmp_path: Path) -> None:

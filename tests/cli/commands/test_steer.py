@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from tenure.algorithms.control.steering import read
-from tenure.cli.commands.steer import read_outline, signal_of, steering_of
+from tenure.algorithms.control.steering import parse_command
+from tenure.cli.commands.steer import build_signal_input, parse_steering, read_outline
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
-from tenure.contracts.run.control import VERBS, Budget, OutlineTopic, Steering
+from tenure.contracts.run.control import COMMAND_NAMES, BudgetBounds, OutlineTopic, RunCommand
 from tests.cli.conftest import CommandLine
 
 LINES = "# my outline\n- Bread | How is it made?\n\n* Milk => Cheese\nButter\n"
 TOPICS = (
     OutlineTopic(heading="Bread", question="How is it made?"),
-    OutlineTopic(heading="Cheese", was="Milk"),
+    OutlineTopic(heading="Cheese", renamed_from="Milk"),
     OutlineTopic(heading="Butter"),
 )
 
@@ -61,22 +61,22 @@ def test_what_is_no_outline_is_named(tmp_path: Path, name: str, content: bytes |
 def test_a_command_that_says_nothing_is_refused(line: tuple[str, ...]) -> None:
     """A word without content is a mistake of the command line."""
     with pytest.raises(UsageError, match="needs a"):
-        steering_of(typed(*line))
+        parse_steering(typed(*line))
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", COMMAND_NAMES)
 def test_the_signal_of_a_word_says_the_same(verb: Any) -> None:
     """What is left with the server while no worker is there is read as the update would be."""
     said: dict[str, dict[str, Any]] = {
         "feedback": {"text": "More", "topic": "Bread"},
         "answer": {"text": "Rye."},
         "outline": {"outline": TOPICS},
-        "budget": {"budget": Budget(max_calls=9)},
+        "budget": {"budget": BudgetBounds(max_calls=9)},
         "cancel": {"discard": True},
     }
-    steering = Steering(verb=verb, **said.get(verb, {}))
+    steering = RunCommand(name=verb, **said.get(verb, {}))
 
-    assert read(verb, *(signal_of(steering) or [None])) == steering
+    assert parse_command(verb, *(build_signal_input(steering) or [None])) == steering
 
 
 def test_the_answer_of_a_run_is_printed(running: CommandLine, tmp_path: Path) -> None:
@@ -97,15 +97,15 @@ def test_the_answer_of_a_run_is_printed(running: CommandLine, tmp_path: Path) ->
     assert [done.returncode for done in told] == [0, 0, 0, 0, 1, 0]
     assert json.loads(told[0].stdout) == {
         "id": "led",
-        "verb": "outline",
+        "command": "outline",
         "acknowledged": True,
-        "affects": "The stand-in heard outline.",
+        "effect": "The stand-in heard outline.",
     }
     assert told[4].stderr.strip() == "error: run led refuses: the stand-in takes no nonsense"
-    words = [Steering.model_validate_json(note) for note in result["notes"] if note.startswith("{")]
+    words = [RunCommand.model_validate_json(note) for note in result["notes"] if note.startswith("{")]
     assert words == [
-        Steering(verb="outline", outline=TOPICS),
-        Steering(verb="budget", budget=Budget(max_tokens=9, max_seconds=7200.0)),
-        Steering(verb="approve"),
-        Steering(verb="answer", text="Rye."),
+        RunCommand(name="outline", outline=TOPICS),
+        RunCommand(name="budget", budget=BudgetBounds(max_tokens=9, max_seconds=7200.0)),
+        RunCommand(name="approve"),
+        RunCommand(name="answer", text="Rye."),
     ]

@@ -12,15 +12,16 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from tenure.cli.session.history import histories, read
+from tenure.cli.session.history import read_histories, read_history
 from tenure.contracts.research.trace import Trace
-from tenure.contracts.run.control import Steering
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.report.trace.story import story
+from tenure.contracts.run.control import RunCommand
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.report.trace.story import build_trace
 from tenure.settings import Settings
-from tenure.temporal.connection import converter
+from tenure.temporal.connection import make_data_converter
 from tests.cli.conftest import no_stack
-from tests.conftest import Serving, slow_form
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.worlds import KITCHEN, MemoryKnowledge
 
 with workflow.unsafe.imports_passed_through():
@@ -42,8 +43,8 @@ class Listening:
         await workflow.wait_condition(lambda: "cancel" in self.verbs)
 
     @workflow.update
-    def steer(self, steering: Steering) -> None:
-        self.verbs.append(steering.verb)
+    def steer(self, steering: RunCommand) -> None:
+        self.verbs.append(steering.name)
 
 
 @activity.defn
@@ -82,35 +83,35 @@ async def test_a_history_is_followed_through_its_continuations(server: WorkflowE
     """What was continued as new is one history from the first argument to the last failure."""
     await counted(server.client, "continued")
 
-    history = await read(server.client, "continued", await first_run(server.client, "continued"))
+    history = await read_history(server.client, "continued", await first_run(server.client, "continued"))
 
-    assert [(call.name, call.given, call.came) for call in history.happenings] == [
+    assert [(call.name, call.input, call.result) for call in history.recorded_events] == [
         ("count", 0, {"next": 1}),
         ("count", 1, {"next": 2}),
         ("count", 2, None),
     ]
-    assert (history.given, history.ending, history.continued) == (0, "failed", "")
-    assert history.happenings[2].failure == history.failure == "three is too many"
+    assert (history.input, history.status, history.continued_as) == (0, "failed", "")
+    assert history.recorded_events[2].failure == history.failure == "three is too many"
 
 
 async def test_encrypted_histories_are_read_with_the_keys(server: WorkflowEnvironment) -> None:
     """A converter with keys gives back what was encrypted, failures included."""
     key = base64.b64encode(bytes(range(32))).decode()
     config = server.client.config()
-    config["data_converter"] = converter(Settings(encryption_keys=SecretStr(f"k:{key}"), _env_file=None))
+    config["data_converter"] = make_data_converter(Settings(encryption_keys=SecretStr(f"k:{key}"), _env_file=None))
     encrypted = Client(**config)
     await counted(encrypted, "secret")
 
-    history = await read(encrypted, "secret", await first_run(encrypted, "secret"))
+    history = await read_history(encrypted, "secret", await first_run(encrypted, "secret"))
 
-    assert history.happenings[0].came == {"next": 1}
+    assert history.recorded_events[0].result == {"next": 1}
     assert history.failure == "three is too many"
 
 
-@slow_form
+@exhaustive
 async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: Path) -> None:
     """Once its workers have gone, the command still tells a run's story, as Markdown and as one JSON document."""
-    limits = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=0)
+    limits = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
     request = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=limits)
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(request)
@@ -126,7 +127,7 @@ async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: P
     assert trace.cycles[0].plans[0].tasks[0].queries[0].found > 0
     assert {section.topic for section in trace.sections} == {section.topic for section in result.sections}
     assert read_by_a_person.stdout.startswith(f"# Trace of {handle.id}\n")
-    assert trace == story(await histories(stage.client, handle.id))
+    assert trace == build_trace(await read_histories(stage.client, handle.id))
 
 
 async def test_words_that_a_run_has_answered_are_heard(server: WorkflowEnvironment) -> None:
@@ -134,9 +135,11 @@ async def test_words_that_a_run_has_answered_are_heard(server: WorkflowEnvironme
     runner = UnsandboxedWorkflowRunner()
     async with Worker(server.client, task_queue=QUEUE, workflows=[Listening], workflow_runner=runner):
         handle = await server.client.start_workflow(Listening.run, id="listening", task_queue=QUEUE)
-        await handle.execute_update(Listening.steer, Steering(verb="feedback", text="More.", topic="Bread"))
-        await handle.execute_update(Listening.steer, Steering(verb="cancel"))
+        await handle.execute_update(Listening.steer, RunCommand(name="feedback", text="More.", topic="Bread"))
+        await handle.execute_update(Listening.steer, RunCommand(name="cancel"))
         await handle.result()
-    heard = [one for one in (await read(server.client, "listening")).happenings if one.kind == "heard"]
+    heard = [
+        one for one in (await read_history(server.client, "listening")).recorded_events if one.kind == "signal_received"
+    ]
 
-    assert [(one.name, one.given["text"]) for one in heard] == [("feedback", "More."), ("cancel", "")]
+    assert [(one.name, one.input["text"]) for one in heard] == [("feedback", "More."), ("cancel", "")]

@@ -1,25 +1,25 @@
-"""The second stage as it is asked for."""
+"""Tests of the options of the second stage."""
 
 from datetime import date
 
 import pytest
 
 from tenure.contracts.evidence.passages import SearchRequest
-from tenure.contracts.evidence.rerank import Recency, Rerank
+from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 
 
-def test_nothing_is_asked_for_unless_a_step_is_named() -> None:
-    """How many candidates there would be is no step; each of the others is one."""
-    steps: list[Rerank] = [
-        Rerank(late_interaction=0.1),
-        Rerank(endpoint=0.1),
-        Rerank(recency=Recency()),
-        Rerank(authority={".md": 2.0}),
-        Rerank(diversity=0.1),
+def test_the_second_stage_is_disabled_by_default() -> None:
+    """The number of candidates enables no step; each other option does."""
+    steps: list[RerankOptions] = [
+        RerankOptions(late_interaction=0.1),
+        RerankOptions(endpoint=0.1),
+        RerankOptions(recency=RecencyOptions()),
+        RerankOptions(authority={".md": 2.0}),
+        RerankOptions(diversity=0.1),
     ]
 
-    assert not Rerank(candidates=9).asked
-    assert all(one.asked for one in steps)
+    assert not RerankOptions(candidates=9).is_enabled
+    assert all(one.is_enabled for one in steps)
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,16 @@ def test_nothing_is_asked_for_unless_a_step_is_named() -> None:
         {"diversity": 1},
     ],
 )
-def test_bad_values_are_refused(rerank: dict[str, object]) -> None:
-    """A value outside its range is an error where the request is made."""
+def test_values_out_of_range_are_rejected(rerank: dict[str, object]) -> None:
+    """A value outside its range raises an error when the options are created."""
     with pytest.raises(ValueError, match="validation error"):
-        Rerank.model_validate(rerank)
+        RerankOptions.model_validate(rerank)
 
 
-def test_a_day_travels_as_text() -> None:
-    """A request with a day survives JSON."""
-    request = SearchRequest(query="q", corpora=("c",), rerank=Rerank(recency=Recency(as_of=date(2024, 6, 1))))
+def test_a_date_survives_json() -> None:
+    """Options with a date can be written to JSON and read back."""
+    request = SearchRequest(
+        query="q", corpora=("c",), rerank=RerankOptions(recency=RecencyOptions(as_of=date(2024, 6, 1)))
+    )
 
     assert SearchRequest.model_validate_json(request.model_dump_json()) == request

@@ -1,10 +1,10 @@
-"""What bounds a run."""
+"""Tests of the limits of a run."""
 
 from typing import Any
 
 import pytest
 
-from tenure.contracts.run.run import Limits
+from tenure.contracts.run.run import RunLimits
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,6 @@ from tenure.contracts.run.run import Limits
         ({"max_calls": 1}, True),
     ],
 )
-def test_calls_draw_from_budgets_of_the_model(limits: dict[str, Any], expected: bool) -> None:
-    """Tokens, money and calls are metered; searches and time are other accounts."""
-    assert Limits(**limits).meters_calls is expected
+def test_model_budgets_are_tokens_cost_and_calls(limits: dict[str, Any], expected: bool) -> None:
+    """Limits of tokens, cost and calls are model budgets; those of searches and time are not."""
+    assert RunLimits(**limits).has_model_budget is expected

@@ -1,4 +1,4 @@
-"""Embedding that gives way."""
+"""Test embedding at low priority."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ def _own() -> int:
 
 
 class _Watched(WordVectors):
-    """A model that notes the priorities of the thread it is called in, and of one it starts."""
+    """Model that records the priorities of its calling thread and of a thread it starts."""
 
     seen: tuple[int, ...] = ()
 
@@ -33,8 +33,8 @@ class _Watched(WordVectors):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no priority for each thread")
-def test_a_background_model_gives_way_with_all_its_threads() -> None:
-    """Its threads have a lower priority, the caller keeps its own, and the vectors are the same."""
+def test_background_model_lowers_the_priority_of_all_its_threads() -> None:
+    """Its threads get a lower priority, the caller keeps its own, and the vectors are the same."""
     model = _Watched()
     behind = BackgroundModel(model)
     before = _own()
@@ -46,7 +46,7 @@ def test_a_background_model_gives_way_with_all_its_threads() -> None:
     assert (behind.name, behind.dimensions, behind.count_tokens("bees dance")) == ("words", 256, 2)
 
 
-def test_what_goes_wrong_behind_is_the_callers_to_handle() -> None:
-    """An error of the model is raised where the vectors were asked for."""
+def test_errors_are_raised_in_the_caller() -> None:
+    """An error of the model is raised in the calling thread."""
     with pytest.raises(LookupError, match="lost"):
         BackgroundModel(_Watched()).embed(["lost"])

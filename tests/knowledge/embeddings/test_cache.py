@@ -1,15 +1,15 @@
-"""Vectors that are computed once."""
+"""Test the embedding caches."""
 
 import numpy as np
 
-from tenure.knowledge.embeddings.cache import EmbeddingCache, SentenceVectors, TokenVectors
+from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, CachedTokenEncoder, EmbeddingCache
 from tenure.knowledge.store.schema import CACHE
 from tenure.knowledge.store.store import Store
 from tests.knowledge.word_vectors import TokenWords, WordVectors
 
 
-def test_the_cache_belongs_to_a_model(uri: str, model: WordVectors) -> None:
-    """The same text under another model's name is another entry."""
+def test_cache_entries_belong_to_a_model(uri: str, model: WordVectors) -> None:
+    """The same text has another entry under another model name."""
     store = Store(uri)
     heard: list[int] = []
     first = EmbeddingCache(store, model).embed(["a", "b", "a"], heard.append)
@@ -20,12 +20,12 @@ def test_the_cache_belongs_to_a_model(uri: str, model: WordVectors) -> None:
     assert np.array_equal(first.vectors[[1, 0]], again.vectors)
     assert np.array_equal(first.vectors[0], first.vectors[2])
     assert heard[1] == 3
-    assert store.count(CACHE) == 3
+    assert store.count_rows(CACHE) == 3
 
 
-def test_sentences_are_remembered(model: WordVectors) -> None:
-    """A sentence is embedded once while it is among the recently used."""
-    sentences = SentenceVectors(model, capacity=2)
+def test_recent_sentences_are_cached(model: WordVectors) -> None:
+    """A sentence is embedded once while it is among the most recently used."""
+    sentences = CachedSentenceEncoder(model, capacity=2)
     rows = sentences.encode(["a", "b", "a"])
     sentences.encode(["a"])
     sentences.encode(["c"])
@@ -38,15 +38,15 @@ def test_sentences_are_remembered(model: WordVectors) -> None:
     assert model.embedded == 4
 
 
-def test_no_sentence_gives_no_row(model: WordVectors) -> None:
-    """Nothing in, an empty array of the right width out."""
-    assert (0, model.dimensions) == SentenceVectors(model).encode([]).shape
+def test_no_sentences_give_an_empty_array(model: WordVectors) -> None:
+    """The empty array has the right number of columns."""
+    assert (0, model.dimensions) == CachedSentenceEncoder(model).encode([]).shape
 
 
-def test_vectors_of_tokens_are_kept_within_bounds() -> None:
-    """What was not used for longest is forgotten first, and made again when it is asked for."""
+def test_token_cache_evicts_the_least_recently_used() -> None:
+    """Evicted vectors are computed again on demand."""
     model = TokenWords()
-    tokens = TokenVectors(model, capacity=5)
+    tokens = CachedTokenEncoder(model, capacity=5)
     for text in ("a b", "c d", "a b", "e f", "c d", "a b c d e f"):
         (rows,) = tokens.encode([text])
         assert rows.shape == (len(text.split()), model.dimensions)

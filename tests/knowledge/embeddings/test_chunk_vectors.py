@@ -1,4 +1,4 @@
-"""Vectors of chunks, wherever they are."""
+"""Test loading the vectors of chunks."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.store.schema import chunk_id, chunks_schema, source_id
+from tenure.knowledge.store.schema import build_chunk_schema, make_chunk_id, make_source_id
 from tenure.knowledge.store.store import Store
-from tenure.sources.parsers.reading import ReadFile, ReadTask, Recipe, read
+from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReadingOptions, read_source
 from tests.knowledge.word_vectors import WordVectors
 
 
@@ -19,30 +19,32 @@ def _chunks(uri: str, model: WordVectors) -> ChunkVectors:
     return ChunkVectors(store, model, EmbeddingCache(store, model))
 
 
-def test_what_is_embedded_later_is_what_would_have_been_embedded_at_once(docs: Path, uri: str) -> None:
-    """The text is put together from the row as it was from the file, so that both lead to one vector."""
+def test_embedded_text_from_rows_equals_embedded_text_from_files(docs: Path, uri: str) -> None:
+    """The backfill embeds the same text as an ingestion would."""
     model = WordVectors()
     (docs / "long.md").write_text("# " + "title " * 120 + "\n\n## Part\n\n" + "word " * 190, encoding="utf-8")
-    KnowledgeBase(uri, model, cold_start=0).ingest(IngestRequest(corpus="c", paths=(str(docs),)), lambda progress: None)
+    KnowledgeBase(uri, model, cold_start_chunks=0).corpora.ingest(
+        IngestRequest(corpus="c", paths=(str(docs),)), lambda progress: None
+    )
     expected: dict[str, str] = {}
     for path in (path for path in docs.rglob("*") if path.is_file()):
-        outcome = read(ReadTask(str(path)), Recipe(200, model.max_tokens, model.count_tokens))
-        assert isinstance(outcome, ReadFile)
-        source = source_id("c", str(path))
-        expected |= {chunk_id(source, one.start, one.end, one.text): one.embedded for one in outcome.chunks}
+        outcome = read_source(FileTask(str(path)), ReadingOptions(200, model.max_tokens, model.count_tokens))
+        assert isinstance(outcome, ParsedFile)
+        source = make_source_id("c", str(path))
+        expected |= {make_chunk_id(source, one.start, one.end, one.text): one.embedding_text for one in outcome.chunks}
 
     assert len(expected) > 4
-    assert _chunks(uri, model).texts(list(expected)) == expected
+    assert _chunks(uri, model).load_texts(list(expected)) == expected
 
 
-def test_a_chunk_that_is_gone_is_like_nothing(uri: str) -> None:
-    """Its vector is zero, and nothing is embedded for it."""
+def test_deleted_chunk_has_a_zero_vector(uri: str) -> None:
+    """Nothing is embedded for a deleted chunk."""
     model = WordVectors()
-    schema = chunks_schema(256)
+    schema = build_chunk_schema(256)
     rows = pa.table(
         {"id": ["gone"], "vector": pa.nulls(1, schema.field("vector").type)},
         schema=pa.schema([schema.field("id"), schema.field("vector")]),
     )
 
-    assert not _chunks(uri, model).of(rows).any()
+    assert not _chunks(uri, model).load_vectors(rows).any()
     assert model.embedded == 0

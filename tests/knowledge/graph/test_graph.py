@@ -1,14 +1,13 @@
-"""The graph of a corpus: written with its chunks, kept in step with them, and walked."""
+"""Test the graph of a corpus: construction, updates and walks."""
 
 from pathlib import Path
 
-import lancedb
 import pytest
 
-from tenure.contracts.evidence.passages import SearchRequest, Strategy
+from tenure.contracts.evidence.passages import SearchMode, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.graph.graph import Graph
-from tenure.knowledge.store.schema import ENTITIES, MENTIONS, RELATIONS, key_of
+from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.store.schema import ENTITIES, MENTIONS, RELATIONS
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 
@@ -23,7 +22,7 @@ QUESTION = "Who was the first president of what issues the Journal of Bee Scienc
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    """A small encyclopaedia in which one page leads to another."""
+    """Small encyclopaedia in which one page links to another."""
     folder = tmp_path / "pages"
     folder.mkdir()
     for name, (title, text) in PAGES.items():
@@ -32,28 +31,30 @@ def pages(tmp_path: Path) -> Path:
 
 
 def _entities(uri: str) -> dict[str, tuple[int, int]]:
-    rows = Store(uri).rows(ENTITIES, ["name", "titled_count", "mentioned_count"]).to_pylist()
+    rows = Store(uri).read_rows(ENTITIES, ["name", "titled_count", "mentioned_count"]).to_pylist()
     return {row["name"]: (row["titled_count"], row["mentioned_count"]) for row in rows}
 
 
-def _titles(knowledge: KnowledgeBase, query: str, strategy: Strategy) -> list[str]:
-    found = knowledge.search(SearchRequest(query=query, corpora=("c",), strategy=strategy)).passages
-    return [passage.title for passage in knowledge.passages(found)]
+def _titles(knowledge: KnowledgeBase, query: str, strategy: SearchMode) -> list[str]:
+    found = knowledge.retrieval.search(SearchRequest(query=query, corpora=("c",), mode=strategy)).passages
+    return [passage.title for passage in knowledge.corpora.load_passages(found)]
 
 
-def test_a_walk_finds_what_the_question_does_not_name(pages: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
-    """The page that a named page leads to stands before a page that is as like the question."""
+def test_walk_finds_pages_that_the_question_does_not_name(
+    pages: Path, ingest: Ingest, knowledge: KnowledgeBase
+) -> None:
+    """A page linked from a named page ranks before a page that is as similar to the question."""
     ingest(pages)
 
     for strategy in ("graph", "adaptive"):
         assert _titles(knowledge, QUESTION, strategy)[:2] == ["Journal of Bee Science", "Apiary Society"]
 
 
-def test_a_passage_found_by_links_says_so(pages: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
-    """Passages carry their rank in the walk, and relevance means what it means in any search."""
+def test_linked_passages_carry_their_graph_rank(pages: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
+    """Passages carry their rank in the walk, and their relevance is that of any search mode."""
     ingest(pages)
-    walked = knowledge.search(SearchRequest(query=QUESTION, corpora=("c",), strategy="graph")).passages
-    dense = knowledge.search(SearchRequest(query=QUESTION, corpora=("c",), strategy="dense")).passages
+    walked = knowledge.retrieval.search(SearchRequest(query=QUESTION, corpora=("c",), mode="graph")).passages
+    dense = knowledge.retrieval.search(SearchRequest(query=QUESTION, corpora=("c",), mode="dense")).passages
 
     assert walked[0].graph_rank == 1
     assert {ref.graph_rank for ref in dense} == {None}
@@ -61,8 +62,8 @@ def test_a_passage_found_by_links_says_so(pages: Path, ingest: Ingest, knowledge
     assert near == pytest.approx({ref.chunk: ref.relevance for ref in walked}, abs=1e-5)
 
 
-def test_entities_follow_the_files(pages: Path, ingest: Ingest, uri: str) -> None:
-    """A changed file changes what its corpus names; a removed one takes its names with it."""
+def test_entities_are_updated_with_the_files(pages: Path, ingest: Ingest, uri: str) -> None:
+    """A changed file changes the entities of its corpus; a removed one removes them."""
     ingest(pages)
     assert _entities(uri)["apiary society"] == (1, 2)
 
@@ -73,27 +74,11 @@ def test_entities_follow_the_files(pages: Path, ingest: Ingest, uri: str) -> Non
     (pages / "society.md").unlink()
     ingest(pages)
     assert "apiary society" not in _entities(uri)
-    assert Store(uri).count(MENTIONS) == 3
+    assert Store(uri).count_rows(MENTIONS) == 3
 
 
-def test_what_an_older_version_called_relations_is_kept(
-    pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase
-) -> None:
-    """A knowledge base of an older version is searched with its names, in the table of their present name."""
-    ingest(pages)
-    older = lancedb.connect(uri)
-    rows = older.open_table(MENTIONS).to_arrow().drop_columns(["phrases", "beside"])
-    older.drop_table(RELATIONS)
-    older.create_table(RELATIONS, rows)
-    older.drop_table(MENTIONS)
-
-    assert Store(uri).count(MENTIONS) == rows.num_rows
-    assert key_of(Store(uri).table(MENTIONS).schema) == "id"
-    assert Store(uri).count(RELATIONS) == 0
-
-
-def test_pairs_that_share_sentences_lead_from_one_passage_to_another(tmp_path: Path, ingest: Ingest, uri: str) -> None:
-    """Two passages in which the same two things share a sentence are linked; relations follow the files."""
+def test_shared_pairs_link_passages(tmp_path: Path, ingest: Ingest, uri: str) -> None:
+    """Two passages whose sentences share the same pair are linked; relations are updated with the files."""
     for name, text in (
         ("a", "In Ghent, an iron press was built."),
         ("b", "An iron press came from Ghent."),
@@ -102,57 +87,57 @@ def test_pairs_that_share_sentences_lead_from_one_passage_to_another(tmp_path: P
         (tmp_path / f"{name}.md").write_text(f"# {name}\n\n{text}\n", encoding="utf-8")
     files = [tmp_path / f"{name}.md" for name in "abc"]
     ingest(*files)
-    [row] = Store(uri).rows(RELATIONS, ["pair", "count", "chunk_count", "chunks"]).to_pylist()
+    [row] = Store(uri).read_rows(RELATIONS, ["pair", "count", "chunk_count", "chunks"]).to_pylist()
 
     assert (row["pair"], row["count"], row["chunk_count"]) == ("\tghent\tiron press\t", 2, 2)
-    assert Graph(Store(uri), ["c"]).walk("no such thing", {row["chunks"][0]: 1.0}).keys() == set(row["chunks"])
-    assert Graph(Store(uri), ["c"]).walk("an iron press", {}).keys() == set(row["chunks"])
+    assert EntityGraph(Store(uri), ["c"]).walk("no such thing", {row["chunks"][0]: 1.0}).keys() == set(row["chunks"])
+    assert EntityGraph(Store(uri), ["c"]).walk("an iron press", {}).keys() == set(row["chunks"])
 
     files[1].write_text("# b\n\nNothing.\n", encoding="utf-8")
     ingest(*files)
-    assert Store(uri).count(RELATIONS) == 0
+    assert Store(uri).count_rows(RELATIONS) == 0
 
 
-def test_a_dropped_corpus_leaves_no_names(pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase) -> None:
-    """The graph of a corpus goes with it, and that of another stays."""
+def test_dropping_a_corpus_deletes_its_graph(pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase) -> None:
+    """The graphs of other corpora stay."""
     ingest(pages)
     ingest(pages, corpus="other")
-    before = Store(uri).count(ENTITIES)
+    before = Store(uri).count_rows(ENTITIES)
 
-    assert knowledge.drop("c")
-    assert Store(uri).count(ENTITIES) == before / 2
-    assert Store(uri).count(MENTIONS) == len(PAGES)
+    assert knowledge.corpora.drop("c")
+    assert Store(uri).count_rows(ENTITIES) == before / 2
+    assert Store(uri).count_rows(MENTIONS) == len(PAGES)
 
 
-def test_corpora_are_walked_together(pages: Path, ingest: Ingest, uri: str) -> None:
-    """A link may lead from one corpus into another when both are searched, and never when one is."""
+def test_walk_crosses_the_searched_corpora(pages: Path, ingest: Ingest, uri: str) -> None:
+    """A link leads into another corpus only if both are searched."""
     for corpus, page in (("a", "journal"), ("b", "society")):
         ingest(pages / f"{page}.md", corpus=corpus)
-    [start] = Store(uri).rows(MENTIONS, ["id"], "corpus = 'a'")["id"].to_pylist()
+    [start] = Store(uri).read_rows(MENTIONS, ["id"], "corpus = 'a'")["id"].to_pylist()
 
-    assert len(Graph(Store(uri), ["a", "b"]).walk(QUESTION, {start: 1.0})) == 2
-    assert len(Graph(Store(uri), ["a"]).walk(QUESTION, {start: 1.0})) == 1
+    assert len(EntityGraph(Store(uri), ["a", "b"]).walk(QUESTION, {start: 1.0})) == 2
+    assert len(EntityGraph(Store(uri), ["a"]).walk(QUESTION, {start: 1.0})) == 1
 
 
-def test_a_corpus_without_names_is_searched_all_the_same(
+def test_graph_search_without_entities_equals_hybrid_search(
     docs: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase
 ) -> None:
-    """Where nothing is named, the walk stays where it began, and the order is that of the hybrid search."""
+    """Without entities the walk stays at its start, and the order is that of the hybrid search."""
     ingest(docs)
 
     assert _titles(knowledge, "queen in winter", "graph") == _titles(knowledge, "queen in winter", "hybrid")
-    assert Graph(Store(uri), ["c"]).walk("nothing known", {}) == {}
-    assert Graph(Store(uri), ["c"]).encyclopaedic([]) == 0
+    assert EntityGraph(Store(uri), ["c"]).walk("nothing known", {}) == {}
+    assert EntityGraph(Store(uri), ["c"]).compute_title_share([]) == 0
 
 
-def test_a_large_graph_is_read_around_the_walk(
+def test_large_graph_gives_the_same_walk(
     pages: Path, ingest: Ingest, uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A graph that is too large to be kept in memory leads the same ways."""
+    """A graph that is too large for memory gives the same result."""
     ingest(pages)
-    start = {chunk: 1.0 for chunk in Store(uri).rows(MENTIONS, ["id"])["id"].to_pylist()[:1]}
-    small = Graph(Store(uri), ["c"]).walk(QUESTION, start)
-    monkeypatch.setattr("tenure.knowledge.graph.graph.INDEX_ROWS", 0)
+    start = {chunk: 1.0 for chunk in Store(uri).read_rows(MENTIONS, ["id"])["id"].to_pylist()[:1]}
+    small = EntityGraph(Store(uri), ["c"]).walk(QUESTION, start)
+    monkeypatch.setattr("tenure.knowledge.graph.graph.MIN_INDEXED_ROWS", 0)
 
-    assert Graph(Store(uri), ["c"]).walk(QUESTION, start) == pytest.approx(small)
-    assert Graph(Store(uri), ["c"]).encyclopaedic(list(small)) == 1
+    assert EntityGraph(Store(uri), ["c"]).walk(QUESTION, start) == pytest.approx(small)
+    assert EntityGraph(Store(uri), ["c"]).compute_title_share(list(small)) == 1

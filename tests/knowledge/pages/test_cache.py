@@ -1,13 +1,13 @@
-"""The page cache: pages by their addresses, shared by writers, bounded by maintenance."""
+"""Test the page cache: lookup, concurrent writers, and trimming by maintenance."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tenure.knowledge.ingestion.ingest import never
-from tenure.knowledge.maintenance import maintain
-from tenure.knowledge.pages.cache import CachedPage, KnownPage, PageCache, moment, redirected, trim
+from tenure.knowledge.cancellation import is_never_cancelled
+from tenure.knowledge.maintenance import Maintenance
+from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata, build_redirect, format_time, trim_pages
 from tenure.knowledge.store.errors import CommitConflict
 from tenure.knowledge.store.schema import PAGES
 from tenure.knowledge.store.store import Store
@@ -18,11 +18,11 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 def page(name: str, body: bytes = b"body", fetched: datetime = NOON) -> CachedPage:
     """Return a page that is fresh for an hour."""
     address = f"https://a.example/{name}"
-    known = KnownPage(
+    known = PageMetadata(
         address,
         address,
-        fetched_at=moment(fetched),
-        fresh_until=moment(fetched + timedelta(hours=1)),
+        fetched_at=format_time(fetched),
+        fresh_until=format_time(fetched + timedelta(hours=1)),
         etag='"1"',
         media_type="text/html",
         charset="utf-8",
@@ -42,110 +42,108 @@ def cache(store: Store) -> PageCache:
     return PageCache(store)
 
 
-def test_a_page_is_found_by_its_address(cache: PageCache) -> None:
-    """What is kept comes back as it was, byte for byte, and what was not is absent."""
+def test_page_is_found_by_its_url(cache: PageCache) -> None:
+    """A stored page is returned unchanged, and an unknown URL is absent."""
     kept = page("a", bytes(range(256)))
-    cache.keep([kept, page("b")])
+    cache.store_pages([kept, page("b")])
 
-    assert cache.known([kept.known.address, "https://a.example/none"]) == {kept.known.address: kept.known}
-    assert list(cache.pages([kept.known.address, "https://a.example/none"])) == [kept]
-    assert cache.known([]) == {}
+    assert cache.load_metadata([kept.known.url, "https://a.example/none"]) == {kept.known.url: kept.known}
+    assert list(cache.load_pages([kept.known.url, "https://a.example/none"])) == [kept]
+    assert cache.load_metadata([]) == {}
 
 
-def test_a_page_is_kept_once(cache: PageCache, store: Store) -> None:
-    """A newer version takes the place of the older one, also within one batch."""
-    cache.keep([page("a", b"old")])
-    cache.keep([page("a", b"older"), page("a", b"new")])
+def test_newer_page_replaces_the_older(cache: PageCache, store: Store) -> None:
+    """This also holds within one batch."""
+    cache.store_pages([page("a", b"old")])
+    cache.store_pages([page("a", b"older"), page("a", b"new")])
 
-    assert [one.body for one in cache.pages([page("a").known.address])] == [b"new"]
-    assert store.count(PAGES) == 1
+    assert [one.body for one in cache.load_pages([page("a").known.url])] == [b"new"]
+    assert store.count_rows(PAGES) == 1
 
 
 def test_a_redirect_leads_to_its_page(cache: PageCache) -> None:
-    """An address that was redirected is known together with where it led, and has no body of its own."""
-    goal = page("goal")
-    cache.keep([goal, redirected("https://b.example/", goal.known)])
-    known = cache.known(["https://b.example/"])
+    """A redirected URL is returned together with its target, and has no body."""
+    target = page("target")
+    cache.store_pages([target, build_redirect("https://b.example/", target.known)])
+    known = cache.load_metadata(["https://b.example/"])
 
-    assert known["https://b.example/"].goal == goal.known.address
-    assert known[goal.known.address] == goal.known
+    assert known["https://b.example/"].target_url == target.known.url
+    assert known[target.known.url] == target.known
     assert (known["https://b.example/"].etag, known["https://b.example/"].size) == ("", 0)
 
 
-def test_a_confirmed_page_keeps_its_body(cache: PageCache) -> None:
-    """News of a server change the dates and validators of a page that is there, and make none that is not."""
+def test_confirmed_page_keeps_its_body(cache: PageCache) -> None:
+    """A confirmation updates times and validators of an existing page, and creates none."""
     kept = page("a", b"long body")
-    cache.keep([kept])
+    cache.store_pages([kept])
     newer = page("a", fetched=NOON + timedelta(days=1)).known._replace(etag='"2"', size=len(b"long body"))
     cache.confirm([newer, page("none").known])
 
-    assert list(cache.pages([newer.address, page("none").known.address])) == [CachedPage(newer, b"long body")]
+    assert list(cache.load_pages([newer.url, page("none").known.url])) == [CachedPage(newer, b"long body")]
 
 
-def test_bodies_come_in_order_a_few_at_a_time(cache: PageCache) -> None:
-    """Any number of pages can be read, in the order of their addresses, each once."""
-    cache.keep([page(str(number)) for number in range(40)])
-    wanted = [page(str(number)).known.address for number in (39, 3, 20, 3, 0)]
+def test_bodies_are_loaded_in_order(cache: PageCache) -> None:
+    """Any number of pages is returned in the order of the URLs, each once."""
+    cache.store_pages([page(str(number)) for number in range(40)])
+    wanted = [page(str(number)).known.url for number in (39, 3, 20, 3, 0)]
 
-    assert [one.known.address for one in cache.pages(wanted, at_once=2)] == list(dict.fromkeys(wanted))
+    assert [one.known.url for one in cache.load_pages(wanted, batch_size=2)] == list(dict.fromkeys(wanted))
 
 
-def test_a_page_is_fresh_until_its_time(cache: PageCache) -> None:
-    """Times are compared wherever in the world they were written."""
+def test_freshness_is_compared_in_utc(cache: PageCache) -> None:
+    """Times of different time zones are compared correctly."""
     known = page("a").known
 
     assert known.is_fresh(NOON + timedelta(minutes=59))
     assert not known.is_fresh(NOON + timedelta(hours=1))
-    assert moment(NOON.astimezone(timezone(timedelta(hours=5)))) == moment(NOON)
+    assert format_time(NOON.astimezone(timezone(timedelta(hours=5)))) == format_time(NOON)
 
 
-def test_writers_do_not_lose_each_others_pages(uri: str) -> None:
-    """Workers that keep pages at the same time, some of them the same, leave each page once."""
+def test_concurrent_writers_lose_no_pages(uri: str) -> None:
+    """Workers that store pages concurrently, some of them the same, leave each page once."""
 
     def work(worker: int) -> None:
         cache = PageCache(Store(uri))
         for number in range(3):
-            cache.keep([page("shared"), page(f"{worker}-{number}")])
+            cache.store_pages([page("shared"), page(f"{worker}-{number}")])
 
-    PageCache(Store(uri)).keep([page("first")])
+    PageCache(Store(uri)).store_pages([page("first")])
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(work, range(3)))
 
-    assert Store(uri).count(PAGES) == 1 + 1 + 9
+    assert Store(uri).count_rows(PAGES) == 1 + 1 + 9
 
 
-def test_the_oldest_pages_go_first(store: Store, cache: PageCache) -> None:
-    """Of pages that are larger than the bound together those go that were confirmed longest ago."""
-    cache.keep([page(str(hour), bytes(1_000), NOON + timedelta(hours=hour)) for hour in range(6)])
+def test_oldest_pages_are_trimmed_first(store: Store, cache: PageCache) -> None:
+    """Above the limit the pages confirmed longest ago are removed."""
+    cache.store_pages([page(str(hour), bytes(1_000), NOON + timedelta(hours=hour)) for hour in range(6)])
 
-    assert trim(store, 10_000) == 0
-    assert trim(store, 4_600) == 3
-    assert sorted(cache.known(page(str(hour)).known.address for hour in range(6))) == [
-        page(str(hour)).known.address for hour in (3, 4, 5)
+    assert trim_pages(store, 10_000) == 0
+    assert trim_pages(store, 4_600) == 3
+    assert sorted(cache.load_metadata(page(str(hour)).known.url for hour in range(6))) == [
+        page(str(hour)).known.url for hour in (3, 4, 5)
     ]
 
 
-def test_maintenance_bounds_the_cache(store: Store, cache: PageCache) -> None:
-    """The step that compacts trims the cache first, where there is a bound, and other steps leave it alone."""
-    cache.keep([page(str(number), bytes(1_000)) for number in range(6)])
-    maintain(store, "index", lambda progress: None, never, page_bytes=3_000)
-    maintain(store, "compact", lambda progress: None, never)
-    assert store.count(PAGES) == 6
-    report = maintain(store, "compact", lambda progress: None, never, page_bytes=3_000)
+def test_maintenance_trims_the_cache(store: Store, cache: PageCache) -> None:
+    """Only the compaction step trims the cache, and only with a limit."""
+    cache.store_pages([page(str(number), bytes(1_000)) for number in range(6)])
+    Maintenance(store, page_bytes=3_000).run_step("index", lambda progress: None, is_never_cancelled)
+    Maintenance(store).run_step("compact", lambda progress: None, is_never_cancelled)
+    assert store.count_rows(PAGES) == 6
+    report = Maintenance(store, page_bytes=3_000).run_step("compact", lambda progress: None, is_never_cancelled)
 
-    assert (store.count(PAGES), report.left) == (2, ())
+    assert (store.count_rows(PAGES), report.failed_tables) == (2, ())
 
 
-def test_a_table_that_cannot_be_trimmed_is_left(
-    store: Store, cache: PageCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Writers that keep winning cost the cache its turn, and no other table."""
-    cache.keep([page("a")])
+def test_conflicts_while_trimming_are_reported(store: Store, cache: PageCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commit conflicts fail only the table of pages, and no other."""
+    cache.store_pages([page("a")])
 
     def refuse(name: str, where: str) -> None:
         raise CommitConflict(name, 40)
 
-    monkeypatch.setattr(store, "delete", refuse)
-    report = maintain(store, "compact", lambda progress: None, never, page_bytes=0)
+    monkeypatch.setattr(store, "delete_rows", refuse)
+    report = Maintenance(store, page_bytes=0).run_step("compact", lambda progress: None, is_never_cancelled)
 
-    assert len(report.left) == 1
+    assert len(report.failed_tables) == 1

@@ -1,4 +1,4 @@
-"""Grouping what a search has found, on a real knowledge base."""
+"""Test grouping the passages of a search on a real knowledge base."""
 
 from pathlib import Path
 
@@ -18,21 +18,19 @@ TEXTS = {
 }
 
 
-def test_passages_that_resemble_each_other_are_one_group(
-    knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path
-) -> None:
-    """The densest group comes first, each keeps its order, and what resembles nothing, or is gone, is in none."""
+def test_similar_passages_form_a_group(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> None:
+    """The densest group comes first, groups keep their order, and single or deleted passages are omitted."""
     for name, text in TEXTS.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     ingest(tmp_path)
-    refs = knowledge.search(SearchRequest(query="bees oven granite", corpora=("c",), k=9)).passages
-    by_number = {Path(p.uri).stem: ref for p, ref in zip(knowledge.passages(refs), refs, strict=True)}
+    refs = knowledge.retrieval.search(SearchRequest(query="bees oven granite", corpora=("c",), k=9)).passages
+    by_number = {Path(p.uri).stem: ref for p, ref in zip(knowledge.corpora.load_passages(refs), refs, strict=True)}
     asked = tuple(by_number[number] for number in "246135")
 
     def numbers(request: GroupRequest) -> list[str]:
         names: dict[PassageRef, str] = {ref: number for number, ref in by_number.items()}
-        return ["".join(names[ref] for ref in group) for group in knowledge.group(request).groups]
+        return ["".join(names[ref] for ref in group) for group in knowledge.retrieval.group_passages(request).groups]
 
     assert numbers(GroupRequest(passages=(*asked, reference(0.5, "gone")))) == ["465", "21"]
-    assert numbers(GroupRequest(passages=asked, most=1)) == ["465"]
-    assert knowledge.group(GroupRequest(passages=())).groups == ()
+    assert numbers(GroupRequest(passages=asked, max_groups=1)) == ["465"]
+    assert knowledge.retrieval.group_passages(GroupRequest(passages=())).groups == ()

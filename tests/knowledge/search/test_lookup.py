@@ -1,4 +1,4 @@
-"""Terms in the whole of some sources, and results that are kept beside a corpus."""
+"""Test term lookup in whole sources, and stored results."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.research.tools import LookupReply, LookupRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store import catalogue
-from tenure.knowledge.store.schema import source_id
-from tenure.sources.parsers.tool_text import calculation_document
+from tenure.knowledge.store.schema import make_source_id
+from tenure.sources.parsers.tool_text import build_calculation_document
 from tests.knowledge.conftest import Ingest
 
 TERMS = {
@@ -22,7 +22,7 @@ TERMS = {
 
 @pytest.fixture
 def folder(tmp_path: Path, ingest: Ingest) -> Path:
-    """A folder with two documents on sourdough, ingested into the corpus c."""
+    """Folder with two documents on sourdough, ingested into the corpus c."""
     made = tmp_path / "terms"
     made.mkdir()
     for name, text in TERMS.items():
@@ -31,16 +31,16 @@ def folder(tmp_path: Path, ingest: Ingest) -> Path:
     return made
 
 
-def looked_up(knowledge: KnowledgeBase, folder: Path, term: str, *names: str, most: int = 12) -> LookupReply:
-    sources = tuple(source_id("c", str(folder / name)) for name in names or TERMS)
-    return knowledge.lookup(LookupRequest(term=term, sources=sources, most=most))
+def count_cache_lookups(knowledge: KnowledgeBase, folder: Path, term: str, *names: str, most: int = 12) -> LookupReply:
+    sources = tuple(make_source_id("c", str(folder / name)) for name in names or TERMS)
+    return knowledge.retrieval.find_term(LookupRequest(term=term, sources=sources, limit=most))
 
 
-def test_what_a_term_is_comes_first(folder: Path, knowledge: KnowledgeBase) -> None:
-    """A definition is told before mentions, and these by source and place; a passage holds each of them."""
-    reply = looked_up(knowledge, folder, "SOURDOUGH")
-    said = [one.sentence for one in reply.found]
-    passages = knowledge.passages([one.passage for one in reply.found])
+def test_definitions_come_first(folder: Path, knowledge: KnowledgeBase) -> None:
+    """Definitions precede mentions, which are ordered by source and position."""
+    reply = count_cache_lookups(knowledge, folder, "SOURDOUGH")
+    said = [one.sentence for one in reply.matches]
+    passages = knowledge.corpora.load_passages([one.passage for one in reply.matches])
 
     assert said[0] == "A sourdough is a dough that wild yeast has fermented."
     assert said[1] == "Bakers keep sourdough in a jar." and said[-1] == "Sourdough loaves keep fresh."
@@ -48,33 +48,33 @@ def test_what_a_term_is_comes_first(folder: Path, knowledge: KnowledgeBase) -> N
     assert all(one in passage.text for one, passage in zip(said, passages, strict=True))
 
 
-def test_only_the_named_sources_are_looked_through(folder: Path, knowledge: KnowledgeBase) -> None:
-    """Sources that are not named say nothing, and no more sentences come than are wanted."""
-    assert [one.sentence for one in looked_up(knowledge, folder, "sourdough", "b.md").found] == [
+def test_lookup_is_limited_to_the_named_sources(folder: Path, knowledge: KnowledgeBase) -> None:
+    """Other sources are not searched, and the limit holds."""
+    assert [one.sentence for one in count_cache_lookups(knowledge, folder, "sourdough", "b.md").matches] == [
         "Sourdough loaves keep fresh."
     ]
-    few = looked_up(knowledge, folder, "sourdough", most=1)
-    assert (len(few.found), few.count > 1) == (1, True)
-    assert looked_up(knowledge, folder, "glacier") == LookupReply()
-    assert knowledge.lookup(LookupRequest(term="rye", sources=())) == LookupReply()
+    few = count_cache_lookups(knowledge, folder, "sourdough", most=1)
+    assert (len(few.matches), few.count > 1) == (1, True)
+    assert count_cache_lookups(knowledge, folder, "glacier") == LookupReply()
+    assert knowledge.retrieval.find_term(LookupRequest(term="rye", sources=())) == LookupReply()
 
 
-def test_a_term_in_a_table_is_found_by_its_row(folder: Path, knowledge: KnowledgeBase) -> None:
-    """Where a term stands in no sentence of its passage, the line that has it is told."""
-    assert [one.sentence for one in looked_up(knowledge, folder, "7").found] == ["| sourdough | 7 |"]
+def test_term_in_a_table_returns_its_row(folder: Path, knowledge: KnowledgeBase) -> None:
+    """A term outside of any sentence returns its line."""
+    assert [one.sentence for one in count_cache_lookups(knowledge, folder, "7").matches] == ["| sourdough | 7 |"]
 
 
-def test_a_result_is_kept_beside_its_corpus(folder: Path, knowledge: KnowledgeBase) -> None:
-    """A result is cited as no document, no search finds it, repeating changes nothing, and it goes with the corpus."""
-    document = calculation_document("Days", "3 + 4 = 7")
-    kept = knowledge.keep_result("c", "calculation: 3 + 4", document, "How many days?")
+def test_stored_result_is_citable_but_not_searchable(folder: Path, knowledge: KnowledgeBase) -> None:
+    """A result is derived, no search finds it, storing is idempotent, and it is deleted with the corpus."""
+    document = build_calculation_document("Days", "3 + 4 = 7")
+    kept = knowledge.results.store_result("c", "calculation: 3 + 4", document, "How many days?")
 
-    assert knowledge.keep_result("c", "calculation: 3 + 4", document, "How many days?") == kept
-    (passage, *_) = knowledge.passages(kept)
+    assert knowledge.results.store_result("c", "calculation: 3 + 4", document, "How many days?") == kept
+    (passage, *_) = knowledge.corpora.load_passages(kept)
     assert passage.text.startswith("Days: 3 + 4 = 7.") and passage.uri == "calculation: 3 + 4"
-    found = knowledge.search(SearchRequest(query="Days: 3 + 4 = 7", corpora=("c",), k=50)).passages
+    found = knowledge.retrieval.search(SearchRequest(query="Days: 3 + 4 = 7", corpora=("c",), k=50)).passages
     assert passage.source not in {one.source for one in found}
-    known = knowledge.sources([passage.source, found[0].source])
+    known = knowledge.corpora.load_sources([passage.source, found[0].source])
     assert [known[one].derived for one in (passage.source, found[0].source)] == [True, False]
-    assert knowledge.drop("c") and knowledge.sources([SourceId(passage.source)]) == {}
-    assert catalogue.results_corpus("c") not in {one.corpus for one in knowledge.corpora()}
+    assert knowledge.corpora.drop("c") and knowledge.corpora.load_sources([SourceId(passage.source)]) == {}
+    assert catalogue.derive_results_corpus("c") not in {one.corpus for one in knowledge.corpora.load_stats()}

@@ -1,4 +1,4 @@
-"""Inheriting: what related runs leave, on a real knowledge base."""
+"""Test which findings of related runs a new run inherits, on a real knowledge base."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -8,9 +8,9 @@ import pytest
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.research.learning import Inherited, InheritRequest, Related
+from tenure.contracts.research.learning import InheritReply, InheritRequest, RelatedRun
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import Aim, AnalysisRequest, Candidate
+from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import UnknownCorpus
 from tests.knowledge.conftest import FoundIn
@@ -26,49 +26,49 @@ LATER = datetime.now(UTC) + timedelta(days=1)
 
 @pytest.fixture
 def found(found_in: FoundIn) -> dict[str, PassageRef]:
-    """The passage of each document of a small corpus, by the document's name."""
+    """Passage of each document of a small corpus, by document name."""
     return found_in(TEXTS, "bees oven lake")
 
 
 def accept(knowledge: KnowledgeBase, run: str, *passages: PassageRef) -> None:
     """Let a run accept passages."""
-    aim = Aim(topic=Topic(heading="Bees", question="bees dance comb nectar lake water oven loaves minutes"))
-    knowledge.analyze(
+    aim = TopicState(topic=Topic(heading="Bees", question="bees dance comb nectar lake water oven loaves minutes"))
+    knowledge.retrieval.analyze_candidates(
         AnalysisRequest(
             run=RunId(run),
             cycle=1,
             question=QUESTION,
             corpora=("c",),
-            aims=(aim,),
-            candidates=tuple(Candidate(topic="Bees", query=f"asked by {run}", passage=one) for one in passages),
+            topics=(aim,),
+            candidates=tuple(CandidatePassage(topic="Bees", query=f"asked by {run}", passage=one) for one in passages),
             min_relevance=0.0,
             min_novelty=0.0,
         )
     )
 
 
-def left(knowledge: KnowledgeBase, *runs: str, at: datetime = LATER, filters: tuple[Filter, ...] = ()) -> Inherited:
-    """Return what runs leave that ended at a time."""
-    related = tuple(Related(run=RunId(run), question=QUESTION, at=at, relevance=1.0) for run in runs)
-    return knowledge.inherit(
+def left(knowledge: KnowledgeBase, *runs: str, at: datetime = LATER, filters: tuple[Filter, ...] = ()) -> InheritReply:
+    """Return the findings that runs pass on, given the time at which they ended."""
+    related = tuple(RelatedRun(run=RunId(run), question=QUESTION, ended_at=at, relevance=1.0) for run in runs)
+    return knowledge.retrieval.inherit_findings(
         InheritRequest(runs=related, question=QUESTION, corpora=("c",), filters=filters, min_relevance=0.3)
     )
 
 
-Names = Callable[[Inherited], list[str]]
+Names = Callable[[InheritReply], list[str]]
 
 
 @pytest.fixture
 def names(found: dict[str, PassageRef]) -> Names:
-    """Return what tells the names of inherited documents."""
+    """Return a function from inherited findings to document names."""
     known = {ref.chunk: name for name, ref in found.items()}
     return lambda inherited: [known[one.passage.chunk] for one in inherited.passages]
 
 
-def test_what_resembles_the_question_or_is_linked_to_that_is_left(
+def test_similar_and_linked_findings_are_inherited(
     knowledge: KnowledgeBase, found: dict[str, PassageRef], names: Names
 ) -> None:
-    """A passage about the question comes along, one its names lead to as well, and one of another subject does not."""
+    """A passage about the question and one linked to it are inherited, one about another subject is not."""
     accept(knowledge, "one", *found.values())
     inherited = left(knowledge, "one")
 
@@ -77,39 +77,39 @@ def test_what_resembles_the_question_or_is_linked_to_that_is_left(
     assert {(one.query, one.run) for one in inherited.passages} == {("asked by one", "one")}
 
 
-def test_links_alone_are_no_evidence(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
-    """Where nothing that was accepted resembles the question, nothing is left."""
+def test_links_without_a_relevant_finding_inherit_nothing(
+    knowledge: KnowledgeBase, found: dict[str, PassageRef]
+) -> None:
+    """Without a finding that is similar to the question nothing is inherited."""
     accept(knowledge, "one", found["lake"], found["oven"])
 
     assert left(knowledge, "one").passages == ()
 
 
-def test_the_nearer_run_counts(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
-    """A passage that two runs have accepted is left by the one whose question is nearer."""
+def test_most_similar_run_counts(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A passage accepted by two runs is inherited from the one with the more similar question."""
     accept(knowledge, "one", found["dance"])
     accept(knowledge, "two", found["dance"])
 
     assert [one.run for one in left(knowledge, "two", "one").passages] == ["two"]
 
 
-def test_filters_hold_for_what_is_left(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
-    """What a run may not read it does not inherit."""
+def test_filters_apply_to_inherited_findings(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A run does not inherit what its filters exclude."""
     accept(knowledge, "one", *found.values())
 
     assert left(knowledge, "one", filters=(Filter(field="suffix", equals=".pdf"),)).passages == ()
 
 
-def test_a_run_is_unchanged_while_nothing_new_is_in_its_corpora(
-    knowledge: KnowledgeBase, found: dict[str, PassageRef]
-) -> None:
-    """Queries of a run that ended before a document came would find more today; so may those of one that read less."""
+def test_run_is_unchanged_without_new_documents(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A run is changed by a later document, and by a corpus that it did not read."""
     accept(knowledge, "one", found["dance"])
 
     assert left(knowledge, "one", "nothing").unchanged == ("one",)
     assert left(knowledge, "one", at=LATER - timedelta(days=9)).unchanged == ()
 
 
-def test_an_unknown_corpus_is_told(knowledge: KnowledgeBase) -> None:
-    """There is nothing to inherit where no corpus is."""
+def test_unknown_corpus_raises_an_error(knowledge: KnowledgeBase) -> None:
+    """An unknown corpus raises an error."""
     with pytest.raises(UnknownCorpus):
         left(knowledge, "one")

@@ -1,12 +1,12 @@
-"""Recall: what runs have accepted before, on a real knowledge base."""
+"""Test recalling findings of earlier runs on a real knowledge base."""
 
 import pytest
 
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.retrieval import Recalled, RecallRequest
+from tenure.contracts.evidence.retrieval import RecallReply, RecallRequest
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import Aim, AnalysisRequest, Candidate
+from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch, UnknownCorpus
 from tests.knowledge.conftest import FoundIn
@@ -21,21 +21,21 @@ TEXTS = {
 
 @pytest.fixture
 def found(found_in: FoundIn) -> dict[str, PassageRef]:
-    """The passage of each document of a small corpus, by the document's name."""
+    """Passage of each document of a small corpus, by document name."""
     return found_in(TEXTS, "bees oven")
 
 
 def accept(knowledge: KnowledgeBase, run: str, query: str, *passages: PassageRef) -> None:
     """Let a run accept passages that a query has found."""
-    aim = Aim(topic=Topic(heading="Bees", question="bees dance nectar queen winter oven loaves minutes"))
-    knowledge.analyze(
+    aim = TopicState(topic=Topic(heading="Bees", question="bees dance nectar queen winter oven loaves minutes"))
+    knowledge.retrieval.analyze_candidates(
         AnalysisRequest(
             run=RunId(run),
             cycle=1,
             question=query,
             corpora=("c",),
-            aims=(aim,),
-            candidates=tuple(Candidate(topic="Bees", query=query, passage=passage) for passage in passages),
+            topics=(aim,),
+            candidates=tuple(CandidatePassage(topic="Bees", query=query, passage=passage) for passage in passages),
             min_relevance=0.0,
             min_novelty=0.0,
         )
@@ -44,27 +44,27 @@ def accept(knowledge: KnowledgeBase, run: str, query: str, *passages: PassageRef
 
 def recalled(
     knowledge: KnowledgeBase, query: str = QUERY, most: int = 9, corpora: tuple[str, ...] = ("c",)
-) -> Recalled:
-    return knowledge.recall(
-        RecallRequest(query=query, run=RunId("this"), corpora=corpora, min_relevance=0.2, most=most)
+) -> RecallReply:
+    return knowledge.retrieval.recall_findings(
+        RecallRequest(query=query, run=RunId("this"), corpora=corpora, min_relevance=0.2, limit=most)
     )
 
 
-def test_nothing_is_remembered_at_first(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
-    """A corpus that no run has worked on recalls nothing."""
+def test_new_corpus_recalls_nothing(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A corpus without findings recalls nothing."""
     assert found
-    assert recalled(knowledge) == Recalled()
+    assert recalled(knowledge) == RecallReply()
 
 
-def test_what_the_run_accepted_is_known(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
-    """The run's own findings are known to it, and neither they nor their queries are offered to it again."""
+def test_own_findings_are_known_and_not_recalled(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """The run's own findings are returned as known, and neither they nor their queries are recalled."""
     accept(knowledge, "this", "What do bees do?", found["dance"])
 
-    assert recalled(knowledge) == Recalled(known=(found["dance"].chunk,))
+    assert recalled(knowledge) == RecallReply(known=(found["dance"].chunk,))
 
 
-def test_what_more_runs_accepted_comes_first(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
-    """Passages count by the runs that accepted them, queries by what they found; what is far from the query is not."""
+def test_findings_of_more_runs_come_first(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """Passages are ordered by runs, queries by what they found; irrelevant passages are omitted."""
     accept(knowledge, "one", "What do bees do?", *found.values())
     accept(knowledge, "two", "How do bees live?", found["winter"])
     memory = recalled(knowledge)
@@ -75,8 +75,8 @@ def test_what_more_runs_accepted_comes_first(knowledge: KnowledgeBase, found: di
     assert [passage.chunk for passage in recalled(knowledge, most=1).passages] == [found["winter"].chunk]
 
 
-def test_a_question_that_cannot_be_searched_is_refused(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
-    """An empty query and a corpus that is not there are errors, as in a search."""
+def test_invalid_queries_are_rejected(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """An empty query and an unknown corpus raise errors, as in a search."""
     assert found
     with pytest.raises(InvalidSearch):
         recalled(knowledge, query=" ")

@@ -1,4 +1,4 @@
-"""The second stage of a search: each step, its provenance, and what it refuses."""
+"""Test the reranking steps of a search, their scores and their errors."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ import pytest
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
-from tenure.contracts.evidence.rerank import Recency, Rerank
+from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch
-from tenure.models.chat import TransportError
-from tenure.models.openai.reranking import RerankEndpoint
+from tenure.models.errors import TransportError
+from tenure.models.openai.reranking import OpenAIReranker
 from tests.knowledge.word_vectors import TokenWords, WordVectors
 from tests.model_server import Fault, ModelServer
 
@@ -25,41 +25,41 @@ QUERY = "bees dance on the comb to tell where nectar is"
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where the corpus of this module is; its tests only read it."""
+    """Location of the corpus of this module, which its tests only read."""
     folder = tmp_path_factory.mktemp("reranking")
     (folder / "docs").mkdir()
     for name, text in DOCUMENTS.items():
         (folder / "docs" / name).write_text(text, encoding="utf-8")
     request = IngestRequest(corpus="c", paths=(str(folder / "docs"),))
-    KnowledgeBase(str(folder / "knowledge"), WordVectors()).ingest(request, lambda progress: None)
+    KnowledgeBase(str(folder / "knowledge"), WordVectors()).corpora.ingest(request, lambda progress: None)
     return str(folder / "knowledge")
 
 
 @pytest.fixture(scope="module")
 def filled(address: str) -> KnowledgeBase:
-    """The corpus behind a model that shows its tokens."""
+    """Corpus with a model that exposes tokens."""
     return KnowledgeBase(address, TokenWords())
 
 
 def found(knowledge: KnowledgeBase, query: str = QUERY, **rerank: object) -> tuple[PassageRef, ...]:
-    request = SearchRequest(query=query, corpora=("c",), strategy="hybrid", rerank=Rerank.model_validate(rerank))
-    return knowledge.search(request).passages
+    request = SearchRequest(query=query, corpora=("c",), mode="hybrid", rerank=RerankOptions.model_validate(rerank))
+    return knowledge.retrieval.search(request).passages
 
 
 def files(knowledge: KnowledgeBase, refs: Sequence[PassageRef]) -> list[str]:
-    return [passage.uri.rsplit("/", 1)[-1] for passage in knowledge.passages(refs)]
+    return [passage.uri.rsplit("/", 1)[-1] for passage in knowledge.corpora.load_passages(refs)]
 
 
-def test_without_a_step_the_first_stage_is_the_last(filled: KnowledgeBase) -> None:
-    """A search that asks for nothing more says nothing of a second stage."""
+def test_search_without_reranking_has_no_rerank_scores(filled: KnowledgeBase) -> None:
+    """Without a reranking step the reply contains neither first ranks nor rerank scores."""
     refs = found(filled)
 
     assert {(None, None)} == {(ref.first_rank, ref.rerank_score) for ref in refs}
     assert [ref.score for ref in refs] == sorted((ref.score for ref in refs), reverse=True)
 
 
-def test_a_candidate_keeps_what_the_first_stage_said(filled: KnowledgeBase) -> None:
-    """Rank and score of the first stage stay beside the new score, which the order follows."""
+def test_candidates_keep_their_first_rank_and_score(filled: KnowledgeBase) -> None:
+    """Rank and score of the first stage are returned with the new score, which determines the order."""
     before = found(filled)
     after = found(filled, authority={"bread.md": 4.0})
 
@@ -70,8 +70,8 @@ def test_a_candidate_keeps_what_the_first_stage_said(filled: KnowledgeBase) -> N
     assert [ref.rerank_score for ref in after] == sorted((ref.rerank_score or 0 for ref in after), reverse=True)
 
 
-def test_only_the_best_are_looked_at_again(filled: KnowledgeBase) -> None:
-    """What is not among the candidates keeps its order behind them, without a score of the second stage."""
+def test_only_the_best_candidates_are_reranked(filled: KnowledgeBase) -> None:
+    """Other passages keep their order behind the candidates, without a rerank score."""
     before = found(filled)
     after = found(filled, candidates=2, authority={"bread.md": 9.0, files(filled, before)[1]: 3.0})
 
@@ -80,7 +80,7 @@ def test_only_the_best_are_looked_at_again(filled: KnowledgeBase) -> None:
 
 
 def test_late_interaction_compares_word_by_word(address: str) -> None:
-    """Alone it puts the passage first in which every word of the question is found, and remembers vectors."""
+    """A passage with every word of the question comes first, and token vectors are cached."""
     model = TokenWords()
     knowledge = KnowledgeBase(address, model)
     refs = found(knowledge, "starter of flour", late_interaction=1.0)
@@ -92,7 +92,7 @@ def test_late_interaction_compares_word_by_word(address: str) -> None:
 
 
 def test_new_documents_can_be_preferred(filled: KnowledgeBase) -> None:
-    """The newer of two that say the same comes first, an undated one is where it was, and the day is a parameter."""
+    """The newer of two equal documents comes first, and an undated one keeps its place."""
     preferred = files(filled, found(filled, recency={"half_life_days": 30, "weight": 0.9, "as_of": "2024-06-01"}))
     long_ago = files(filled, found(filled, recency={"half_life_days": 30, "weight": 0.9, "as_of": "2001-05-01"}))
 
@@ -101,8 +101,8 @@ def test_new_documents_can_be_preferred(filled: KnowledgeBase) -> None:
     assert {"new.md", "old.md"} == set(long_ago[:2])
 
 
-def test_diversity_brings_what_says_something_else(filled: KnowledgeBase) -> None:
-    """A document that repeats the first one gives way to one that does not."""
+def test_diversity_demotes_duplicates(filled: KnowledgeBase) -> None:
+    """A duplicate of the first document ranks behind a different one."""
     plain, diverse = files(filled, found(filled)), files(filled, found(filled, diversity=0.6))
 
     assert {"old.md", "new.md"} == set(plain[:2])
@@ -110,29 +110,29 @@ def test_diversity_brings_what_says_something_else(filled: KnowledgeBase) -> Non
     assert diverse[1] not in ("old.md", "new.md")
 
 
-def test_a_bound_for_a_source_holds_in_the_new_order(filled: KnowledgeBase) -> None:
-    """The cap looks at what the second stage put first."""
+def test_limit_per_source_applies_after_reranking(filled: KnowledgeBase) -> None:
+    """The limit applies to the reranked order."""
     request = SearchRequest(
-        query=QUERY, corpora=("c",), k=1, max_per_source=1, rerank=Rerank(authority={"bread.md": 4.0})
+        query=QUERY, corpora=("c",), k=1, max_per_source=1, rerank=RerankOptions(authority={"bread.md": 4.0})
     )
 
-    assert files(filled, filled.search(request).passages) == ["bread.md"]
+    assert files(filled, filled.retrieval.search(request).passages) == ["bread.md"]
 
 
-def test_a_search_that_finds_nothing_asks_nobody(address: str) -> None:
-    """Without a candidate neither tokens nor endpoint are needed."""
+def test_empty_result_is_not_reranked(address: str) -> None:
+    """Without candidates neither tokens nor the endpoint are used."""
     with ModelServer() as server:
-        knowledge = KnowledgeBase(address, TokenWords(), rerank=RerankEndpoint("m", server.base_url))
-        request = SearchRequest(query="zzz", corpora=("c",), strategy="sparse", rerank=Rerank(endpoint=1.0))
+        knowledge = KnowledgeBase(address, TokenWords(), rerank_model=OpenAIReranker("m", server.base_url))
+        request = SearchRequest(query="zzz", corpora=("c",), mode="sparse", rerank=RerankOptions(endpoint=1.0))
 
-        assert knowledge.search(request).passages == ()
+        assert knowledge.retrieval.search(request).passages == ()
         assert server.requests == []
 
 
-def test_an_endpoint_has_its_say(address: str) -> None:
-    """The server sees the query and each candidate with its title, and its scores are blended in."""
+def test_endpoint_scores_are_blended(address: str) -> None:
+    """The endpoint receives the query and each candidate with its title."""
     with ModelServer() as server:
-        knowledge = KnowledgeBase(address, WordVectors(), rerank=RerankEndpoint("m", server.base_url))
+        knowledge = KnowledgeBase(address, WordVectors(), rerank_model=OpenAIReranker("m", server.base_url))
         refs = found(knowledge, "starter ferments for a week", endpoint=1.0)
 
     assert files(knowledge, refs)[0] == "bread.md"
@@ -141,11 +141,11 @@ def test_an_endpoint_has_its_say(address: str) -> None:
     assert any(text.startswith("Bread\n") for text in server.requests[0].json["documents"])
 
 
-def test_an_endpoint_that_fails_fails_the_search(address: str) -> None:
-    """The order is never silently that of the first stage: the error goes on to whoever retries."""
+def test_failing_endpoint_fails_the_search(address: str) -> None:
+    """An error of the endpoint is raised, so that the caller can retry."""
     with ModelServer() as server:
         server.fail(Fault(503, {"retry-after": "3"}))
-        knowledge = KnowledgeBase(address, WordVectors(), rerank=RerankEndpoint("m", server.base_url))
+        knowledge = KnowledgeBase(address, WordVectors(), rerank_model=OpenAIReranker("m", server.base_url))
         with pytest.raises(TransportError) as caught:
             found(knowledge, endpoint=0.5)
 
@@ -156,12 +156,14 @@ def test_an_endpoint_that_fails_fails_the_search(address: str) -> None:
 @pytest.mark.parametrize(
     ("wanted", "reason"),
     [
-        (Rerank(late_interaction=0.3), "late interaction needs the embedded model"),
-        (Rerank(endpoint=0.3), "set TENURE_RERANK_MODEL"),
-        (Rerank(recency=Recency()), "give as_of"),
+        (RerankOptions(late_interaction=0.3), "late interaction needs the built-in embedding model"),
+        (RerankOptions(endpoint=0.3), "set TENURE_RERANK_MODEL"),
+        (RerankOptions(recency=RecencyOptions()), "recency needs as_of"),
     ],
 )
-def test_what_cannot_be_done_is_refused(address: str, wanted: Rerank, reason: str) -> None:
-    """A step that this knowledge base cannot take is named before anything is searched."""
+def test_unavailable_steps_are_rejected(address: str, wanted: RerankOptions, reason: str) -> None:
+    """An unavailable step is rejected before the search."""
     with pytest.raises(InvalidSearch, match=reason):
-        KnowledgeBase(address, WordVectors()).search(SearchRequest(query="bees", corpora=("c",), rerank=wanted))
+        KnowledgeBase(address, WordVectors()).retrieval.search(
+            SearchRequest(query="bees", corpora=("c",), rerank=wanted)
+        )

@@ -1,4 +1,4 @@
-"""Search: both legs, their fusion, relevance, bounds, and what it refuses."""
+"""Test search: retrievers, fusion, relevance, limits and errors."""
 
 from typing import get_args
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.evidence.passages import SearchReply, SearchRequest, Strategy
+from tenure.contracts.evidence.passages import SearchMode, SearchReply, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.search.search import query_vector
+from tenure.knowledge.search.search import encode_query
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, InvalidSearch, UnknownCorpus
 from tests.knowledge.conftest import write_documents
 from tests.knowledge.word_vectors import WordVectors
@@ -16,7 +16,7 @@ from tests.knowledge.word_vectors import WordVectors
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where the two corpora of this module are; its tests only read them."""
+    """Location of the two corpora of this module, which its tests only read."""
     folder = tmp_path_factory.mktemp("search")
     documents = write_documents(folder / "docs")
     (folder / "other").mkdir()
@@ -25,32 +25,34 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     knowledge = KnowledgeBase(str(folder / "knowledge"), WordVectors())
     for corpus, path in (("c", documents), ("law", folder / "other")):
-        knowledge.ingest(IngestRequest(corpus=corpus, paths=(str(path),)), lambda progress: None)
+        knowledge.corpora.ingest(IngestRequest(corpus=corpus, paths=(str(path),)), lambda progress: None)
     return str(folder / "knowledge")
 
 
 @pytest.fixture(scope="module")
 def filled(address: str) -> KnowledgeBase:
-    """A knowledge base with two corpora."""
+    """Knowledge base with two corpora."""
     return KnowledgeBase(address, WordVectors())
 
 
 def _titles(knowledge: KnowledgeBase, reply: SearchReply) -> list[str]:
-    return [passage.title for passage in knowledge.passages(reply.passages)]
+    return [passage.title for passage in knowledge.corpora.load_passages(reply.passages)]
 
 
-def test_full_text_search_knows_word_stems(filled: KnowledgeBase) -> None:
-    """A word is found in another of its forms, which the vectors of this test cannot do."""
-    reply = filled.search(SearchRequest(query="baking a loaf, heated ovens", corpora=("c",), strategy="sparse"))
+def test_sparse_search_matches_word_stems(filled: KnowledgeBase) -> None:
+    """A word matches another of its forms, which the vectors of this test cannot do."""
+    reply = filled.retrieval.search(SearchRequest(query="baking a loaf, heated ovens", corpora=("c",), mode="sparse"))
 
     assert _titles(filled, reply)[0] == "Sourdough"
     assert reply.passages[0].sparse_rank == 1
     assert reply.passages[0].dense_rank is None
 
 
-def test_vector_search_ranks_by_relevance(filled: KnowledgeBase) -> None:
-    """Dense results come in the order of their relevance, and carry no full-text rank."""
-    found = filled.search(SearchRequest(query="bees dance on the comb", corpora=("c",), strategy="dense")).passages
+def test_dense_search_ranks_by_relevance(filled: KnowledgeBase) -> None:
+    """Dense results are ordered by relevance, and have no sparse rank."""
+    found = filled.retrieval.search(
+        SearchRequest(query="bees dance on the comb", corpora=("c",), mode="dense")
+    ).passages
 
     assert [ref.relevance for ref in found] == sorted((ref.relevance for ref in found), reverse=True)
     assert list(range(1, len(found) + 1)) == [ref.dense_rank for ref in found]
@@ -58,8 +60,8 @@ def test_vector_search_ranks_by_relevance(filled: KnowledgeBase) -> None:
 
 
 def test_rank_fusion_sums_reciprocal_ranks(filled: KnowledgeBase) -> None:
-    """A passage's score is the sum of its reciprocal ranks, and the best come first."""
-    found = filled.search(SearchRequest(query="queen in winter", corpora=("c",), strategy="rrf")).passages
+    """The score of a passage is the sum of its reciprocal ranks."""
+    found = filled.retrieval.search(SearchRequest(query="queen in winter", corpora=("c",), mode="rrf")).passages
 
     for ref in found:
         ranks = [rank for rank in (ref.dense_rank, ref.sparse_rank) if rank is not None]
@@ -67,21 +69,21 @@ def test_rank_fusion_sums_reciprocal_ranks(filled: KnowledgeBase) -> None:
     assert [ref.score for ref in found] == sorted((ref.score for ref in found), reverse=True)
 
 
-def test_hybrid_search_weighs_both_legs(filled: KnowledgeBase) -> None:
-    """With all the weight on one leg, its best comes first with a score of 1."""
+def test_hybrid_search_weighs_both_retrievers(filled: KnowledgeBase) -> None:
+    """With all the weight on one retriever, its best result has a score of 1."""
     for alpha, rank in ((1.0, "dense_rank"), (0.0, "sparse_rank")):
-        request = SearchRequest(query="queen in winter", corpora=("c",), strategy="hybrid", alpha=alpha)
-        best = filled.search(request).passages[0]
+        request = SearchRequest(query="queen in winter", corpora=("c",), mode="hybrid", alpha=alpha)
+        best = filled.retrieval.search(request).passages[0]
 
         assert getattr(best, rank) == 1
         assert best.score == pytest.approx(1)
 
 
-@pytest.mark.parametrize("strategy", get_args(Strategy))
-def test_every_strategy_answers_in_one_form(filled: KnowledgeBase, strategy: Strategy) -> None:
-    """Passages come best first, each once, with a relevance that depends on the question alone."""
-    found = filled.search(SearchRequest(query="bees in winter", corpora=("c",), strategy=strategy)).passages
-    dense = filled.search(SearchRequest(query="bees in winter", corpora=("c",), strategy="dense")).passages
+@pytest.mark.parametrize("strategy", get_args(SearchMode))
+def test_every_mode_returns_the_same_form(filled: KnowledgeBase, strategy: SearchMode) -> None:
+    """Passages are ordered and unique, and their relevance does not depend on the mode."""
+    found = filled.retrieval.search(SearchRequest(query="bees in winter", corpora=("c",), mode=strategy)).passages
+    dense = filled.retrieval.search(SearchRequest(query="bees in winter", corpora=("c",), mode="dense")).passages
     relevance = {ref.chunk: ref.relevance for ref in dense}
 
     assert found
@@ -90,55 +92,55 @@ def test_every_strategy_answers_in_one_form(filled: KnowledgeBase, strategy: Str
     assert all(ref.relevance == pytest.approx(relevance[ref.chunk], abs=1e-5) for ref in found)
 
 
-def test_a_search_stays_in_its_corpora(filled: KnowledgeBase) -> None:
-    """Only the named corpora are looked at, several at a time when several are named."""
+def test_search_is_limited_to_its_corpora(filled: KnowledgeBase) -> None:
+    """Only the named corpora are searched."""
 
     def search(*corpora: str) -> set[str]:
-        return set(_titles(filled, filled.search(SearchRequest(query="bees", corpora=corpora, k=50))))
+        return set(_titles(filled, filled.retrieval.search(SearchRequest(query="bees", corpora=corpora, k=50))))
 
     assert {"Beekeeping law"} == search("law")
     assert "Beekeeping law" not in search("c")
     assert {"Beekeeping law", "Honeybees"} <= search("c", "law")
 
 
-def test_a_sources_share_can_be_bounded(filled: KnowledgeBase) -> None:
-    """With a bound of one, no source appears twice."""
+def test_passages_per_source_can_be_limited(filled: KnowledgeBase) -> None:
+    """With a limit of one, no source appears twice."""
     request = SearchRequest(query="bees bread queue winter oven", corpora=("c",), k=50, max_per_source=1)
-    found = filled.search(request).passages
+    found = filled.retrieval.search(request).passages
 
     assert 3 == len(found) == len({ref.source for ref in found})
 
 
-def test_the_number_of_passages_is_kept(filled: KnowledgeBase) -> None:
-    """No more passages come back than were asked for."""
-    assert len(filled.search(SearchRequest(query="bees", corpora=("c",), k=2)).passages) == 2
+def test_at_most_k_passages_are_returned(filled: KnowledgeBase) -> None:
+    """The number of passages does not exceed k."""
+    assert len(filled.retrieval.search(SearchRequest(query="bees", corpora=("c",), k=2)).passages) == 2
 
 
-def test_the_same_search_gives_the_same_answer(filled: KnowledgeBase) -> None:
-    """Repeating a search changes nothing, ties included."""
+def test_search_is_deterministic(filled: KnowledgeBase) -> None:
+    """A repeated search returns the same result, including ties."""
     request = SearchRequest(query="the queue", corpora=("law", "c"), k=50)
 
-    assert filled.search(request) == filled.search(request)
+    assert filled.retrieval.search(request) == filled.retrieval.search(request)
 
 
-def test_a_hypothetical_answer_moves_the_query_vector(model: WordVectors) -> None:
-    """The query vector is the unit mean of the question's and the hypothetical answer's vectors."""
-    vector = query_vector(model.embed, SearchRequest(query="left", hypothetical="right", corpora=("c",)))
+def test_query_vector_includes_the_hypothetical_answer(model: WordVectors) -> None:
+    """The query vector is the normalized mean of both vectors."""
+    vector = encode_query(model.embed, SearchRequest(query="left", hypothetical_answer="right", corpora=("c",)))
     left, right = model.embed(["left", "right"])
 
     assert np.allclose(vector, (left + right) / np.linalg.norm(left + right), atol=1e-6)
 
 
-def test_punctuation_and_operators_are_just_text(filled: KnowledgeBase) -> None:
-    """Nothing a person types can break the query language."""
+def test_query_syntax_is_treated_as_text(filled: KnowledgeBase) -> None:
+    """No input breaks the query language."""
     for query in ('"unclosed', "AND OR NOT (", "a:b^2~ *", "'; DROP TABLE", "!!!", "the of and"):
-        assert isinstance(filled.search(SearchRequest(query=query, corpora=("c",))), SearchReply)
+        assert isinstance(filled.retrieval.search(SearchRequest(query=query, corpora=("c",))), SearchReply)
 
 
-def test_an_unknown_corpus_is_named(filled: KnowledgeBase) -> None:
-    """The error names the corpus and those there are."""
+def test_unknown_corpus_raises_an_error(filled: KnowledgeBase) -> None:
+    """The error names the corpus and all existing ones."""
     with pytest.raises(UnknownCorpus, match=r"'nope'.*'c', 'law'"):
-        filled.search(SearchRequest(query="bees", corpora=("nope",)))
+        filled.retrieval.search(SearchRequest(query="bees", corpora=("nope",)))
 
 
 @pytest.mark.parametrize(
@@ -148,19 +150,19 @@ def test_an_unknown_corpus_is_named(filled: KnowledgeBase) -> None:
         SearchRequest(query="bees", corpora=()),
         SearchRequest.model_construct(query="bees", corpora=("c",), k=0),
         SearchRequest(query="bees " * 20_000, corpora=("c",)),
-        SearchRequest.model_validate({"query": "bees", "corpora": ("c",)}).model_copy(update={"strategy": "magic"}),
+        SearchRequest.model_validate({"query": "bees", "corpora": ("c",)}).model_copy(update={"mode": "magic"}),
     ],
     ids=["no query", "no corpus", "no passage", "endless query", "unknown strategy"],
 )
-def test_an_unanswerable_search_is_refused(filled: KnowledgeBase, request_: SearchRequest) -> None:
-    """Nothing to look for, or nowhere to look, is a clear error."""
+def test_invalid_searches_are_rejected(filled: KnowledgeBase, request_: SearchRequest) -> None:
+    """An empty query, no corpora and invalid parameters raise clear errors."""
     with pytest.raises(InvalidSearch):
-        filled.search(request_)
+        filled.retrieval.search(request_)
 
 
-def test_vectors_of_another_model_are_not_compared(address: str) -> None:
-    """A model of the same size and another name is refused, both names said."""
+def test_vectors_of_another_model_are_rejected(address: str) -> None:
+    """A model with the same size and another name raises an error that names both."""
     other = KnowledgeBase(address, WordVectors("other words"))
 
     with pytest.raises(EmbeddingModelMismatch, match=r"'words'.*'other words'"):
-        other.search(SearchRequest(query="bees", corpora=("c",)))
+        other.retrieval.search(SearchRequest(query="bees", corpora=("c",)))

@@ -1,4 +1,4 @@
-"""What is told of corpora, sources and passages."""
+"""Test the records of corpora, sources and passages."""
 
 from pathlib import Path
 
@@ -12,46 +12,46 @@ from tests.knowledge.conftest import Ingest
 
 
 def test_passages_keep_order_and_relevance(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
-    """Passages come in the order of their references, repeated ones repeated, each with its relevance."""
+    """Passages are returned in the order of their references, with repetitions and relevance."""
     ingest(docs)
-    refs = knowledge.search(SearchRequest(query="bees", corpora=("c",), k=4)).passages
+    refs = knowledge.retrieval.search(SearchRequest(query="bees", corpora=("c",), k=4)).passages
     asked = (*reversed(refs), refs[0])
-    got = knowledge.passages(asked)
+    got = knowledge.corpora.load_passages(asked)
 
     assert [ref.chunk for ref in asked] == [passage.chunk for passage in got]
     assert [ref.relevance for ref in asked] == [passage.relevance for passage in got]
 
 
-def test_no_reference_gives_no_passage(knowledge: KnowledgeBase) -> None:
-    """Nothing asked, nothing answered, even before anything was ingested."""
-    assert knowledge.passages([]) == ()
-    assert knowledge.sources([]) == {}
+def test_no_references_return_no_passages(knowledge: KnowledgeBase) -> None:
+    """This also holds before the first ingestion."""
+    assert knowledge.corpora.load_passages([]) == ()
+    assert knowledge.corpora.load_sources([]) == {}
 
 
-def test_an_unknown_chunk_is_an_error(knowledge: KnowledgeBase) -> None:
-    """A reference that leads nowhere is never passed over in silence."""
+def test_unknown_chunk_raises_an_error(knowledge: KnowledgeBase) -> None:
+    """A dangling reference is never skipped."""
     ref = PassageRef(chunk=ChunkId("gone"), source=SourceId("gone"), score=1, relevance=1)
 
     with pytest.raises(KnowledgeError, match="gone"):
-        knowledge.passages([ref])
+        knowledge.corpora.load_passages([ref])
 
 
-def test_statistics_count_what_is_stored(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
-    """A corpus's numbers are those of its ingestion."""
+def test_statistics_match_the_ingestion(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
+    """The statistics of a corpus equal those of its ingestion."""
     report = ingest(docs)
-    [stats] = knowledge.corpora()
+    [stats] = knowledge.corpora.load_stats()
 
     assert ("c", 3, report.chunks, "words") == (stats.corpus, stats.sources, stats.chunks, stats.embedding_model)
     assert stats.characters > 0
     assert stats.updated_at.endswith("+00:00")
 
 
-def test_a_dropped_corpus_is_gone_and_others_stay(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
-    """Dropping tells whether there was something, and touches no other corpus."""
+def test_dropping_a_corpus_keeps_others(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
+    """Dropping returns whether the corpus existed."""
     ingest(docs)
     ingest(docs / "code", corpus="it's another")
 
-    assert knowledge.drop("c") is True
-    assert knowledge.drop("c") is False
-    assert [stats.corpus for stats in knowledge.corpora()] == ["it's another"]
-    assert knowledge.search(SearchRequest(query="queue", corpora=("it's another",))).passages
+    assert knowledge.corpora.drop("c") is True
+    assert knowledge.corpora.drop("c") is False
+    assert [stats.corpus for stats in knowledge.corpora.load_stats()] == ["it's another"]
+    assert knowledge.retrieval.search(SearchRequest(query="queue", corpora=("it's another",))).passages

@@ -1,4 +1,4 @@
-"""Filters: each kind, what is refused, and that no text gets out of its quotation marks."""
+"""Test filters: each type, errors, and quoting."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +12,9 @@ from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidFilter
-from tenure.knowledge.store.filters import condition
+from tenure.knowledge.store.filters import build_condition
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
-from tenure.knowledge.store.store import Store, literal
+from tenure.knowledge.store.store import Store, quote_literal
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
 
@@ -35,7 +35,7 @@ HOSTILE = [
 
 @pytest.fixture
 def seasons(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> Callable[..., set[str]]:
-    """Documents of several kinds and dates, and what a filtered search finds of them."""
+    """Documents of several kinds and dates, and a function that searches them with filters."""
     folder = tmp_path / "seasons"
     folder.mkdir()
     for name, text in DOCUMENTS.items():
@@ -44,9 +44,12 @@ def seasons(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> Callabl
 
     def found(*filters: Filter, strategy: str = "hybrid") -> set[str]:
         request = SearchRequest.model_validate(
-            {"query": "bees", "corpora": ("c",), "k": 20, "strategy": strategy, "filters": filters}
+            {"query": "bees", "corpora": ("c",), "k": 20, "mode": strategy, "filters": filters}
         )
-        return {Path(passage.uri).stem for passage in knowledge.passages(knowledge.search(request).passages)}
+        return {
+            Path(passage.uri).stem
+            for passage in knowledge.corpora.load_passages(knowledge.retrieval.search(request).passages)
+        }
 
     return found
 
@@ -72,18 +75,18 @@ def seasons(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> Callabl
     ],
 )
 @pytest.mark.parametrize("strategy", ["dense", "sparse"])
-def test_a_filter_holds_for_all_that_is_found(
+def test_filters_apply_to_all_retrievers(
     seasons: Callable[..., set[str]], filters: list[dict[str, object]], found: set[str], strategy: str
 ) -> None:
-    """Equality, lists, ranges and dates keep what meets them and nothing else, whichever leg is asked."""
+    """Equality, lists, ranges and dates restrict the results of every retriever."""
     assert seasons(*(Filter.model_validate(one) for one in filters), strategy=strategy) == found
 
 
 @pytest.mark.parametrize(
     ("one", "words"),
     [
-        (Filter(field="colour", equals="red"), "there is no such field; there are source, uri"),
-        (Filter(field="text'; --", equals="red"), "there is no such field"),
+        (Filter(field="colour", equals="red"), "unknown field; available: source, uri"),
+        (Filter(field="text'; --", equals="red"), "unknown field"),
         (Filter(field="kind"), "give equals, any_of, min or max"),
         (Filter(field="kind", equals=3), "'3' is not a text"),
         (Filter(field="ordinal", equals="3"), "'3' is not a whole number"),
@@ -96,19 +99,17 @@ def test_a_filter_holds_for_all_that_is_found(
         (Filter(field="kind", any_of=("x",) * 1001), "any_of lists 1001 values"),
     ],
 )
-def test_what_cannot_be_applied_is_one_clear_error(knowledge: KnowledgeBase, one: Filter, words: str) -> None:
-    """An unknown field, a value of the wrong kind and an empty filter are refused in one line that says why."""
+def test_invalid_filters_are_rejected(knowledge: KnowledgeBase, one: Filter, words: str) -> None:
+    """An unknown field, a value of the wrong type and an empty filter are rejected with a reason."""
     with pytest.raises(InvalidFilter) as caught:
-        condition([one])
+        build_condition([one])
 
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_filter_is_told_before_anything_is_embedded(
-    seasons: Callable[..., set[str]], model: WordVectors
-) -> None:
-    """The search itself refuses, and the model is not asked."""
+def test_invalid_filter_is_rejected_before_embedding(seasons: Callable[..., set[str]], model: WordVectors) -> None:
+    """The search fails before it calls the model."""
     before = model.embedded
 
     with pytest.raises(InvalidFilter, match="'colour'"):
@@ -118,10 +119,10 @@ def test_a_wrong_filter_is_told_before_anything_is_embedded(
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """A table with hostile keys."""
+    """Table with hostile keys."""
     store = Store(str(tmp_path_factory.mktemp("hostile")))
     rows = [{"key": key, "model": "m", "vector": [1.0]} for key in HOSTILE]
-    store.merge(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
+    store.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
     return store
 
 
@@ -130,8 +131,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Store:
     text=st.sampled_from(HOSTILE)
     | st.text(st.sampled_from("'\\\"-;%`\0 a\n") | st.characters(exclude_categories=["Cs"]))
 )
-def test_no_text_gets_out_of_its_quotation_marks(hostile: Store, text: str) -> None:
-    """Whatever is quoted is compared to the letter, and is never a part of the condition."""
-    found = hostile.rows(CACHE, ["key"], f"key = {literal(text)}")["key"].to_pylist()
+def test_quoted_text_cannot_escape(hostile: Store, text: str) -> None:
+    """Quoted text is compared literally, and never becomes part of the condition."""
+    found = hostile.read_rows(CACHE, ["key"], f"key = {quote_literal(text)}")["key"].to_pylist()
 
     assert found == [key for key in HOSTILE if key == text]

@@ -1,4 +1,4 @@
-"""The choice of indexes, and that every family of vector index finds what it should."""
+"""Test which indexes are planned, and that every family of vector index finds the nearest rows."""
 
 from typing import get_args
 
@@ -8,8 +8,15 @@ import pytest
 from lancedb.index import IvfFlat
 
 from tenure.contracts.evidence.corpora import VectorIndex
-from tenure.knowledge.store.indexes import FAMILIES, INDEX_ROWS, TRAINING_ROWS, chosen_family, family, wanted
-from tenure.knowledge.store.schema import CACHE, CORPORA, FILTERABLE, SOURCES, chunks_schema
+from tenure.knowledge.store.indexes import (
+    MIN_INDEXED_ROWS,
+    MIN_TRAINING_ROWS,
+    VECTOR_INDEX_FAMILIES,
+    choose_vector_family,
+    parse_family,
+    plan_indexes,
+)
+from tenure.knowledge.store.schema import CACHE, CORPORA, FILTER_COLUMNS, SOURCES, build_chunk_schema
 from tenure.knowledge.store.store import Store
 
 CHUNKS = "chunks_32"
@@ -17,80 +24,89 @@ ROWS = 700
 
 
 def chunks(rows: int) -> pa.Table:
-    """Return chunks with random unit vectors and words of their own."""
+    """Return chunks with random unit vectors and distinct words."""
     vectors = np.random.default_rng(7).standard_normal((rows, 32)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     texts = ("source_id", "corpus", "title", "uri", "kind", "text", "author", "published", "suffix")
     columns: dict[str, object] = {name: ["c"] * rows for name in texts}
     columns |= {"id": [f"i{n}" for n in range(rows)], "search_text": [f"word{n}" for n in range(rows)]}
     columns |= {"ordinal": range(rows), "start": [0] * rows, "end": [1] * rows, "heading_path": [[]] * rows}
-    return pa.table(columns | {"vector": list(vectors)}, schema=chunks_schema(32))
+    return pa.table(columns | {"vector": list(vectors)}, schema=build_chunk_schema(32))
 
 
-def test_the_setting_knows_each_family() -> None:
+def test_setting_lists_every_family() -> None:
     """Every value of the setting is a family that can be built, `flat` or `auto`."""
-    assert set(get_args(VectorIndex)) == {"auto", "flat", *FAMILIES}
+    assert set(get_args(VectorIndex)) == {"auto", "flat", *VECTOR_INDEX_FAMILIES}
 
 
 @pytest.mark.parametrize(
     ("rows", "setting", "chosen"),
     [
-        (INDEX_ROWS - 1, "auto", "flat"),
-        (INDEX_ROWS, "auto", "ivf_rq"),
-        (INDEX_ROWS, "flat", "flat"),
-        (TRAINING_ROWS, "ivf_pq", "ivf_pq"),
-        (TRAINING_ROWS - 1, "ivf_pq", "flat"),
+        (MIN_INDEXED_ROWS - 1, "auto", "flat"),
+        (MIN_INDEXED_ROWS, "auto", "ivf_rq"),
+        (MIN_INDEXED_ROWS, "flat", "flat"),
+        (MIN_TRAINING_ROWS, "ivf_pq", "ivf_pq"),
+        (MIN_TRAINING_ROWS - 1, "ivf_pq", "flat"),
     ],
 )
-def test_the_family_goes_by_setting_and_size(rows: int, setting: VectorIndex, chosen: str) -> None:
-    """Without a setting large tables get IVF_RQ; with one, its family as soon as it can be trained."""
-    assert chosen_family(rows, setting) == chosen
+def test_family_depends_on_setting_and_size(rows: int, setting: VectorIndex, chosen: str) -> None:
+    """By default large tables get IVF_RQ; otherwise the configured family as soon as it can be trained."""
+    assert choose_vector_family(rows, setting) == chosen
 
 
-def test_what_is_filtered_has_a_scalar_index() -> None:
-    """Large tables have an index on each column that a filter may name, and keys of other tables have one too."""
-    columns = {index.column for index in wanted(CHUNKS, INDEX_ROWS, "flat")}
+def test_filter_columns_have_scalar_indexes() -> None:
+    """Large tables have an index on each filter column, and other tables on their key."""
+    columns = {index.column for index in plan_indexes(CHUNKS, MIN_INDEXED_ROWS, "flat")}
 
-    assert columns == {"id", "corpus", "search_text", *(field.column for field in FILTERABLE.values())}
-    assert [index.column for index in wanted(SOURCES, INDEX_ROWS, "auto")] == ["id"]
-    assert [index.column for index in wanted(CACHE, INDEX_ROWS, "auto")] == ["key"]
-    assert wanted(CORPORA, INDEX_ROWS, "auto") == wanted(CHUNKS, 0, "auto") == wanted(CACHE, 9, "auto") == ()
+    assert columns == {"id", "corpus", "search_text", *(field.column for field in FILTER_COLUMNS.values())}
+    assert [index.column for index in plan_indexes(SOURCES, MIN_INDEXED_ROWS, "auto")] == ["id"]
+    assert [index.column for index in plan_indexes(CACHE, MIN_INDEXED_ROWS, "auto")] == ["key"]
+    assert (
+        plan_indexes(CORPORA, MIN_INDEXED_ROWS, "auto")
+        == plan_indexes(CHUNKS, 0, "auto")
+        == plan_indexes(CACHE, 9, "auto")
+        == ()
+    )
 
 
-@pytest.mark.parametrize("setting", FAMILIES)
+@pytest.mark.parametrize("setting", VECTOR_INDEX_FAMILIES)
 def test_each_family_finds_the_nearest(uri: str, setting: VectorIndex) -> None:
-    """A table indexed by any family returns the row that is asked for, and is not built twice."""
+    """An index of any family returns the nearest row, and is not built twice."""
     store, rows = Store(uri, setting), chunks(ROWS)
-    store.merge(CHUNKS, rows, "id")
+    store.upsert(CHUNKS, rows, "id")
     store.refresh_indexes(CHUNKS)
 
-    built = next(index for index in store.figures(CHUNKS).indexes if index.name == "vector_idx")
-    found = store.nearest(CHUNKS, ["id"], np.array(rows["vector"][5].as_py(), dtype=np.float32), "corpus = 'c'", 3)
-    assert family(built) == setting
+    built = next(index for index in store.describe_table(CHUNKS).indexes if index.name == "vector_idx")
+    found = store.search_vectors(
+        CHUNKS, ["id"], np.array(rows["vector"][5].as_py(), dtype=np.float32), "corpus = 'c'", 3
+    )
+    assert parse_family(built) == setting
     assert found["id"][0].as_py() == "i5"
     assert store.refresh_indexes(CHUNKS) == 0
 
 
-def test_a_changed_setting_is_carried_out_by_the_next_refresh(uri: str) -> None:
-    """Another family replaces the index that is there; `flat` takes it away."""
-    Store(uri).merge(CHUNKS, chunks(ROWS), "id")
+def test_changed_setting_takes_effect_at_the_next_refresh(uri: str) -> None:
+    """Another family replaces the existing index; `flat` removes it."""
+    Store(uri).upsert(CHUNKS, chunks(ROWS), "id")
     seen = []
     settings: tuple[VectorIndex, ...] = ("ivf_sq", "ivf_flat", "flat")
     for setting in settings:
         store = Store(uri, setting)
         store.refresh_indexes(CHUNKS)
-        seen.append([family(index) for index in store.figures(CHUNKS).indexes if index.name == "vector_idx"])
+        seen.append(
+            [parse_family(index) for index in store.describe_table(CHUNKS).indexes if index.name == "vector_idx"]
+        )
 
     assert seen == [["ivf_sq"], ["ivf_flat"], []]
 
 
-def test_a_narrow_filter_finds_all_its_rows(uri: str) -> None:
-    """Rows that a filter leaves are found though they lie far from the query, in partitions nobody would look into."""
+def test_narrow_filter_finds_all_its_rows(uri: str) -> None:
+    """Matching rows far from the query are found in all partitions."""
     store, rows = Store(uri, "ivf_flat"), chunks(6000)
-    store.merge(CHUNKS, rows, "id")
-    store.table(CHUNKS).create_index("vector", config=IvfFlat(distance_type="cosine", num_partitions=100))
+    store.upsert(CHUNKS, rows, "id")
+    store.open_table(CHUNKS).create_index("vector", config=IvfFlat(distance_type="cosine", num_partitions=100))
     query = np.array(rows["vector"][0].as_py(), dtype=np.float32)
 
-    found = store.nearest(CHUNKS, ["id"], -query, "id IN ('i0', 'i1', 'i2', 'i3')", 4)
+    found = store.search_vectors(CHUNKS, ["id"], -query, "id IN ('i0', 'i1', 'i2', 'i3')", 4)
 
     assert sorted(found["id"].to_pylist()) == ["i0", "i1", "i2", "i3"]

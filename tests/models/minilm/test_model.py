@@ -1,4 +1,4 @@
-"""The embedded embedding model against the published weights, and its conversion."""
+"""Tests of the embedded embedding model against the published weights, and of its conversion."""
 
 import pickle
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tenure.models.embedding import WeightsMissing
+from tenure.models.errors import WeightsMissing
 from tenure.models.minilm import weights as minilm_weights
 from tenure.models.minilm.model import MiniLM
 from tests.models.bert_reference import Reference
@@ -30,8 +30,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
     return MiniLM(tmp_path_factory.mktemp("models"), threads=2)
 
 
-def test_vectors_are_those_of_the_published_model(model: MiniLM) -> None:
-    """Quantised vectors point where a float32 forward pass of the published weights points."""
+def test_vectors_match_the_published_model(model: MiniLM) -> None:
+    """Quantised vectors are nearly equal to a float32 forward pass of the published weights."""
     reference = Reference()
     expected = np.stack([reference.embed(text) for text in _TEXTS])
 
@@ -39,7 +39,7 @@ def test_vectors_are_those_of_the_published_model(model: MiniLM) -> None:
 
 
 def test_rows_are_unit_vectors_in_order(model: MiniLM) -> None:
-    """Every row has length one and the declared size, and stands where its text stood."""
+    """Every row has length one and the declared size, in the order of the texts."""
     rows = model.embed(_TEXTS)
     alone = np.stack([model.embed([text])[0] for text in _TEXTS])
 
@@ -49,8 +49,8 @@ def test_rows_are_unit_vectors_in_order(model: MiniLM) -> None:
     assert np.all(np.sum(rows * alone, axis=1) > 0.9999)
 
 
-def test_tokens_have_vectors_of_their_own(model: MiniLM) -> None:
-    """A text has a unit row for each token that it counts, up to the model's window, in the order of the texts."""
+def test_each_token_has_a_vector(model: MiniLM) -> None:
+    """A text has a unit row for each counted token, up to the model's window, in the order of the texts."""
     found = model.embed_tokens([*_TEXTS, ""])
 
     assert [min(model.count_tokens(text), model.max_tokens) for text in (*_TEXTS, "")] == [len(rows) for rows in found]
@@ -58,8 +58,8 @@ def test_tokens_have_vectors_of_their_own(model: MiniLM) -> None:
     assert model.embed_tokens([]) == []
 
 
-def test_tokens_tell_where_they_stand(model: MiniLM) -> None:
-    """A token comes with its place in the text, so that words can be put together again."""
+def test_tokens_have_offsets(model: MiniLM) -> None:
+    """A token has its offsets, so that words can be joined again."""
     (found,) = model.read_tokens(["A sourdough rises"])
 
     pieces = ["A sourdough rises"[start:end] for start, end in found.spans]
@@ -67,8 +67,8 @@ def test_tokens_tell_where_they_stand(model: MiniLM) -> None:
     assert model.read_tokens([]) == []
 
 
-def test_a_token_is_nearest_to_its_like_in_a_paraphrase(model: MiniLM) -> None:
-    """What late interaction rests on: a cat finds the kitten, not the window."""
+def test_a_token_is_nearest_to_its_synonym(model: MiniLM) -> None:
+    """Late interaction works: a cat is nearest to the kitten, not to the window."""
     cat, kitten = model.embed_tokens(["the cat", "a kitten near windows"])
 
     assert int((kitten @ cat[1]).argmax()) == 1
@@ -82,8 +82,8 @@ def test_similar_sentences_are_nearer_than_others(model: MiniLM) -> None:
     assert cat @ rates < 0.2
 
 
-def test_long_input_is_cut_at_256_tokens(model: MiniLM) -> None:
-    """What stands beyond the model's window has no influence, though it is counted."""
+def test_long_input_is_truncated_at_256_tokens(model: MiniLM) -> None:
+    """Text beyond the model's window has no influence, though its tokens are counted."""
     long = "word " * 254
 
     assert model.count_tokens(long + "zebra " * 40) > model.max_tokens
@@ -106,7 +106,7 @@ def test_threads_may_share_a_model(model: MiniLM) -> None:
 
 
 def test_a_pickled_model_is_its_configuration(model: MiniLM) -> None:
-    """A model that has loaded its weights crosses to another process without them."""
+    """A model with loaded weights is pickled without them."""
     model.embed(["loaded"])
     data = pickle.dumps(model)
 
@@ -114,11 +114,11 @@ def test_a_pickled_model_is_its_configuration(model: MiniLM) -> None:
     assert np.array_equal(pickle.loads(data).embed(["same"]), model.embed(["same"]))
 
 
-def test_two_processes_may_convert_at_once(tmp_path: Path) -> None:
-    """Processes that convert into one cache both end with a complete model, and leave nothing else behind."""
+def test_two_processes_convert_concurrently(tmp_path: Path) -> None:
+    """Processes that convert into one cache both end with a complete model and leave no other files."""
     program = (
-        "import sys; from pathlib import Path; from tenure.models.minilm.weights import converted_model;"
-        "print(converted_model(Path(sys.argv[1])), 'torch' in sys.modules)"
+        "import sys; from pathlib import Path; from tenure.models.minilm.weights import ensure_converted_model;"
+        "print(ensure_converted_model(Path(sys.argv[1])), 'torch' in sys.modules)"
     )
     processes = [
         subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
@@ -135,4 +135,4 @@ def test_missing_weights_name_the_package(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(minilm_weights, "PACKAGE", "no_such_package_of_weights")
 
     with pytest.raises(WeightsMissing, match="no-such-package-of-weights"):
-        minilm_weights.converted_model(tmp_path)
+        minilm_weights.ensure_converted_model(tmp_path)

@@ -1,4 +1,4 @@
-"""What servers were found to take is kept, shared and forgotten."""
+"""Tests of the cache of server capabilities: storage, sharing and expiry."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from tenure.models.openai.capabilities import KEPT_SECONDS, LADDER, Capabilities, Memory
+from tenure.models.openai.capabilities import CACHE_TTL_SECONDS, OUTPUT_MODES, Capabilities, CapabilityCache
 
 HERE = "127.0.0.1:8000/v1/"
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.time = 1_000_000_000.0
@@ -22,103 +22,103 @@ class Clock:
         return self.time
 
 
-def test_a_server_is_taken_to_do_everything() -> None:
-    """Without a word against it, a model is asked in the strictest form."""
-    assert Memory(HERE).of("m") == Capabilities(
-        rung="json_schema", output_limit="max_completion_tokens", streaming=True, stream_usage=True
+def test_the_default_is_every_capability() -> None:
+    """Without a rejection a model is asked in the strictest form."""
+    assert CapabilityCache(HERE).get("m") == Capabilities(
+        output_mode="json_schema", output_limit="max_completion_tokens", streaming=True, stream_usage=True
     )
 
 
-def test_refusals_add_up() -> None:
-    """Each refusal takes one thing away, and none gives anything back."""
-    memory = Memory(HERE)
+def test_restrictions_accumulate() -> None:
+    """Each rejection removes one capability and restores none."""
+    memory = CapabilityCache(HERE)
     for found in (
-        Capabilities(rung="text"),
-        Capabilities(rung="json_object"),
+        Capabilities(output_mode="text"),
+        Capabilities(output_mode="json_object"),
         Capabilities(output_limit="max_tokens"),
         Capabilities(streaming=False),
         Capabilities(stream_usage=False),
     ):
-        memory.learn("m", found)
-    known = memory.of("m")
+        memory.record("m", found)
+    known = memory.get("m")
 
-    assert (known.rung, known.output_limit) == ("text", "max_tokens")
+    assert (known.output_mode, known.output_limit) == ("text", "max_tokens")
     assert (known.streaming, known.stream_usage) == (False, False)
-    assert memory.of("other") == Capabilities()
+    assert memory.get("other") == Capabilities()
 
 
-def test_what_was_found_outlives_the_process(tmp_path: Path) -> None:
-    """The next worker starts with it, for this endpoint and model only."""
+def test_limits_are_cached_across_processes(tmp_path: Path) -> None:
+    """The next worker starts with the cached limits, for this endpoint and model only."""
     path = tmp_path / "home" / "capabilities.json"
-    Memory(HERE, path).learn("m", Capabilities(rung="json_object"))
+    CapabilityCache(HERE, path).record("m", Capabilities(output_mode="json_object"))
 
-    assert Memory(HERE, path).of("m").rung == "json_object"
-    assert Memory(HERE, path).of("n").rung == "json_schema"
-    assert Memory("elsewhere:80/v1/", path).of("m").rung == "json_schema"
+    assert CapabilityCache(HERE, path).get("m").output_mode == "json_object"
+    assert CapabilityCache(HERE, path).get("n").output_mode == "json_schema"
+    assert CapabilityCache("elsewhere:80/v1/", path).get("m").output_mode == "json_schema"
 
 
-def test_it_is_forgotten_after_a_week(tmp_path: Path) -> None:
-    """Servers learn: after seven days they are asked again, by a process that has run all the time, too."""
+def test_entries_expire_after_a_week(tmp_path: Path) -> None:
+    """After seven days all capabilities are assumed again, also in a process that runs all the time."""
     clock, path = Clock(), tmp_path / "capabilities.json"
-    memory = Memory(HERE, path, clock)
-    memory.learn("m", Capabilities(rung="text"))
-    clock.time += KEPT_SECONDS - 1
-    memory.learn("m", Capabilities(streaming=False))
-    assert Memory(HERE, path, clock).of("m").rung == memory.of("m").rung == "text"
+    memory = CapabilityCache(HERE, path, clock)
+    memory.record("m", Capabilities(output_mode="text"))
+    clock.time += CACHE_TTL_SECONDS - 1
+    memory.record("m", Capabilities(streaming=False))
+    assert CapabilityCache(HERE, path, clock).get("m").output_mode == memory.get("m").output_mode == "text"
 
     clock.time += 2
 
-    assert Memory(HERE, path, clock).of("m") == memory.of("m") == Capabilities()
-    memory.learn("n", Capabilities(streaming=False))
+    assert CapabilityCache(HERE, path, clock).get("m") == memory.get("m") == Capabilities()
+    memory.record("n", Capabilities(streaming=False))
     assert list(json.loads(path.read_text())[HERE]) == ["n"]
 
 
-def test_workers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
-    """Several writers to one file all find their own and the others' refusals there."""
+def test_concurrent_workers_lose_no_entry(tmp_path: Path) -> None:
+    """Several writers of one file all keep their own limits and those of the others."""
     path = tmp_path / "capabilities.json"
 
     def learn(number: int) -> None:
-        Memory(f"host{number % 2}", path).learn(f"m{number}", Capabilities(rung="text"))
-        Memory(f"host{number % 2}", path).learn("shared", Capabilities(rung=LADDER[number % 3]))
+        CapabilityCache(f"host{number % 2}", path).record(f"m{number}", Capabilities(output_mode="text"))
+        CapabilityCache(f"host{number % 2}", path).record("shared", Capabilities(output_mode=OUTPUT_MODES[number % 3]))
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(learn, range(24)))
 
     for number in range(24):
-        assert Memory(f"host{number % 2}", path).of(f"m{number}").rung == "text"
-    assert Memory("host0", path).of("shared").rung == "text"
+        assert CapabilityCache(f"host{number % 2}", path).get(f"m{number}").output_mode == "text"
+    assert CapabilityCache("host0", path).get("shared").output_mode == "text"
 
 
-def test_another_workers_refusals_are_taken_over(tmp_path: Path) -> None:
-    """Who writes an entry learns what others have found about it."""
+def test_limits_of_other_workers_are_merged(tmp_path: Path) -> None:
+    """A worker that writes an entry reads the limits that others have found."""
     path = tmp_path / "capabilities.json"
-    mine, theirs = Memory(HERE, path), Memory(HERE, path)
-    theirs.learn("m", Capabilities(rung="text"))
-    mine.learn("m", Capabilities(streaming=False))
+    mine, theirs = CapabilityCache(HERE, path), CapabilityCache(HERE, path)
+    theirs.record("m", Capabilities(output_mode="text"))
+    mine.record("m", Capabilities(streaming=False))
 
-    assert (mine.of("m").rung, mine.of("m").streaming) == ("text", False)
+    assert (mine.get("m").output_mode, mine.get("m").streaming) == ("text", False)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "7", '{"x": 1}', '{"x": {"m": {"rung": "rope"}}}', "\x00"])
-def test_a_foreign_file_is_replaced(tmp_path: Path, content: str) -> None:
-    """A file that is broken or not ours is named in the log, and the next refusal makes a good one of it."""
+@pytest.mark.parametrize("content", ["", "{", "[]", "7", '{"x": 1}', '{"x": {"m": {"output_mode": "rope"}}}', "\x00"])
+def test_an_invalid_file_is_replaced(tmp_path: Path, content: str) -> None:
+    """An invalid file is logged, and the next rejection replaces it."""
     path = tmp_path / "capabilities.json"
     path.write_text(content)
     with capture_logs() as logs:
-        memory = Memory(HERE, path)
-    memory.learn("m", Capabilities(rung="text"))
+        memory = CapabilityCache(HERE, path)
+    memory.record("m", Capabilities(output_mode="text"))
 
     assert [(entry["log_level"], entry["file"]) for entry in logs] == [("warning", str(path))]
-    assert Memory(HERE, path).of("m").rung == "text"
+    assert CapabilityCache(HERE, path).get("m").output_mode == "text"
 
 
-def test_a_home_that_cannot_be_written_costs_only_the_memory(tmp_path: Path) -> None:
-    """The process goes on with what it has found, and the log says why nobody else will know."""
+def test_an_unwritable_home_disables_only_the_cache(tmp_path: Path) -> None:
+    """The process continues with its own limits, and the log contains the reason."""
     blocked = tmp_path / "file"
     blocked.write_text("")
-    memory = Memory(HERE, blocked / "capabilities.json")
+    memory = CapabilityCache(HERE, blocked / "capabilities.json")
     with capture_logs() as logs:
-        memory.learn("m", Capabilities(rung="text"))
+        memory.record("m", Capabilities(output_mode="text"))
 
-    assert memory.of("m").rung == "text"
-    assert [entry["event"] for entry in logs] == ["capabilities are not kept"]
+    assert memory.get("m").output_mode == "text"
+    assert [entry["event"] for entry in logs] == ["capabilities are not cached"]

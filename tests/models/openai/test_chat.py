@@ -1,4 +1,4 @@
-"""The OpenAI-compatible back-end against a real server on loopback."""
+"""Tests of the Chat Completions back-end against a real server on loopback."""
 
 import asyncio
 import json
@@ -9,19 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tenure.models.chat import (
-    Ask,
-    Completion,
-    ContextOverflow,
-    InFlight,
-    ModelError,
-    RequestRejected,
-    Spent,
-    TransportError,
-    UnusableAnswer,
-)
+from tenure.contracts.messages import Message, Tier
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.errors import ContextOverflow, ModelError, RequestRejected, TransportError, UnusableAnswer
 from tenure.models.openai.chat import OpenAIChat
-from tenure.roles.base import Message, RoleOutput, Tier
+from tenure.models.usage import TokenUsage
+from tenure.roles.base import RoleOutput
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
@@ -49,7 +42,7 @@ async def chat(server: ModelServer) -> AsyncIterator[OpenAIChat]:
 
 
 async def ask(chat: OpenAIChat, tier: Tier = "main", name: str = "title_writer") -> Completion:
-    return await chat.complete(Ask(name, tier, PROMPT, Title.model_json_schema()), InFlight())
+    return await chat.complete(ChatRequest(name, tier, PROMPT, Title.model_json_schema()), ModelCall())
 
 
 async def failure(chat: OpenAIChat) -> ModelError:
@@ -80,7 +73,7 @@ async def test_asks_once_with_a_strict_schema(server: ModelServer, chat: OpenAIC
         },
     }
     assert Title.model_validate_json(completion.text).title
-    assert completion.spent == Spent(*server.tokens)
+    assert completion.usage == TokenUsage(*server.tokens)
 
 
 async def test_tiers_choose_the_model(server: ModelServer, chat: OpenAIChat) -> None:
@@ -88,8 +81,8 @@ async def test_tiers_choose_the_model(server: ModelServer, chat: OpenAIChat) -> 
     assert [(await ask(chat, "main")).model, (await ask(chat, "fast")).model] == ["large", "small"]
 
 
-async def test_odd_names_are_made_acceptable(server: ModelServer, chat: OpenAIChat) -> None:
-    """A schema's name is brought into the alphabet and length that servers take."""
+async def test_schema_names_are_sanitised(server: ModelServer, chat: OpenAIChat) -> None:
+    """A schema's name is converted to the alphabet and length that servers accept."""
     await ask(chat, name="title writer/" + "x" * 80)
     sent = server.requests[0].json["response_format"]["json_schema"]["name"]
     assert sent.startswith("title_writer_x")
@@ -104,20 +97,20 @@ async def test_odd_names_are_made_acceptable(server: ModelServer, chat: OpenAICh
         (False, False, ["json_schema", "json_object", "text"]),
     ],
 )
-async def test_ladder_is_climbed_down_once(json_schema: bool, json_object: bool, rungs: list[str]) -> None:
-    """Each refused way is tried once per model; the one that works answers every later call at once."""
+async def test_output_modes_are_tried_once(json_schema: bool, json_object: bool, rungs: list[str]) -> None:
+    """Each rejected output mode is tried once per model; later calls start with the accepted one."""
     with ModelServer(json_schema=json_schema, json_object=json_object) as server:
         chat = OpenAIChat(routes("large", "small"), base_url=server.base_url)
         first, second, other = await ask(chat), await ask(chat), await ask(chat, "fast")
         tried = [(request.json.get("response_format") or {"type": "text"})["type"] for request in server.requests]
         assert tried == [*rungs, rungs[-1], *rungs]
         assert all(Title.model_validate_json(answer.text).title for answer in (first, second, other))
-        assert chat.capabilities("title_writer", "main").rung == rungs[-1]
+        assert chat.get_capabilities("title_writer", "main").output_mode == rungs[-1]
         await chat.aclose()
 
 
-async def test_lower_rungs_carry_the_schema_in_the_prompt() -> None:
-    """Where the server is not held to the schema, the system message shows it."""
+async def test_weaker_output_modes_have_the_schema_in_the_prompt() -> None:
+    """If the server does not enforce the schema, the system message contains it."""
     with ModelServer(json_schema=False) as server:
         chat = OpenAIChat(routes("m"), base_url=server.base_url)
         await ask(chat)
@@ -136,28 +129,28 @@ async def test_lower_rungs_carry_the_schema_in_the_prompt() -> None:
     ],
 )
 @pytest.mark.parametrize("status", [400, 422])
-async def test_complaints_of_other_servers(
+async def test_error_messages_of_other_servers(
     server: ModelServer, chat: OpenAIChat, status: int, body: dict[str, Any]
 ) -> None:
-    """However a server words it, a complaint about the format steps down."""
+    """Every wording of an error about the format selects the next output mode."""
     server.fail(Fault(status, body=body))
     await ask(chat)
-    assert chat.capabilities("title_writer", "main").rung == "json_object"
+    assert chat.get_capabilities("title_writer", "main").output_mode == "json_object"
 
 
-async def test_a_bad_schema_steps_down_alone(server: ModelServer, chat: OpenAIChat) -> None:
-    """A schema that the server cannot take costs only its own role the strict rung."""
+async def test_a_rejected_schema_affects_one_role(server: ModelServer, chat: OpenAIChat) -> None:
+    """A schema that the server rejects changes the output mode of its own role only."""
     said = "Invalid schema for response_format 'title_writer': In context=(), 'pattern' is not permitted."
     server.fail(Fault(400, body={"error": {"message": said}}))
     await ask(chat)
-    assert [chat.capabilities(role, "main").rung for role in ("title_writer", "planner")] == [
+    assert [chat.get_capabilities(role, "main").output_mode for role in ("title_writer", "planner")] == [
         "json_object",
         "json_schema",
     ]
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
-async def test_passing_troubles_are_transport_errors(server: ModelServer, chat: OpenAIChat, status: int) -> None:
+async def test_retryable_statuses_are_transport_errors(server: ModelServer, chat: OpenAIChat, status: int) -> None:
     """A status after which the same call may succeed is retryable, and the client itself does not retry."""
     server.fail(Fault(status, {"retry-after-ms": "1500"}))
     error = await failure(chat)
@@ -167,7 +160,7 @@ async def test_passing_troubles_are_transport_errors(server: ModelServer, chat: 
 
 
 async def test_limits_reset_counts_after_429_only(server: ModelServer, chat: OpenAIChat) -> None:
-    """The reset of a rate limit is waited for when the limit was hit, and not after a server error."""
+    """The reset of a rate limit determines the wait after a 429, and not after a server error."""
     headers = {"x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-tokens": "0"}
     server.fail(Fault(429, headers), Fault(500, headers))
     waits = [getattr(await failure(chat), "retry_after", "absent") for _ in range(2)]
@@ -183,7 +176,7 @@ async def test_dropped_connection_is_a_transport_error(server: ModelServer, chat
 
 
 async def test_unreachable_server_is_a_transport_error() -> None:
-    """Nobody listening is retryable, and the message says where."""
+    """A closed port is retryable, and the message contains the address."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         where = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -196,7 +189,7 @@ async def test_unreachable_server_is_a_transport_error() -> None:
 
 
 async def test_slow_server_is_a_transport_error(server: ModelServer) -> None:
-    """A call that outlasts the timeout is given up, and is retryable."""
+    """A call that exceeds the timeout fails with a retryable error."""
     chat = OpenAIChat(routes("m"), api_key=KEY, base_url=server.base_url, timeout=0.2)
     with server.hold():
         error = await failure(chat)
@@ -205,8 +198,8 @@ async def test_slow_server_is_a_transport_error(server: ModelServer) -> None:
     assert "within 0.2 s" in str(error)
 
 
-async def test_cancellation_goes_through(server: ModelServer, chat: OpenAIChat) -> None:
-    """Cancelling a call in flight cancels it, and is not taken for a timeout."""
+async def test_cancellation_is_propagated(server: ModelServer, chat: OpenAIChat) -> None:
+    """Cancelling a call in flight cancels it, and is not reported as a timeout."""
     with server.hold() as gate:
         call = asyncio.create_task(ask(chat))
         assert await asyncio.to_thread(gate.arrived.wait, 20)
@@ -217,7 +210,7 @@ async def test_cancellation_goes_through(server: ModelServer, chat: OpenAIChat) 
 
 @pytest.mark.parametrize("body", ['{"choices": [{"mess', " \n"])
 async def test_broken_bodies_are_transport_errors(server: ModelServer, chat: OpenAIChat, body: str) -> None:
-    """A response that was cut off or lost its body may be whole next time."""
+    """A truncated or empty response is retryable."""
     server.fail(Fault(body=body))
     assert isinstance(await failure(chat), TransportError)
 
@@ -232,7 +225,7 @@ async def test_broken_bodies_are_transport_errors(server: ModelServer, chat: Ope
     ],
 )
 async def test_other_services_are_rejected(server: ModelServer, chat: OpenAIChat, fault: Fault) -> None:
-    """A page or another service's JSON means a wrong address, and the advice says so."""
+    """HTML or the JSON of another service means a wrong URL, and the advice says so."""
     server.fail(fault)
     error = await failure(chat)
     assert isinstance(error, RequestRejected)
@@ -240,7 +233,7 @@ async def test_other_services_are_rejected(server: ModelServer, chat: OpenAIChat
 
 
 async def test_errors_with_status_200(server: ModelServer, chat: OpenAIChat) -> None:
-    """An error that a gateway puts into a good response counts as what it is."""
+    """An error that a gateway sends with status 200 is classified by its code."""
     server.fail(Fault(body={"error": {"code": 429, "message": "upstream busy"}}))
     error = await failure(chat)
     assert isinstance(error, TransportError)
@@ -251,8 +244,8 @@ async def test_errors_with_status_200(server: ModelServer, chat: OpenAIChat) -> 
     ("status", "named"),
     [(400, "scripted 400"), (401, "OPENAI_API_KEY"), (403, "permissions"), (404, "TENURE_MODEL"), (451, "scripted")],
 )
-async def test_refusals_say_what_to_fix(server: ModelServer, chat: OpenAIChat, status: int, named: str) -> None:
-    """Other client errors are final, and the one line names the thing to change."""
+async def test_rejections_name_the_setting(server: ModelServer, chat: OpenAIChat, status: int, named: str) -> None:
+    """Other client errors are final, and the message names the setting to change."""
     server.fail(Fault(status))
     error = await failure(chat)
     assert isinstance(error, RequestRejected)
@@ -272,8 +265,8 @@ async def test_missing_key_is_named(server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 429, 500])
-async def test_no_error_holds_the_key(server: ModelServer, chat: OpenAIChat, status: int) -> None:
-    """A server that echoes the key gets it into no message and no chained error that history would keep."""
+async def test_no_error_contains_the_key(server: ModelServer, chat: OpenAIChat, status: int) -> None:
+    """If a server echoes the key, no message and no chained error contains it."""
     server.fail(Fault(status, body={"error": {"message": f"bad key {KEY} and sk-other***9876\nsee docs"}}))
     error = await failure(chat)
     assert "secret" not in str(error)
@@ -292,8 +285,10 @@ async def test_no_error_holds_the_key(server: ModelServer, chat: OpenAIChat, sta
         (413, "Request too large"),
     ],
 )
-async def test_long_prompts_are_told_apart(server: ModelServer, chat: OpenAIChat, status: int, message: str) -> None:
-    """A prompt beyond the window is its own error, in the words of several servers."""
+async def test_long_prompts_raise_context_overflow(
+    server: ModelServer, chat: OpenAIChat, status: int, message: str
+) -> None:
+    """A prompt beyond the window raises its own error, for the wordings of several servers."""
     server.fail(Fault(status, body={"error": {"message": message}}))
     assert isinstance(await failure(chat), ContextOverflow)
 
@@ -309,21 +304,21 @@ async def test_long_prompts_are_told_apart(server: ModelServer, chat: OpenAIChat
     ],
 )
 async def test_unusable_answers(server: ModelServer, chat: OpenAIChat, fault: Fault, reason: str) -> None:
-    """An answer without anything to read is told with its reason and the tokens billed for it."""
+    """An answer without content is reported with its reason and its billed tokens."""
     server.fail(fault)
     error = await failure(chat)
     assert isinstance(error, UnusableAnswer)
     assert error.reason == reason
-    assert (error.spent or Spent()) == Spent(*server.tokens)
+    assert (error.usage or TokenUsage()) == TokenUsage(*server.tokens)
 
 
-async def test_parallel_calls_share_the_ladder() -> None:
-    """Calls that probe at the same time all succeed and agree on the rung."""
+async def test_concurrent_calls_share_the_output_mode() -> None:
+    """Concurrent first calls all succeed and agree on the output mode."""
     with ModelServer(json_schema=False) as server:
         chat = OpenAIChat(routes("m"), base_url=server.base_url)
         answers = await asyncio.gather(*(ask(chat) for _ in range(5)))
         assert len(answers) == 5
-        assert chat.capabilities("title_writer", "main").rung == "json_object"
+        assert chat.get_capabilities("title_writer", "main").output_mode == "json_object"
         await chat.aclose()
 
 
@@ -357,13 +352,13 @@ async def test_settings_make_the_back_end(server: ModelServer) -> None:
         (lambda: OpenAIChat(routes("m"), api_key="sk-a\nb"), "OPENAI_API_KEY"),
     ],
 )
-def test_impossible_settings_are_refused_at_once(make: Callable[[], OpenAIChat], named: str) -> None:
-    """An address without a scheme or a key that no header carries is a usage error before any call."""
+def test_invalid_settings_are_rejected(make: Callable[[], OpenAIChat], named: str) -> None:
+    """A URL without a scheme or a key that no header can carry is an error before any call."""
     with pytest.raises(ValueError, match=named):
         make()
 
 
-async def test_a_reset_has_a_name(server: ModelServer, chat: OpenAIChat) -> None:
-    """An error of the connection that says nothing is told by its kind."""
+async def test_a_reset_is_reported_by_type(server: ModelServer, chat: OpenAIChat) -> None:
+    """A connection error without a message is reported by its type."""
     server.fail(Fault(reset=True))
     assert str(await failure(chat)).endswith("cannot be reached: ReadError")

@@ -1,4 +1,4 @@
-"""Embeddings over real HTTP, from a server on the loopback."""
+"""Tests of embeddings over real HTTP, from a server on loopback."""
 
 import json
 import pickle
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenure.models.chat import ModelError, RequestRejected, TransportError
-from tenure.models.embedding import UnexpectedVectors
+from tenure.models.errors import ModelError, RequestRejected, TransportError, UnexpectedVectors
 from tenure.models.openai.embeddings import OpenAIEmbeddings
 from tests.model_server import Fault, ModelServer
 
@@ -30,7 +29,7 @@ def _shuffled(texts: list[str]) -> tuple[int, dict[str, Any]]:
 
 
 class Server:
-    """A server that answers as told and remembers what it was asked."""
+    """A server with configured answers that records its requests."""
 
     def __init__(self) -> None:
         """Listen on a free port."""
@@ -70,8 +69,8 @@ def server() -> Iterator[Server]:
     running.http.server_close()
 
 
-def test_rows_follow_the_texts_not_the_answer(server: Server) -> None:
-    """Vectors are put in order by their index and given unit length."""
+def test_rows_are_in_the_order_of_the_texts(server: Server) -> None:
+    """Vectors are sorted by their index and scaled to unit length."""
     rows = server.model().embed(["a", "bbb"])
 
     assert np.allclose([[1 / 2**0.5, 1 / 2**0.5, 0], [3 / 10**0.5, 1 / 10**0.5, 0]], rows)
@@ -85,7 +84,7 @@ def test_many_texts_travel_in_batches(server: Server) -> None:
     assert np.allclose(rows[130], server.model().embed(["x" * (130 % 7 + 1)])[0])
 
 
-def test_dimensions_are_learnt_and_travel_along(server: Server) -> None:
+def test_dimensions_are_read_once_and_pickled(server: Server) -> None:
     """The size of a vector costs one request, and a pickled copy needs none."""
     model = server.model()
 
@@ -97,7 +96,7 @@ def test_dimensions_are_learnt_and_travel_along(server: Server) -> None:
 
 @pytest.fixture
 def keyed() -> Iterator[ModelServer]:
-    """A server that wants a key."""
+    """A server that requires a key."""
     with ModelServer(key=KEY) as running:
         yield running
 
@@ -110,8 +109,8 @@ def failure(server: ModelServer, key: str = KEY) -> ModelError:
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
-def test_a_passing_refusal_says_when_to_come_back(keyed: ModelServer, status: int) -> None:
-    """It is not retried here, since that is Temporal's part, but told with the server's own delay."""
+def test_a_rate_limit_carries_the_delay(keyed: ModelServer, status: int) -> None:
+    """A 429 is not retried here but reported with the server's delay."""
     keyed.fail(Fault(status, {"retry-after": "7"}))
 
     error = failure(keyed)
@@ -129,8 +128,8 @@ def test_a_passing_refusal_says_when_to_come_back(keyed: ModelServer, status: in
         (404, "check TENURE_EMBEDDING_MODEL and OPENAI_BASE_URL"),
     ],
 )
-def test_a_lasting_refusal_says_what_to_check(keyed: ModelServer, status: int, advice: str) -> None:
-    """Asking again would change nothing, and one line says what would."""
+def test_a_permanent_error_names_the_setting(keyed: ModelServer, status: int, advice: str) -> None:
+    """A permanent error is reported with the setting to check."""
     keyed.fail(Fault(status))
 
     error = failure(keyed)
@@ -140,8 +139,8 @@ def test_a_lasting_refusal_says_what_to_check(keyed: ModelServer, status: int, a
     assert advice in str(error)
 
 
-def test_no_message_holds_a_key(keyed: ModelServer) -> None:
-    """Servers quote the key they refuse; what they say of it goes no further."""
+def test_no_message_contains_a_key(keyed: ModelServer) -> None:
+    """A rejected key that the server quotes is removed from the message."""
     keyed.fail(Fault(500, body={"error": {"message": f"worker of {KEY} and sk-another1234 died"}}))
     passing, refused = failure(keyed), failure(keyed, key="sk-wrongkey123")
 
@@ -149,8 +148,8 @@ def test_no_message_holds_a_key(keyed: ModelServer) -> None:
     assert str(refused).endswith(": OPENAI_API_KEY is not accepted")
 
 
-def test_a_dropped_connection_may_pass(keyed: ModelServer) -> None:
-    """A server that hangs up is asked again later."""
+def test_a_dropped_connection_is_retryable(keyed: ModelServer) -> None:
+    """A closed connection is a retryable error."""
     keyed.fail(Fault(drop=True))
 
     assert isinstance(failure(keyed), TransportError)
@@ -167,22 +166,22 @@ def test_a_dropped_connection_may_pass(keyed: ModelServer) -> None:
     ],
 )
 def test_a_good_status_with_a_bad_body_is_an_error(keyed: ModelServer, body: str, kind: type[ModelError]) -> None:
-    """Gateways and portals answer 200 with something else; it is refused or asked for again."""
+    """A response with status 200 and another content is rejected or retryable."""
     keyed.fail(Fault(body=body))
 
     assert isinstance(failure(keyed), kind)
 
 
-def test_the_count_of_tokens_travels_without_the_key() -> None:
-    """What is pickled for the processes that parse foreign files holds no configuration."""
+def test_the_token_counter_is_pickled_without_the_key() -> None:
+    """The counter that is pickled for the parser processes contains no configuration."""
     model = OpenAIEmbeddings("m", api_key=KEY)
 
     assert KEY.encode() not in pickle.dumps(model.count_tokens)
     assert pickle.loads(pickle.dumps(model.count_tokens))("12345") == 2
 
 
-def test_a_key_no_header_can_carry_is_refused_at_once() -> None:
-    """The mistake shows when the worker starts and not in the middle of a run."""
+def test_an_invalid_key_is_rejected() -> None:
+    """The error is raised when the worker starts and not in the middle of a run."""
     with pytest.raises(ValueError, match="OPENAI_API_KEY"):
         OpenAIEmbeddings("m", api_key="schlüssel")
 
@@ -192,8 +191,8 @@ def test_a_key_no_header_can_carry_is_refused_at_once() -> None:
     [[_item(0, [1.0, 0.0])], [_item(0, [1.0, 0.0]), _item(1, [1.0])], [_item(0, [1.0]), _item(0, [1.0])]],
     ids=["too few", "ragged", "same index twice"],
 )
-def test_an_answer_of_another_shape_is_refused(server: Server, items: list[dict[str, Any]]) -> None:
-    """Vectors that cannot belong to the texts are an error, never a guess."""
+def test_an_answer_of_another_shape_is_rejected(server: Server, items: list[dict[str, Any]]) -> None:
+    """Vectors that do not match the texts raise an error."""
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     server.answer = lambda texts: (200, {"object": "list", "model": "m", "data": items, "usage": usage})
 
@@ -201,7 +200,7 @@ def test_an_answer_of_another_shape_is_refused(server: Server, items: list[dict[
         server.model().embed(["a", "b"])
 
 
-def test_another_size_later_is_refused(server: Server) -> None:
+def test_another_vector_size_is_rejected(server: Server) -> None:
     """A server that changes the size of its vectors has changed its model."""
     model = server.model()
     model.embed(["a"])

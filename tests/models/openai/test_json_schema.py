@@ -1,27 +1,28 @@
-"""Schemas as strict servers take them, and as prompts carry them."""
+"""Tests of strict JSON schemas and of schemas in prompts."""
 
 import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tenure.models.openai.json_schema import strict_schema, with_schema
-from tenure.roles.base import Message, RoleOutput
+from tenure.contracts.messages import Message
+from tenure.models.openai.json_schema import build_strict_schema, with_schema
+from tenure.roles.base import RoleOutput
 
 
 class Point(RoleOutput):
     """A point."""
 
     text: str = ""
-    """What it says."""
+    """Its text."""
     kind: Literal["fact", "guess"] = "fact"
 
 
 class Branch(RoleOutput):
     title: str
-    """A field that is called like a keyword."""
+    """A field named like a keyword."""
     default: Point = Point()
-    """The one that counts."""
+    """Another one."""
     below: "list[Branch]" = []
     again: "Branch | None" = None
     """Itself."""
@@ -49,49 +50,49 @@ def objects(node: Any) -> list[dict[str, Any]]:
 
 def test_objects_are_closed_and_require_everything() -> None:
     """Every object, defined or nested, forbids other properties and requires all of its own."""
-    found = objects(strict_schema(Branch.model_json_schema()))
+    found = objects(build_strict_schema(Branch.model_json_schema()))
     assert len(found) >= 2
     for node in found:
         assert node["additionalProperties"] is False
         assert node["required"] == list(node["properties"])
 
 
-def test_descriptions_beside_references_are_kept() -> None:
+def test_descriptions_of_references_are_kept() -> None:
     """A reference with a description is replaced by its target with that description."""
-    branch = strict_schema(Branch.model_json_schema())["$defs"]["Branch"]
-    assert branch["properties"]["default"]["description"] == "The one that counts."
+    branch = build_strict_schema(Branch.model_json_schema())["$defs"]["Branch"]
+    assert branch["properties"]["default"]["description"] == "Another one."
     assert "$ref" not in branch["properties"]["default"]
 
 
-def test_fields_named_like_keywords_stay() -> None:
-    """Only keywords are removed, not the properties that are called like them."""
-    branch = strict_schema(Branch.model_json_schema())["$defs"]["Branch"]
+def test_fields_named_like_keywords_are_kept() -> None:
+    """Only keywords are removed, not properties of the same name."""
+    branch = build_strict_schema(Branch.model_json_schema())["$defs"]["Branch"]
     assert list(branch["properties"]) == ["title", "default", "below", "again"]
     assert "default" not in branch["properties"]["below"]
 
 
 def test_recursion_through_a_described_reference_ends() -> None:
-    """A reference to itself with words beside it stays a bare reference."""
+    """A recursive reference with a description stays a bare reference."""
     schema = {"$defs": {"N": {"type": "object", "properties": {"next": {"$ref": "#/$defs/N", "description": "on"}}}}}
-    assert strict_schema(schema)["$defs"]["N"]["properties"] == {"next": {"$ref": "#/$defs/N"}}
+    assert build_strict_schema(schema)["$defs"]["N"]["properties"] == {"next": {"$ref": "#/$defs/N"}}
 
 
 def test_unions_become_any_of() -> None:
-    """A discriminated union is offered as anyOf, without the discriminator."""
-    pet = strict_schema(House.model_json_schema())["properties"]["pet"]
+    """A discriminated union becomes anyOf without the discriminator."""
+    pet = build_strict_schema(House.model_json_schema())["properties"]["pet"]
     assert list(pet) == ["anyOf"]
 
 
-def test_the_original_is_left_alone() -> None:
-    """The schema that is made strict is a copy."""
+def test_the_original_is_unchanged() -> None:
+    """The strict schema is a copy."""
     schema = House.model_json_schema()
     before = json.dumps(schema)
-    strict_schema(schema)
+    build_strict_schema(schema)
     assert json.dumps(schema) == before
 
 
 def test_schema_joins_the_system_message() -> None:
-    """The schema goes to the end of the system message, and no message is added."""
+    """The schema is appended to the system message, and no message is added."""
     messages = [Message(role="system", content="Be brief."), Message(role="user", content="Go.")]
     first, second = with_schema(messages, "point", Point.model_json_schema())
     assert first.content.startswith("Be brief.\n\nAnswer with one JSON object")

@@ -1,4 +1,4 @@
-"""What servers say about when to come back."""
+"""Tests of the parser for retry delays."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from tenure.models.openai.rate_limits import retry_after
+from tenure.models.openai.rate_limits import parse_retry_after
 
 
 @pytest.mark.parametrize(
@@ -39,22 +39,22 @@ from tenure.models.openai.rate_limits import retry_after
         ({"x-ratelimit-reset": "1000000001"}, 0.0),
     ],
 )
-def test_reads_every_form(headers: dict[str, str], seconds: float | None) -> None:
-    """Seconds, milliseconds, durations, dates and the limits' resets are read; anything else is no answer."""
-    assert retry_after(headers) == (None if seconds is None else pytest.approx(seconds))
+def test_every_form_is_parsed(headers: dict[str, str], seconds: float | None) -> None:
+    """Seconds, milliseconds, durations, dates and limit resets are parsed; anything else is None."""
+    assert parse_retry_after(headers) == (None if seconds is None else pytest.approx(seconds))
 
 
-def test_limits_count_only_where_they_are_asked_for() -> None:
+def test_limit_resets_are_optional() -> None:
     """The resets that come with every response do not delay a retry after another error."""
-    assert retry_after({"x-ratelimit-reset-tokens": "6m0s"}, limits=False) is None
+    assert parse_retry_after({"x-ratelimit-reset-tokens": "6m0s"}, limits=False) is None
 
 
-def test_points_in_time_count_from_now() -> None:
-    """An HTTP date and an epoch, in seconds or milliseconds, become the distance from now."""
+def test_points_in_time_are_converted_to_durations() -> None:
+    """An HTTP date and an epoch, in seconds or milliseconds, become the duration from now."""
     moment = datetime.now(UTC) + timedelta(hours=1)
     forms = [
         {"retry-after": format_datetime(moment, usegmt=True)},
         {"x-ratelimit-reset": str(int(time.time()) + 3600)},
         {"x-ratelimit-reset": str(int(time.time() * 1000) + 3_600_000)},
     ]
-    assert all(3000 < (retry_after(form) or 0) <= 3601 for form in forms)
+    assert all(3000 < (parse_retry_after(form) or 0) <= 3601 for form in forms)

@@ -1,16 +1,18 @@
-"""Responses of servers that each leave something out."""
+"""Tests of the parser for replies of servers that omit fields."""
 
 from typing import Any
 
 import pytest
 
-from tenure.algorithms.control.budget import estimated_tokens
-from tenure.models.chat import Completion, Spent, UnusableAnswer
-from tenure.models.openai.reply import Reply
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.models.chat import Completion
+from tenure.models.errors import UnusableAnswer
+from tenure.models.openai.reply import ChatReply
+from tenure.models.usage import TokenUsage
 
 
-def reply(message: dict[str, Any], finish: str | None = "stop") -> Reply:
-    return Reply.model_validate(
+def reply(message: dict[str, Any], finish: str | None = "stop") -> ChatReply:
+    return ChatReply.model_validate(
         {
             "model": "m-1",
             "choices": [{"finish_reason": finish, "message": message}],
@@ -29,17 +31,17 @@ def reply(message: dict[str, Any], finish: str | None = "stop") -> Reply:
         {"content": "said", "reasoning_content": "thought"},
     ],
 )
-def test_text_is_found_wherever_it_is(message: dict[str, Any]) -> None:
-    """Content comes first, then a call's arguments; reasoning beside them is left out."""
-    assert reply(message).completion("m", 7) == Completion("said", "m-1", Spent(3, 4))
+def test_text_is_found_in_every_field(message: dict[str, Any]) -> None:
+    """Content comes first, then a call's arguments; reasoning next to them is omitted."""
+    assert reply(message).to_completion("m", 7) == Completion("said", "m-1", TokenUsage(3, 4))
 
 
 @pytest.mark.parametrize(
     "message", [{"content": None, "reasoning_content": "thought"}, {"content": "  ", "reasoning": "thought"}]
 )
 def test_reasoning_alone_is_marked(message: dict[str, Any]) -> None:
-    """Where nothing else is said the reasoning is there to be looked through, and cannot pass for the answer."""
-    assert reply(message).completion("m", 7) == Completion("<think>thought</think>", "m-1", Spent(3, 4))
+    """If there is nothing else, the reasoning is returned with a mark, so that it does not count as the answer."""
+    assert reply(message).to_completion("m", 7) == Completion("<think>thought</think>", "m-1", TokenUsage(3, 4))
 
 
 @pytest.mark.parametrize(
@@ -52,31 +54,31 @@ def test_reasoning_alone_is_marked(message: dict[str, Any]) -> None:
         ({"content": None, "refusal": "No."}, "stop", "the model refused"),
     ],
 )
-def test_unusable_answers_have_a_reason_and_a_price(message: dict[str, Any], finish: str, reason: str) -> None:
-    """An answer with nothing to read says why, and what it cost."""
+def test_unusable_answers_have_a_reason_and_usage(message: dict[str, Any], finish: str, reason: str) -> None:
+    """An answer without content carries the reason and its token usage."""
     with pytest.raises(UnusableAnswer) as unusable:
-        reply(message, finish).completion("m", 7)
+        reply(message, finish).to_completion("m", 7)
     error = unusable.value
-    assert (error.reason, error.model, error.spent) == (reason, "m-1", Spent(3, 4))
+    assert (error.reason, error.model, error.usage) == (reason, "m-1", TokenUsage(3, 4))
 
 
-def test_missing_parts_have_defaults() -> None:
-    """A server that names neither model nor usage nor ending is read all the same, its tokens estimated."""
-    bare = Reply.model_validate({"choices": [{"message": {"content": "said"}}]})
-    assert bare.completion("asked", 7) == Completion("said", "asked", Spent(7, estimated_tokens("said")))
+def test_missing_fields_have_defaults() -> None:
+    """A reply without model, usage and finish reason is parsed, its tokens estimated."""
+    bare = ChatReply.model_validate({"choices": [{"message": {"content": "said"}}]})
+    assert bare.to_completion("asked", 7) == Completion("said", "asked", TokenUsage(7, estimate_tokens("said")))
 
 
 @pytest.mark.parametrize("choices", [[], None, [{}]])
 def test_no_choice_is_unusable(choices: object) -> None:
-    """Choices that are empty, null or without a message hold nothing to read."""
+    """Choices that are empty, null or without a message are unusable."""
     with pytest.raises(UnusableAnswer, match="answer without content"):
-        Reply.model_validate({"choices": choices}).completion("m", 7)
+        ChatReply.model_validate({"choices": choices}).to_completion("m", 7)
 
 
-def test_tool_calls_are_told_apart() -> None:
-    """The completion keeps that the answer came as a tool call."""
+def test_tool_calls_have_their_own_finish_reason() -> None:
+    """The completion keeps that the answer was a tool call."""
     message = {"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
-    assert reply(message, "tool_calls").completion("m", 7).finish == "tool_calls"
+    assert reply(message, "tool_calls").to_completion("m", 7).finish_reason == "tool_calls"
 
 
 @pytest.mark.parametrize(
@@ -93,12 +95,12 @@ def test_tool_calls_are_told_apart() -> None:
     ],
 )
 def test_errors_in_a_body_have_a_status(error: object, status: int) -> None:
-    """A gateway's error is given the status its code means, a bad gateway's where it means none."""
-    failure = Reply.model_validate({"error": error}).error
+    """A gateway's error gets the status of its code, or 502 if it has none."""
+    failure = ChatReply.model_validate({"error": error}).error
     assert failure is not None
     assert failure.status == status
 
 
 def test_other_services_are_recognised() -> None:
     """JSON without choices and without an error is not of this protocol."""
-    assert not Reply.model_validate({"status": "ok"}).is_completion
+    assert not ChatReply.model_validate({"status": "ok"}).is_completion

@@ -1,4 +1,4 @@
-"""Functions offered to a model: as calls where the server can, in words where it cannot; over real HTTP."""
+"""Tests of functions offered to a model: as calls if the server supports them, otherwise in words; over real HTTP."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -9,18 +9,23 @@ from typing import Any
 import pytest
 
 from tenure.contracts.base import ChunkId
-from tenure.models.chat import RequestRejected, TransportError
-from tenure.models.openai.backend import MEMORY_FILE, OpenAIBackend
+from tenure.models.errors import RequestRejected, TransportError
+from tenure.models.openai.backend import CAPABILITIES_FILE, OpenAIBackend
 from tenure.models.openai.chat import OpenAIChat
 from tenure.models.openai.responses import OpenAIResponses
-from tenure.models.structured import answer
+from tenure.role_executor import execute_role
 from tenure.roles.base import Evidence
 from tenure.roles.reasoning import react
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
+from workflows.research.tool_registry import TOOLS
 
 INPUT = react.ReactInput(
-    question="What is bread?", task="What is rye?", tools=("hybrid_search", "lookup"), seen=(ChunkId("a"),), left=3
+    question="What is bread?",
+    task="What is rye?",
+    tools=tuple(TOOLS[name].describe() for name in ("hybrid_search", "lookup")),
+    passages=(ChunkId("a"),),
+    steps_left=3,
 )
 LOOKUP = {"action": "lookup", "arguments": {"thought": "Look.", "confidence": 0.5, "term": "rye"}}
 MEANT = react.ReactOutput(thought="Look.", action="lookup", arguments='{"term": "rye"}', confidence=0.5)
@@ -42,7 +47,7 @@ async def asked(
 ) -> react.ReactOutput:
     """Ask the role once."""
     async with backend(server, kind, **options) as chat:
-        return (await answer(react.ROLE, INPUT, Evidence(), chat)).output
+        return (await execute_role(react.ROLE, INPUT, Evidence(), chat)).output
 
 
 @pytest.mark.parametrize("kind", [OpenAIChat, OpenAIResponses])
@@ -61,12 +66,12 @@ async def test_a_model_calls_a_function(kind: Callable[..., OpenAIBackend]) -> N
 
 
 def ways(server: ModelServer) -> list[str]:
-    """Return in which way each request asked for an action."""
+    """Return the form in which each request asked for an action."""
     found = []
     for request in server.requests:
         said = request.json["messages"][0]["content"]
         kind = (request.json.get("response_format") or {}).get("type")
-        found.append(request.json.get("tool_choice") or kind or ("plain" if react.PLAIN in said else "nothing"))
+        found.append(request.json.get("tool_choice") or kind or ("plain" if react.PLAIN_FORMAT in said else "nothing"))
     return found
 
 
@@ -87,8 +92,8 @@ OBJECT = {"thought": "Look.", "action": "lookup", "arguments": '{"term": "rye"}'
         ),
     ],
 )
-async def test_a_server_is_asked_in_the_way_it_can_be(able: dict[str, bool], said: Any, expected: list[str]) -> None:
-    """Each way that is refused is left once; every way brings the same output, and the next call starts there."""
+async def test_the_form_depends_on_the_server(able: dict[str, bool], said: Any, expected: list[str]) -> None:
+    """Each rejected form is tried once, every form gives the same output, and the accepted form is cached."""
 
     def script(body: dict[str, Any]) -> Any:
         return said
@@ -97,26 +102,26 @@ async def test_a_server_is_asked_in_the_way_it_can_be(able: dict[str, bool], sai
         for name in ("react", ""):
             server.on(name, script)
         async with backend(server) as chat:
-            first = await answer(react.ROLE, INPUT, Evidence(), chat)
-            second = await answer(react.ROLE, INPUT, Evidence(), chat)
+            first = await execute_role(react.ROLE, INPUT, Evidence(), chat)
+            second = await execute_role(react.ROLE, INPUT, Evidence(), chat)
 
         assert first.output == second.output == MEANT
         assert ways(server) == [*expected, expected[-1]]
 
 
-async def test_what_was_found_outlives_the_process(tmp_path: Path) -> None:
-    """Another worker does not offer functions to a server that refused them."""
-    memory = tmp_path / MEMORY_FILE
+async def test_limits_are_cached_across_processes(tmp_path: Path) -> None:
+    """Another worker does not offer functions to a server that rejected them."""
+    capabilities_file = tmp_path / CAPABILITIES_FILE
     with ModelServer(tools=False) as server:
         server.on("react", OBJECT)
-        await asked(server, memory=memory)
-        await asked(server, memory=memory)
+        await asked(server, capabilities_file=capabilities_file)
+        await asked(server, capabilities_file=capabilities_file)
 
         assert ways(server) == ["required", "auto", "json_schema", "json_schema"]
 
 
-async def test_a_server_that_breaks_at_functions_is_asked_without() -> None:
-    """Some servers answer functions they cannot offer with a status of their own failure; others only fail."""
+async def test_functions_that_cause_server_errors_are_omitted() -> None:
+    """Some servers answer unsupported functions with a 5xx status; other 5xx errors are not attributed to functions."""
     broken = Fault(500, body={"error": {"message": "tools param requires --jinja flag"}})
     with ModelServer() as server:
         server.on("react", OBJECT)
@@ -130,8 +135,8 @@ async def test_a_server_that_breaks_at_functions_is_asked_without() -> None:
             await asked(server)
 
 
-async def test_a_complaint_about_something_else_is_no_complaint_about_functions() -> None:
-    """A request that is refused for another reason is refused, and functions are offered again."""
+async def test_other_errors_do_not_concern_functions() -> None:
+    """After a rejection for another reason, functions are offered again."""
     with ModelServer() as server:
         server.fail(Fault(400, body={"error": {"message": "this account is closed"}}))
         with pytest.raises(RequestRejected):
@@ -139,8 +144,8 @@ async def test_a_complaint_about_something_else_is_no_complaint_about_functions(
         assert ways(server) == ["required"]
 
 
-async def test_a_model_that_speaks_instead_of_calling_is_read() -> None:
-    """A server may take functions and heed none: what its model says in words counts."""
+async def test_text_instead_of_a_call_is_parsed() -> None:
+    """If a model answers in text although functions are offered, the text is parsed."""
     with ModelServer() as server:
         server.on("react", PLAIN)
         assert await asked(server) == MEANT
@@ -149,8 +154,8 @@ async def test_a_model_that_speaks_instead_of_calling_is_read() -> None:
         assert await asked(server) == MEANT
 
 
-async def test_reasoning_alone_is_asked_again() -> None:
-    """Hidden thoughts are no step; they are sent back like those of any role."""
+async def test_reasoning_alone_is_corrected() -> None:
+    """Reasoning without an action is sent back like an invalid answer of any role."""
     replies = ["<think>lookup[rye]</think>", PLAIN]
     with ModelServer() as server:
         server.on("react", lambda body: replies.pop(0))
@@ -158,8 +163,8 @@ async def test_reasoning_alone_is_asked_again() -> None:
         assert "reasoning and no answer" in server.requests[1].json["messages"][-1]["content"]
 
 
-async def test_several_calls_are_one_and_a_count() -> None:
-    """Of calls at the same time the first is read, the others are counted, and what is said beside is the thought."""
+async def test_further_calls_are_counted() -> None:
+    """Of concurrent calls the first is parsed, the others are counted, and the content is the thought."""
 
     def twice(completion: dict[str, Any]) -> None:
         message = completion["choices"][0]["message"]
@@ -170,11 +175,11 @@ async def test_several_calls_are_one_and_a_count() -> None:
         server.fail(Fault(change=twice))
         output = await asked(server)
 
-    assert (output.thought, output.action, output.further) == ("Both.", "lookup", 1)
+    assert (output.thought, output.action, output.extra_actions) == ("Both.", "lookup", 1)
 
 
 async def test_a_call_without_arguments_is_a_call() -> None:
-    """A model that calls a function with nothing has named it all the same."""
+    """A function call without arguments is a valid action."""
 
     def bare(completion: dict[str, Any]) -> None:
         completion["choices"][0]["message"]["tool_calls"] = [{"function": {"name": "lookup"}}]
@@ -187,6 +192,6 @@ async def test_a_call_without_arguments_is_a_call() -> None:
     assert (output.action, output.arguments) == ("lookup", "{}")
 
 
-def test_the_twin_needs_no_server() -> None:
+def test_the_fallback_needs_no_server() -> None:
     """Without a model the role answers in the same form."""
-    assert react.offline(INPUT, Evidence()).action == "hybrid_search"
+    assert react.fallback(INPUT, Evidence()).action == "hybrid_search"

@@ -1,4 +1,4 @@
-"""The Responses API in the background, against a real server on loopback."""
+"""Tests of the Responses API in background mode, against a real server on loopback."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -7,22 +7,15 @@ from typing import Any
 
 import pytest
 
-from tenure.models.chat import (
-    Ask,
-    Completion,
-    ContextOverflow,
-    InFlight,
-    ModelError,
-    RequestRejected,
-    Spent,
-    TransportError,
-    UnusableAnswer,
-)
-from tenure.models.factory import chat_model
+from tenure.contracts.messages import Message
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.errors import ContextOverflow, ModelError, RequestRejected, TransportError, UnusableAnswer
+from tenure.models.factory import create_chat_model
 from tenure.models.openai import responses as openai_responses
-from tenure.models.openai.responses import OpenAIResponses, as_reply
-from tenure.models.structured import answer
-from tenure.roles.base import Evidence, Message, RoleOutput
+from tenure.models.openai.responses import OpenAIResponses, to_chat_reply
+from tenure.models.usage import TokenUsage
+from tenure.role_executor import execute_role
+from tenure.roles.base import Evidence, RoleOutput
 from tenure.roles.research.router import ROLE, RouterInput
 from tenure.settings import RoleSettings, Settings
 from tests.model_server import Fault, ModelServer
@@ -50,18 +43,18 @@ async def chat(server: ModelServer, tmp_path: Path) -> AsyncIterator[OpenAIRespo
 
 def backend(server: ModelServer, **settings: Any) -> OpenAIResponses:
     chosen = Settings(openai_base_url=server.base_url, model="large", model_api="responses", _env_file=None, **settings)
-    made = chat_model(chosen)
+    made = create_chat_model(chosen)
     assert isinstance(made, OpenAIResponses)
     return made
 
 
-async def ask(chat: OpenAIResponses, call: InFlight | None = None, **options: Any) -> Completion:
-    question = Ask("title_writer", "main", PROMPT, Title.model_json_schema(), **options)
-    return await chat.complete(question, call or InFlight())
+async def ask(chat: OpenAIResponses, call: ModelCall | None = None, **options: Any) -> Completion:
+    question = ChatRequest("title_writer", "main", PROMPT, Title.model_json_schema(), **options)
+    return await chat.complete(question, call or ModelCall())
 
 
 async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, tmp_path: Path) -> None:
-    """The whole request: model, messages, schema, limits, and the wish to be made in the background and kept."""
+    """The whole request: model, messages, schema, limits, background and store."""
     roles = {"title_writer": RoleSettings(temperature=0.2, reasoning_effort="low", max_output=900)}
     chat = backend(server, roles=roles, home=tmp_path)
     completion = await ask(chat, max_output=700)
@@ -72,60 +65,60 @@ async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, 
     declared = sent["text"]["format"]
     assert (declared["type"], declared["name"], declared["strict"]) == ("json_schema", "title_writer", True)
     assert Title.model_validate_json(completion.text).title
-    assert completion.spent == Spent(*server.tokens)
+    assert completion.usage == TokenUsage(*server.tokens)
     await chat.aclose()
 
 
-async def test_the_id_is_kept_as_soon_as_there_is_one(server: ModelServer, chat: OpenAIResponses) -> None:
-    """While the response is in the making, whoever follows the call knows its id."""
+async def test_the_id_is_saved_immediately(server: ModelServer, chat: OpenAIResponses) -> None:
+    """While the response is in progress, the call contains its id."""
     begun = asyncio.Event()
     ids: list[str] = []
 
-    async def kept(call: InFlight) -> None:
-        ids.append(call.response)
+    async def kept(call: ModelCall) -> None:
+        ids.append(call.response_id)
         begun.set()
 
     with server.hold("title_writer"):
-        asked = asyncio.create_task(ask(chat, InFlight(kept=kept)))
+        asked = asyncio.create_task(ask(chat, ModelCall(on_save=kept)))
         await asyncio.wait_for(begun.wait(), 10)
     await asked
     assert ids[0].startswith("resp_")
 
 
-async def test_a_response_that_was_begun_is_picked_up(server: ModelServer, chat: OpenAIResponses) -> None:
-    """A second attempt goes on with the first one's response: one request, one bill."""
-    first = InFlight(abandoned=lambda: False)
+async def test_a_started_response_is_resumed(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A second attempt continues with the first one's response: one request, one bill."""
+    first = ModelCall(is_abandoned=lambda: False)
     with server.hold("title_writer") as gate:
         asked = asyncio.create_task(ask(chat, first))
         await asyncio.to_thread(gate.arrived.wait, 10)
-        while not first.response:  # noqa: ASYNC110 - the call has no event of its own
+        while not first.response_id:  # noqa: ASYNC110 - the call has no event of its own
             await asyncio.sleep(0.01)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-    completion = await ask(chat, InFlight(response=first.response))
+    completion = await ask(chat, ModelCall(response_id=first.response_id))
     assert (len(server.requests), len(server.billed)) == (1, 1)
-    assert completion.spent == Spent(*server.tokens)
+    assert completion.usage == TokenUsage(*server.tokens)
     assert server.responses.cancelled == []
 
 
-async def test_an_abandoned_call_stops_its_response(server: ModelServer, chat: OpenAIResponses) -> None:
-    """A call that nobody wants any more is cancelled at the server, and nothing is billed."""
-    call = InFlight()
+async def test_an_abandoned_call_cancels_its_response(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A call without a later attempt is cancelled at the server, and nothing is billed."""
+    call = ModelCall()
     with server.hold("title_writer"):
         asked = asyncio.create_task(ask(chat, call))
-        while not call.response:  # noqa: ASYNC110 - the call has no event of its own
+        while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
             await asyncio.sleep(0.01)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-    assert server.responses.cancelled == [call.response]
+    assert server.responses.cancelled == [call.response_id]
     assert server.billed == []
 
 
-async def cancelled_while_it_begins(chat: OpenAIResponses, server: ModelServer, call: InFlight) -> None:
-    """Cancel a call whose response is begun, but whose id is still on its way."""
-    with server.hold("title_writer"), server.hold("title_writer", begun=True) as news:
+async def cancelled_while_it_begins(chat: OpenAIResponses, server: ModelServer, call: ModelCall) -> None:
+    """Cancel a call whose response is started before its id has arrived."""
+    with server.hold("title_writer"), server.hold("title_writer", block_start=True) as news:
         asked = asyncio.create_task(ask(chat, call))
         assert await asyncio.to_thread(news.arrived.wait, 30)
         asked.cancel()
@@ -134,30 +127,28 @@ async def cancelled_while_it_begins(chat: OpenAIResponses, server: ModelServer, 
             await asked
 
 
-async def test_an_abandoned_call_stops_the_response_it_is_about_to_begin(
-    server: ModelServer, chat: OpenAIResponses
-) -> None:
-    """A cancellation that comes before the id waits for it: nothing goes on being made and billed."""
-    await cancelled_while_it_begins(chat, server, InFlight())
+async def test_an_abandoned_call_cancels_a_response_without_id(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A cancellation before the id waits for it, so that no response continues unused."""
+    await cancelled_while_it_begins(chat, server, ModelCall())
     assert server.responses.cancelled == server.responses.ids != []
     assert server.billed == []
 
 
-async def test_a_stopping_worker_keeps_the_id_it_waits_for(server: ModelServer, chat: OpenAIResponses) -> None:
-    """A call that is handed over while its response begins is picked up by the next attempt: one bill."""
-    call = InFlight(abandoned=lambda: False)
+async def test_a_stopping_worker_saves_the_id(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A call that is passed on while its response starts is resumed by the next attempt: one bill."""
+    call = ModelCall(is_abandoned=lambda: False)
     await cancelled_while_it_begins(chat, server, call)
-    assert [call.response] == server.responses.ids
+    assert [call.response_id] == server.responses.ids
     await ask(chat, call)
     assert (len(server.billed), server.responses.cancelled) == (1, [])
 
 
-async def test_a_server_that_does_not_tell_the_id_is_left(
+async def test_the_wait_for_the_id_is_limited(
     server: ModelServer, chat: OpenAIResponses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cancelled call waits for the id for a bounded time; then it hangs up."""
-    monkeypatch.setattr(openai_responses, "PARTING", 0.01)
-    with server.hold("title_writer", begun=True) as news:
+    """A cancelled call waits for the id for a limited time and then disconnects."""
+    monkeypatch.setattr(openai_responses, "CANCEL_TIMEOUT_SECONDS", 0.01)
+    with server.hold("title_writer", block_start=True) as news:
         asked = asyncio.create_task(ask(chat))
         assert await asyncio.to_thread(news.arrived.wait, 30)
         asked.cancel()
@@ -167,67 +158,65 @@ async def test_a_server_that_does_not_tell_the_id_is_left(
             await asyncio.sleep(0.01)
 
 
-async def test_a_response_whose_id_cannot_be_kept_is_stopped(server: ModelServer, chat: OpenAIResponses) -> None:
-    """What no later attempt would find is cancelled at the server, and the call is to be made again."""
+async def test_a_response_without_saved_id_is_cancelled(server: ModelServer, chat: OpenAIResponses) -> None:
+    """A response that no later attempt would find is cancelled at the server, and the call can be retried."""
 
-    async def kept(call: InFlight) -> None:
+    async def kept(call: ModelCall) -> None:
         raise TransportError("not kept")
 
     with server.hold("title_writer"), pytest.raises(TransportError, match="not kept"):
-        await ask(chat, InFlight(kept=kept))
+        await ask(chat, ModelCall(on_save=kept))
     assert server.responses.cancelled == server.responses.ids != []
     assert server.billed == []
 
 
-async def test_a_stopped_response_is_not_picked_up(server: ModelServer, chat: OpenAIResponses) -> None:
-    """An attempt that finds its predecessor's response cancelled asks anew at once."""
-    call = InFlight()
+async def test_a_cancelled_response_is_not_resumed(server: ModelServer, chat: OpenAIResponses) -> None:
+    """If the response of an earlier attempt is cancelled, a new one is requested."""
+    call = ModelCall()
     with server.hold("title_writer"):
         asked = asyncio.create_task(ask(chat, call))
-        while not call.response:  # noqa: ASYNC110 - the call has no event of its own
+        while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
             await asyncio.sleep(0.01)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-    stopped = call.response
+    stopped = call.response_id
     await ask(chat, call)
     assert stopped in server.responses.cancelled
-    assert server.responses.ids == [stopped, call.response]
+    assert server.responses.ids == [stopped, call.response_id]
 
 
-async def test_a_response_that_is_lost_in_the_making_may_be_asked_for_anew(
-    server: ModelServer, chat: OpenAIResponses
-) -> None:
-    """A server that forgets what it makes fails the attempt, with the reason, and the next one starts over."""
-    call = InFlight()
+async def test_a_response_lost_in_progress_is_retryable(server: ModelServer, chat: OpenAIResponses) -> None:
+    """If a server loses a response, the attempt fails with the reason, and the next one starts over."""
+    call = ModelCall()
     with server.hold("title_writer"):
         asked = asyncio.create_task(ask(chat, call))
-        while not call.response:  # noqa: ASYNC110 - the call has no event of its own
+        while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
             await asyncio.sleep(0.01)
         server.responses.forget()
-        with pytest.raises(TransportError, match="lost the response it was making; it is asked for anew"):
+        with pytest.raises(TransportError, match="lost a response in progress; it is requested again"):
             await asked
-    assert call.response == ""
+    assert call.response_id == ""
     await ask(chat, call)
     assert len(server.billed) == 1
 
 
-async def test_a_response_the_server_has_lost_is_asked_for_anew(server: ModelServer, chat: OpenAIResponses) -> None:
-    """An id that the server does not know any more costs nothing but the question."""
-    call = InFlight(response="resp_of_yesterday")
+async def test_a_lost_response_is_requested_again(server: ModelServer, chat: OpenAIResponses) -> None:
+    """If the server does not know the id, a new response is requested."""
+    call = ModelCall(response_id="resp_of_yesterday")
     await ask(chat, call)
     assert len(server.requests) == 1
-    assert call.response.startswith("resp_")
-    assert call.response != "resp_of_yesterday"
+    assert call.response_id.startswith("resp_")
+    assert call.response_id != "resp_of_yesterday"
 
 
 async def test_the_time_limit_leaves_the_response_to_the_next_attempt(server: ModelServer, tmp_path: Path) -> None:
-    """A response that takes longer than a call may is kept, since it is paid anyway."""
+    """A response that exceeds the time limit of a call continues, since it is paid for."""
     chat = backend(server, model_timeout=0.5, home=tmp_path)
-    call = InFlight(abandoned=lambda: False)
+    call = ModelCall(is_abandoned=lambda: False)
     with server.hold("title_writer"), pytest.raises(TransportError, match="gave no answer within"):
         await ask(chat, call)
-    assert call.response
+    assert call.response_id
     await ask(chat, call)
     assert len(server.requests) == 1
     await chat.aclose()
@@ -250,10 +239,10 @@ async def test_the_time_limit_leaves_the_response_to_the_next_attempt(server: Mo
         (Fault.no_choices(), UnusableAnswer),
     ],
 )
-async def test_errors_mean_what_they_mean_elsewhere(
+async def test_errors_are_classified_like_chat_errors(
     server: ModelServer, chat: OpenAIResponses, fault: Fault, kind: type[ModelError]
 ) -> None:
-    """Statuses and odd endings are told apart in the same way as with Chat Completions."""
+    """Statuses and finish reasons are classified as with Chat Completions."""
     server.fail(fault)
     with pytest.raises(kind):
         await ask(chat)
@@ -271,17 +260,17 @@ async def test_errors_mean_what_they_mean_elsewhere(
 async def test_a_failed_response_is_forgotten(
     server: ModelServer, chat: OpenAIResponses, error: dict[str, str] | None, kind: type[ModelError]
 ) -> None:
-    """What the server could not make is not looked at again by the next attempt."""
+    """The next attempt does not retrieve a failed response."""
     failed: dict[str, Any] = {"id": "resp_1", "status": "failed", "error": error, "output": []}
     server.fail(Fault(body=failed))
-    call = InFlight()
+    call = ModelCall()
     with pytest.raises(kind):
         await ask(chat, call)
-    assert call.response == ""
+    assert call.response_id == ""
 
 
-async def test_a_weaker_form_is_tried_where_a_schema_is_refused(tmp_path: Path) -> None:
-    """A server that takes no schema is asked with the schema in the prompt, and that is remembered."""
+async def test_a_rejected_schema_is_moved_to_the_prompt(tmp_path: Path) -> None:
+    """A server that rejects schemas gets the schema in the prompt, and that is cached."""
     with ModelServer(json_schema=False) as server:
         chat = backend(server, home=tmp_path)
         completion = await ask(chat)
@@ -291,37 +280,37 @@ async def test_a_weaker_form_is_tried_where_a_schema_is_refused(tmp_path: Path) 
 
 
 def response(*items: dict[str, Any]) -> dict[str, Any]:
-    """Return a finished response of these items."""
+    """Return a finished response with these items."""
     usage = {"input_tokens": 9, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 5}}
     return {"id": "resp_1", "model": "m", "status": "completed", "output": list(items), "usage": usage}
 
 
-def test_thoughts_stay_apart_from_the_answer() -> None:
-    """Reasoning in full or summed up is no part of what a message says; what the server had cached is counted."""
+def test_reasoning_is_separate_from_the_answer() -> None:
+    """Full or summarised reasoning is not part of the message; cached tokens are counted."""
     thought = {
         "type": "reasoning",
         "summary": [{"type": "summary_text", "text": "Hm."}],
         "content": [{"type": "reasoning_text", "text": 'Perhaps {"title": "draft"}?'}],
     }
     message = {"type": "message", "content": [{"type": "output_text", "text": '{"title": "t"}'}]}
-    completion = as_reply(response(thought, message)).completion("m", 9)
-    assert (completion.text, completion.spent) == ('{"title": "t"}', Spent(9, 4, 5))
+    completion = to_chat_reply(response(thought, message)).to_completion("m", 9)
+    assert (completion.text, completion.usage) == ('{"title": "t"}', TokenUsage(9, 4, 5))
 
 
 @pytest.mark.parametrize("field", ["summary", "content"])
-def test_thoughts_alone_are_marked_as_such(field: str) -> None:
-    """A response without a message is looked through for an object, but does not pass for an answer."""
+def test_reasoning_alone_is_marked(field: str) -> None:
+    """A response without a message is searched for an object, but does not count as an answer."""
     thought = {"type": "reasoning", field: [{"text": "It might be one or the other."}]}
-    completion = as_reply(response(thought)).completion("m", 9)
+    completion = to_chat_reply(response(thought)).to_completion("m", 9)
     assert completion.text == "<think>It might be one or the other.</think>"
 
 
-async def test_a_response_of_thoughts_alone_has_its_name(server: ModelServer, chat: OpenAIResponses) -> None:
-    """The twin answers after two re-asks, and the report says that the model only reasoned; all of it is counted."""
+async def test_reasoning_alone_has_its_own_reason(server: ModelServer, chat: OpenAIResponses) -> None:
+    """The fallback answers after two corrections, and the reason is reported; all tokens are counted."""
     server.fail(*[Fault.reasoning_only()] * 3)
-    decided = await answer(ROLE, RouterInput(question="Why?"), Evidence(), chat)
-    assert (decided.model, decided.degraded) == ("offline", "the model reasoned and did not answer")
-    assert (decided.model_calls, decided.spent) == (3, Spent(*server.tokens))
+    decided = await execute_role(ROLE, RouterInput(question="Why?"), Evidence(), chat)
+    assert (decided.model, decided.fallback_reason) == ("offline", "the model reasoned and did not answer")
+    assert (decided.model_calls, decided.usage) == (3, TokenUsage(*server.tokens))
 
 
 def error(message: str, **fields: str) -> dict[str, Any]:
@@ -341,10 +330,10 @@ def error(message: str, **fields: str) -> dict[str, Any]:
         Fault(body={"status": "ok"}),
     ],
 )
-async def test_a_server_without_background_is_told_apart(
+async def test_a_server_without_background_names_the_setting(
     server: ModelServer, chat: OpenAIResponses, refused: Fault
 ) -> None:
-    """A server that does not know the API, or makes nothing in the background, gives the line with the setting."""
+    """A server without the API or without background mode is reported with the setting."""
     server.fail(refused)
     with pytest.raises(RequestRejected, match="set TENURE_MODEL_API=chat") as caught:
         await ask(chat)
@@ -352,8 +341,8 @@ async def test_a_server_without_background_is_told_apart(
 
 
 @pytest.mark.parametrize("able", [{"background": False}, {"responses_api": False}])
-async def test_the_setting_is_named_by_a_server_of_its_own(able: dict[str, bool], tmp_path: Path) -> None:
-    """A whole server of Chat Completions alone, or of responses while one waits, gives the same line."""
+async def test_the_setting_is_named_for_a_whole_server(able: dict[str, bool], tmp_path: Path) -> None:
+    """A server of Chat Completions only, or without background mode, gives the same message."""
     with ModelServer(**able) as server:  # type: ignore[arg-type]
         chat = backend(server, home=tmp_path)
         with pytest.raises(RequestRejected, match="set TENURE_MODEL_API=chat"):
@@ -369,24 +358,22 @@ async def test_the_setting_is_named_by_a_server_of_its_own(able: dict[str, bool]
     ],
 )
 async def test_an_unknown_model_is_still_named(server: ModelServer, chat: OpenAIResponses, refused: Fault) -> None:
-    """A 404 that is about the model names the model's setting."""
+    """A 404 about the model names the model's setting."""
     server.fail(refused)
-    with pytest.raises(RequestRejected, match="no model large there; check TENURE_MODEL and"):
+    with pytest.raises(RequestRejected, match="model large not found; check TENURE_MODEL and"):
         await ask(chat)
 
 
-async def test_a_request_that_is_repeated_says_nothing_of_background(
-    server: ModelServer, chat: OpenAIResponses
-) -> None:
-    """A complaint about something else is not misread for the request that the server shows behind it."""
+async def test_a_repeated_request_is_not_searched(server: ModelServer, chat: OpenAIResponses) -> None:
+    """An error about something else is not attributed to the request that the server repeats."""
     server.fail(Fault(400, body=error('Bad temperature in {"background": true}')))
     with pytest.raises(RequestRejected, match="refused the request to large with 400"):
         await ask(chat)
 
 
-async def test_an_answer_in_the_shape_of_a_tool_call_is_read(server: ModelServer, chat: OpenAIResponses) -> None:
-    """Arguments of a call that nobody offered are the answer, as they are with Chat Completions."""
+async def test_an_unrequested_tool_call_is_parsed(server: ModelServer, chat: OpenAIResponses) -> None:
+    """Arguments of a call that was not offered are the answer, as with Chat Completions."""
     server.fail(Fault.as_tool_call())
     completion = await ask(chat)
     assert Title.model_validate_json(completion.text).title
-    assert completion.spent == Spent(*server.tokens)
+    assert completion.usage == TokenUsage(*server.tokens)

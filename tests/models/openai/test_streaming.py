@@ -1,4 +1,4 @@
-"""Answers that come in as they are made, over real HTTP and byte by byte."""
+"""Tests of streamed answers, over real HTTP and byte by byte."""
 
 import asyncio
 import json
@@ -9,21 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.control.budget import estimated_tokens
-from tenure.models.chat import (
-    Ask,
-    Completion,
-    ContextOverflow,
-    InFlight,
-    ModelError,
-    Spent,
-    TransportError,
-    UnusableAnswer,
-)
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.contracts.messages import Message
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.errors import ContextOverflow, ModelError, TransportError, UnusableAnswer
 from tenure.models.openai.chat import OpenAIChat
-from tenure.models.openai.reply import Reply
-from tenure.models.openai.streaming import BrokenStream, Events, Stream
-from tenure.roles.base import Message
+from tenure.models.openai.reply import ChatReply
+from tenure.models.openai.streaming import BrokenStream, EventParser, StreamedReply
+from tenure.models.usage import TokenUsage
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 
@@ -31,20 +24,22 @@ SAID = {"text": "A loaf needs flour, water, salt and time. " * 5}
 SSE = {"content-type": "text/event-stream"}
 
 
-def question(**fields: Any) -> Ask:
-    """Return a question whose answer is wanted as it is made."""
+def question(**fields: Any) -> ChatRequest:
+    """Return a request with a streamed answer."""
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-    return Ask("section_writer", "main", (Message(role="user", content="Write."),), schema, streamed=True, **fields)
+    return ChatRequest(
+        "section_writer", "main", (Message(role="user", content="Write."),), schema, streamed=True, **fields
+    )
 
 
 def stream(*events: Any, done: bool = True) -> Fault:
-    """Make the server send these events; a text is sent as it is."""
+    """Make the server send these events; a string is sent unchanged."""
     lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
     return Fault(headers=SSE, body="".join(f"data: {line}\n\n" for line in [*lines, *(["[DONE]"] if done else [])]))
 
 
 def delta(finish: str | None = None, **fields: Any) -> dict[str, Any]:
-    """Return an event that adds to the message."""
+    """Return an event that extends the message."""
     return {"model": "m-1", "choices": [{"index": 0, "delta": fields, "finish_reason": finish}]}
 
 
@@ -65,8 +60,8 @@ async def chat(server: ModelServer) -> AsyncIterator[OpenAIChat]:
     await made.aclose()
 
 
-async def ask(chat: OpenAIChat, call: InFlight | None = None) -> Completion:
-    return await chat.complete(question(), call or InFlight())
+async def ask(chat: OpenAIChat, call: ModelCall | None = None) -> Completion:
+    return await chat.complete(question(), call or ModelCall())
 
 
 async def failure(chat: OpenAIChat) -> ModelError:
@@ -76,38 +71,38 @@ async def failure(chat: OpenAIChat) -> ModelError:
 
 
 async def test_a_long_answer_is_streamed(server: ModelServer, chat: OpenAIChat) -> None:
-    """Text, model and bill are those of an answer in one piece, with the time to the first token."""
+    """Text, model and usage equal those of a whole answer, with the time to the first token."""
     given = await ask(chat)
 
     assert json.loads(given.text) == SAID
-    assert (given.model, given.finish) == ("m", "stop")
-    assert given.spent == Spent(*server.tokens)
+    assert (given.model, given.finish_reason) == ("m", "stop")
+    assert given.usage == TokenUsage(*server.tokens)
     assert given.first_token_seconds is not None
     assert server.requests[0].json["stream"] is True
     assert server.requests[0].json["stream_options"] == {"include_usage": True}
 
 
-async def test_tokens_are_told_while_they_come(server: ModelServer, chat: OpenAIChat) -> None:
-    """The first tokens are told while the server still holds the others back."""
+async def test_tokens_are_reported_as_they_arrive(server: ModelServer, chat: OpenAIChat) -> None:
+    """The first tokens are reported while the server delays the others."""
     told: asyncio.Queue[int] = asyncio.Queue()
     with server.hold("section_writer", after_events=3) as gate:
-        call = asyncio.create_task(ask(chat, InFlight(changed=lambda call: told.put_nowait(call.tokens))))
+        call = asyncio.create_task(ask(chat, ModelCall(on_change=lambda call: told.put_nowait(call.tokens))))
         first = await told.get()
         gate.opened.set()
         given = await call
 
-    assert 0 < first < estimated_tokens(given.text)
+    assert 0 < first < estimate_tokens(given.text)
 
 
-async def test_more_tokens_are_told_as_time_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is told again a while later counts all that has arrived by then."""
-    monkeypatch.setattr("tenure.models.openai.streaming.TOLD_SECONDS", 0.0)
+async def test_tokens_are_reported_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later report counts all tokens that have arrived."""
+    monkeypatch.setattr("tenure.models.openai.streaming.PROGRESS_INTERVAL_SECONDS", 0.0)
     told: list[int] = []
     events = (delta(content="some words "), delta(content="and more of them"), delta("stop"))
-    await Stream(told.append, 1.0).read(pieces(*(f"data: {json.dumps(event)}\n\n".encode() for event in events)))
+    await StreamedReply(told.append, 1.0).read(pieces(*(f"data: {json.dumps(event)}\n\n".encode() for event in events)))
 
     assert told[0] < told[1]
-    assert told[-1] == estimated_tokens("some words and more of them")
+    assert told[-1] == estimate_tokens("some words and more of them")
 
 
 @pytest.mark.parametrize(
@@ -128,20 +123,20 @@ async def test_more_tokens_are_told_as_time_goes_by(monkeypatch: pytest.MonkeyPa
         Fault(body={"choices": [{"message": {"content": json.dumps(SAID)}, "finish_reason": "stop"}]}),
     ],
 )
-async def test_the_answer_is_found_wherever_it_comes(server: ModelServer, chat: OpenAIChat, fault: Fault) -> None:
-    """Pieces of calls, parts and thoughts are put together; so is what a server sends whole after all."""
+async def test_the_answer_is_found_in_every_field(server: ModelServer, chat: OpenAIChat, fault: Fault) -> None:
+    """Deltas of calls, parts and reasoning are joined; a whole reply from the server is accepted."""
     server.fail(fault)
 
     assert json.loads((await ask(chat)).text) == SAID
 
 
-async def test_reasoning_alone_comes_marked(server: ModelServer, chat: OpenAIChat) -> None:
-    """Streamed thoughts are put together, and do not pass for an answer."""
+async def test_reasoning_alone_is_marked(server: ModelServer, chat: OpenAIChat) -> None:
+    """Streamed reasoning is joined, and does not count as an answer."""
     server.fail(Fault.message(content=None, reasoning_content=json.dumps(SAID)))
     given = await ask(chat)
 
     assert given.text == f"<think>{json.dumps(SAID)}</think>"
-    assert given.spent == Spent(*server.tokens)
+    assert given.usage == TokenUsage(*server.tokens)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +150,13 @@ async def test_reasoning_alone_comes_marked(server: ModelServer, chat: OpenAICha
     ],
 )
 async def test_unusable_answers(server: ModelServer, chat: OpenAIChat, fault: Fault, reason: str) -> None:
-    """What holds nothing to read is told with its reason and the bill."""
+    """An answer without content is reported with its reason and usage."""
     server.fail(fault)
     error = await failure(chat)
 
     assert isinstance(error, UnusableAnswer)
     assert error.reason == reason
-    assert error.spent == (Spent(*server.tokens) if server.billed else Spent(11, 22))
+    assert error.usage == (TokenUsage(*server.tokens) if server.billed else TokenUsage(11, 22))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +174,7 @@ async def test_unusable_answers(server: ModelServer, chat: OpenAIChat, fault: Fa
         stream(delta(content='{"text"'), {"choices": [{"error": {"code": 502, "message": "upstream died"}}]}),
     ],
 )
-async def test_streams_that_break_may_be_whole_next_time(server: ModelServer, chat: OpenAIChat, fault: Fault) -> None:
+async def test_broken_streams_are_retryable(server: ModelServer, chat: OpenAIChat, fault: Fault) -> None:
     """A reset, an early end, garbage and an error in the middle are retryable, and the next call is answered."""
     server.fail(fault)
 
@@ -187,27 +182,27 @@ async def test_streams_that_break_may_be_whole_next_time(server: ModelServer, ch
     assert json.loads((await ask(chat)).text) == SAID
 
 
-async def test_an_error_in_a_stream_counts_as_what_it_is(server: ModelServer, chat: OpenAIChat) -> None:
-    """A refusal that comes as an event is read like one that comes with a status."""
+async def test_an_error_event_is_classified(server: ModelServer, chat: OpenAIChat) -> None:
+    """An error event is classified like an error status."""
     message = "This model's maximum context length is 10 tokens."
     server.fail(stream({"error": {"message": message, "type": "invalid_request_error"}}))
 
     assert isinstance(await failure(chat), ContextOverflow)
 
 
-async def test_a_stream_that_falls_silent_is_given_up(server: ModelServer) -> None:
-    """After the first token a silence ends the call, long before its time is over."""
-    chat = OpenAIChat(routes("m"), base_url=server.base_url, idle=0.2)
+async def test_a_silent_stream_fails(server: ModelServer) -> None:
+    """A silence after the first token ends the call, long before its time limit."""
+    chat = OpenAIChat(routes("m"), base_url=server.base_url, idle_timeout=0.2)
     with server.hold("section_writer", after_events=3):
         error = await failure(chat)
     await chat.aclose()
 
     assert isinstance(error, TransportError)
-    assert "fell silent" in str(error)
+    assert "stopped sending" in str(error)
 
 
-async def test_the_call_as_a_whole_has_its_time(server: ModelServer) -> None:
-    """A stream that goes on for too long is a call without an answer."""
+async def test_the_whole_call_has_a_time_limit(server: ModelServer) -> None:
+    """A stream that exceeds the time limit is a failed call."""
     chat = OpenAIChat(routes("m"), base_url=server.base_url, timeout=0.3)
     with server.hold("section_writer", after_events=3):
         error = await failure(chat)
@@ -224,10 +219,10 @@ async def test_the_call_as_a_whole_has_its_time(server: ModelServer) -> None:
         (True, False, [(True, True), (True, False), (True, False)]),
     ],
 )
-async def test_a_server_without_streaming_is_asked_without(
+async def test_unsupported_streaming_is_omitted(
     streaming: bool, stream_options: bool, sent: list[tuple[bool, bool]]
 ) -> None:
-    """What it refuses is left out at once, and from the next call on without asking."""
+    """Rejected streaming is omitted immediately, and in later calls without a rejection."""
     with ModelServer(streaming=streaming, stream_options=stream_options) as server:
         chat = OpenAIChat(routes("m"), base_url=server.base_url)
         await ask(chat)
@@ -237,19 +232,19 @@ async def test_a_server_without_streaming_is_asked_without(
         assert [("stream" in request.json, "stream_options" in request.json) for request in server.requests] == sent
 
 
-async def test_without_a_bill_tokens_are_estimated(server: ModelServer, chat: OpenAIChat) -> None:
-    """A budget holds on servers that report no usage, too."""
+async def test_tokens_are_estimated_without_usage(server: ModelServer, chat: OpenAIChat) -> None:
+    """Budgets apply to servers that report no usage, too."""
     server.fail(stream(delta(content=json.dumps(SAID)), delta("stop")))
     given = await ask(chat)
 
-    assert given.spent == Spent(question().prompt_tokens, estimated_tokens(given.text))
+    assert given.usage == TokenUsage(question().prompt_tokens, estimate_tokens(given.text))
 
 
-async def test_cancelling_hangs_up(server: ModelServer, chat: OpenAIChat) -> None:
-    """A call that is cancelled in the middle of its stream closes the connection."""
+async def test_cancelling_closes_the_connection(server: ModelServer, chat: OpenAIChat) -> None:
+    """A call that is cancelled during its stream closes the connection."""
     told: asyncio.Queue[int] = asyncio.Queue()
     with server.hold("section_writer", after_events=3):
-        call = asyncio.create_task(ask(chat, InFlight(changed=lambda call: told.put_nowait(call.tokens))))
+        call = asyncio.create_task(ask(chat, ModelCall(on_change=lambda call: told.put_nowait(call.tokens))))
         await told.get()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -257,24 +252,24 @@ async def test_cancelling_hangs_up(server: ModelServer, chat: OpenAIChat) -> Non
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1), max_size=6), st.data())
-def test_events_survive_any_cut(texts: list[str], data: st.DataObject) -> None:
-    """Wherever the network cuts the bytes, the events are the same; comments and other fields do not disturb."""
+def test_events_can_be_split_anywhere(texts: list[str], data: st.DataObject) -> None:
+    """The events do not depend on the boundaries of the received pieces; comments and other fields are ignored."""
     wire = "".join(f": ping\r\nevent: message\ndata: {text}\r\n\r\n" for text in texts).encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(wire)), max_size=8)))
-    events = Events()
+    events = EventParser()
     found = []
     for start, end in zip([0, *cuts], [*cuts, len(wire)], strict=True):
         found += events.feed(wire[start:end])
 
-    assert found + events.end() == texts
+    assert found + events.flush() == texts
 
 
 def test_an_event_may_have_several_lines_and_no_end() -> None:
-    """Lines of data are joined, and the last event needs no empty line behind it."""
-    events = Events()
+    """Lines of data are joined, and the last event needs no empty line after it."""
+    events = EventParser()
 
     assert events.feed(b"data: {\ndata:}\n\n\n\ndata: [DONE]") == ["{\n}"]
-    assert events.end() == ["[DONE]"]
+    assert events.flush() == ["[DONE]"]
 
 
 async def pieces(*said: bytes) -> AsyncIterator[bytes]:
@@ -282,16 +277,16 @@ async def pieces(*said: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def test_nothing_at_all_is_a_broken_stream() -> None:
+async def test_an_empty_body_is_a_broken_stream() -> None:
     """A body without an event is not an answer."""
     with pytest.raises(BrokenStream, match="in the middle"):
-        await Stream(lambda tokens: None, 1.0).read(pieces(b": ping\n\n"))
+        await StreamedReply(lambda tokens: None, 1.0).read(pieces(b": ping\n\n"))
 
 
-async def test_an_event_of_another_kind_is_passed_over() -> None:
-    """Values of wrong types in single events do not spoil the answer."""
+async def test_malformed_values_are_ignored() -> None:
+    """Values of wrong types in single events do not break the answer."""
     odd = {"choices": [None, {"delta": 7}, {"delta": {"content": 7, "tool_calls": "x"}}], "usage": "free", "model": 1}
     wire = [f"data: {json.dumps(event)}\n\n".encode() for event in (odd, delta("stop", content="{}"), BILL)]
-    reply: Reply = await Stream(lambda tokens: None, 1.0).read(pieces(*wire))
+    reply: ChatReply = await StreamedReply(lambda tokens: None, 1.0).read(pieces(*wire))
 
-    assert reply.completion("m", 1) == Completion("{}", "m-1", Spent(11, 22))
+    assert reply.to_completion("m", 1) == Completion("{}", "m-1", TokenUsage(11, 22))

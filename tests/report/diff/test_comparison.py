@@ -2,50 +2,50 @@
 
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.research.report import SectionDraft
-from tenure.contracts.result.result import Contradiction, Result, SourceEntry
-from tenure.report.assemble import assemble
-from tenure.report.diff.comparison import difference
-from tenure.report.diff.markdown import NOTHING, render
+from tenure.contracts.result.result import Result, ResultContradiction, SourceEntry
+from tenure.report.assemble import assemble_result
+from tenure.report.diff.comparison import compare_results
+from tenure.report.diff.markdown import NO_DIFFERENCE, render_diff
 from tests.report.samples import FALLS, NEAP, PULLS, RISES, SOURCES, full, hostile, paragraph, programmed, report
 
 
 def written(*claims: object, **changes: object) -> Result:
     """Return a report of one section, without abstract."""
     section = SectionDraft(topic="The sea", draft=paragraph(*claims), coverage=0.5)  # type: ignore[arg-type]
-    return assemble(report(abstract=Draft(), sections=(section,), **changes), SOURCES)
+    return assemble_result(report(abstract=Draft(), sections=(section,), **changes), SOURCES)
 
 
 def test_a_report_does_not_differ_from_itself() -> None:
     """Nothing is new, gone or changed, and the page says so."""
-    found = difference(full(), full())
+    found = compare_results(full(), full())
 
-    assert (found.a.findings, found.b.findings, found.changed, found.conclusions, found.figures) == ((), (), (), (), ())
-    assert found.same == 4
-    assert NOTHING in render(found)
+    assert (found.a.findings, found.b.findings, found.changed, found.conclusions, found.metrics) == ((), (), (), (), ())
+    assert found.unchanged == 4
+    assert NO_DIFFERENCE in render_diff(found)
 
 
 def test_findings_are_gone_new_or_the_same() -> None:
     """What one report says and the other does not is told of each, with the words it rests on."""
-    found = difference(written(RISES, FALLS), written(RISES, PULLS))
+    found = compare_results(written(RISES, FALLS), written(RISES, PULLS))
 
     assert [one.text for one in found.a.findings] == [FALLS.text]
     assert [one.text for one in found.b.findings] == [PULLS.text]
     assert found.b.findings[0].quotes[0].text == PULLS.citations[0].quote
-    assert (found.same, found.changed) == (1, ())
+    assert (found.unchanged, found.changed) == (1, ())
     assert [source.title for source in found.common_sources] == ["On tides"]
     assert [source.title for source in found.b.sources] == ["The Moon's pull"]
-    text = render(found)
+    text = render_diff(found)
     assert f"## Findings of {found.b.id} alone" in text and "From: “The Moon pulls the water towards it.”" in text
 
 
 def test_a_sentence_that_has_moved_to_the_abstract_is_the_same() -> None:
     """It is no finding of one report alone when the other has it above its sections."""
-    moved = assemble(
+    moved = assemble_result(
         report(abstract=paragraph(FALLS), sections=(SectionDraft(topic="The sea", draft=paragraph(RISES)),)), SOURCES
     )
-    found = difference(written(RISES, FALLS), moved)
+    found = compare_results(written(RISES, FALLS), moved)
 
-    assert (found.a.findings, found.b.findings, found.same) == ((), (), 2)
+    assert (found.a.findings, found.b.findings, found.unchanged) == ((), (), 2)
 
 
 def test_versions_of_a_finding_are_compared() -> None:
@@ -53,31 +53,31 @@ def test_versions_of_a_finding_are_compared() -> None:
     reworded = RISES.model_copy(update={"text": "Two times a day, the sea rises and stays high."})
     doubted = NEAP.model_copy(update={"status": "neutral"})
     elsewhere = FALLS.model_copy(update={"citations": PULLS.citations})
-    found = difference(written(RISES, NEAP, FALLS), written(reworded, doubted, elsewhere))
+    found = compare_results(written(RISES, NEAP, FALLS), written(reworded, doubted, elsewhere))
 
-    assert [(one.words, one.support, one.evidence) for one in found.changed] == [
+    assert [(one.text_differs, one.support_differs, one.evidence_differs) for one in found.changed] == [
         (True, False, False),
         (False, True, False),
         (False, False, True),
     ]
     assert (found.a.findings, found.b.findings) == ((), ())
-    text = render(found)
-    assert "**The sea**: said in other words" in text and "*(not confirmed)*" in text
+    text = render_diff(found)
+    assert "**The sea**: reworded" in text and "*(not confirmed)*" in text
 
 
 def test_the_nearest_statements_are_paired() -> None:
     """A statement is compared with the one that is most like it, and each with one only."""
     near = RISES.model_copy(update={"text": "The sea rises twice."})
-    found = difference(written(RISES), written(near, RISES))
+    found = compare_results(written(RISES), written(near, RISES))
 
-    assert (found.same, [one.text for one in found.b.findings]) == (1, [near.text])
+    assert (found.unchanged, [one.text for one in found.b.findings]) == (1, [near.text])
 
 
 def test_sources_are_known_by_their_addresses() -> None:
     """Ids and numbers are each report's own; an address in both makes one common source."""
     a = written(RISES)
     renamed = a.sources[0].model_copy(update={"id": "other"})
-    found = difference(a, a.model_copy(update={"sources": (renamed,)}))
+    found = compare_results(a, a.model_copy(update={"sources": (renamed,)}))
 
     assert (found.a.sources, found.b.sources) == ((), ())
     assert SourceEntry.model_validate(renamed).uri == found.common_sources[0].uri
@@ -87,16 +87,16 @@ def test_conclusions_contradictions_and_figures_are_told() -> None:
     """Abstract and synthesis that say other things stand side by side, contradictions and figures as well."""
     a = full()
     rises, neap = a.contradictions[0].a, a.contradictions[0].b
-    turned = full(contradictions=(Contradiction(a=neap, b=rises, severity="low"),))
+    turned = full(contradictions=(ResultContradiction(a=neap, b=rises, severity="low"),))
     bare = full(abstract_claims=(), synthesis=None, contradictions=(), evaluation=None)
-    found = difference(a, bare)
+    found = compare_results(a, bare)
 
     assert [one.part for one in found.conclusions] == ["abstract", "situation", "complication", "resolution"]
     assert found.conclusions[0].b == ""
     assert len(found.a.contradictions) == 1 and not found.b.contradictions
-    assert [(one.name, one.a, one.b) for one in found.figures] == [("evaluation", 0.88, None)]
-    assert difference(a, turned).a.contradictions == ()
-    text = render(found)
+    assert [(one.name, one.a, one.b) for one in found.metrics] == [("evaluation", 0.88, None)]
+    assert compare_results(a, turned).a.contradictions == ()
+    text = render_diff(found)
     assert "**Situation**" in text and ": —" in text and "| evaluation | 0.88 | — |" in text
 
 
@@ -106,15 +106,15 @@ def test_programs_are_compared_line_by_line() -> None:
         programmed().model_copy(update={"code": f"def double(n):\n    return {body}\n"})
         for body in ("2 * n", "n + n  # ```")
     )
-    found = difference(one, other)
+    found = compare_results(one, other)
 
     assert "-    return 2 * n" in found.program and "+    return n + n  # ```" in found.program
-    assert "````diff" in render(found)
+    assert "````diff" in render_diff(found)
 
 
 def test_foreign_text_is_no_markup() -> None:
     """Whatever a page, a model or a person wrote stands in the comparison as text."""
-    text = render(difference(hostile("# <b>1. [x](y) | z"), full()))
+    text = render_diff(compare_results(hostile("# <b>1. [x](y) | z"), full()))
 
     assert "[x](y)" not in text
     assert not [line for line in text.splitlines() if line.startswith("# ")][1:]

@@ -1,9 +1,9 @@
 """Answers to follow-up questions as Markdown."""
 
 from tenure.contracts.base import RunId
-from tenure.contracts.result.ask import Answer
+from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import ResultCitation, ResultClaim, SourceEntry
-from tenure.report.render.answer import render
+from tenure.report.render.answer import render_answer
 
 
 def test_an_answer_shows_its_sources_and_their_words() -> None:
@@ -14,11 +14,16 @@ def test_an_answer_shows_its_sources_and_their_words() -> None:
         ResultClaim(text="It is hot.", status="supported", citations=(cited,), begins="paragraph"),
         ResultClaim(text="Very hot.", status="supported", citations=(cited,)),
     )
-    answer = Answer(
-        run=RunId("r"), question="How hot?", asked="How hot?", status="answered", claims=claims, sources=(source,)
+    answer = AskReply(
+        run=RunId("r"),
+        question="How hot?",
+        standalone_question="How hot?",
+        status="answered",
+        claims=claims,
+        sources=(source,),
     )
 
-    text, sources, quotes = render(answer).replace("**Quotes**", "**Sources**").split("\n\n**Sources**\n\n")
+    text, sources, quotes = render_answer(answer).replace("**Quotes**", "**Sources**").split("\n\n**Sources**\n\n")
     assert "It is hot." in text and text.endswith("[3]")
     assert sources.startswith("- [3] *") and "\\<b>" in sources and "2026-01-02" in sources
     assert quotes.count("[3]") == 1 and "*oven*" not in quotes

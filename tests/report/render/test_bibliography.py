@@ -6,7 +6,14 @@ from pathlib import PurePosixPath
 import pytest
 
 from tenure.contracts.result.result import SourceEntry
-from tenure.report.render.bibliography import Name, author_year, bibtex, csl_json, names, year
+from tenure.report.render.bibliography import (
+    AuthorName,
+    make_author_year_labels,
+    parse_names,
+    parse_year,
+    render_bibtex,
+    render_csl_json,
+)
 
 
 def source(n: int = 1, **changes: str) -> SourceEntry:
@@ -24,22 +31,25 @@ def source(n: int = 1, **changes: str) -> SourceEntry:
 @pytest.mark.parametrize(
     ("written", "found"),
     [
-        ("Ann Author", [Name("Author", "Ann")]),
+        ("Ann Author", [AuthorName("Author", "Ann")]),
         (
             "Guido van Rossum <guido@python.example>, Barry Warsaw",
-            [Name("van Rossum", "Guido"), Name("Warsaw", "Barry")],
+            [AuthorName("van Rossum", "Guido"), AuthorName("Warsaw", "Barry")],
         ),
-        ("Author, Ann; Writer, Bob", [Name("Author", "Ann"), Name("Writer", "Bob")]),
-        ("Ann Author and Bob de la Cruz & Talin", [Name("Author", "Ann"), Name("de la Cruz", "Bob"), Name("Talin")]),
-        ("Ann Author (editor), ann@a.example", [Name("Author", "Ann")]),
-        ("van Rossum", [Name("Rossum", "van")]),
+        ("Author, Ann; Writer, Bob", [AuthorName("Author", "Ann"), AuthorName("Writer", "Bob")]),
+        (
+            "Ann Author and Bob de la Cruz & Talin",
+            [AuthorName("Author", "Ann"), AuthorName("de la Cruz", "Bob"), AuthorName("Talin")],
+        ),
+        ("Ann Author (editor), ann@a.example", [AuthorName("Author", "Ann")]),
+        ("van Rossum", [AuthorName("Rossum", "van")]),
         (" , ", []),
         ("", []),
     ],
 )
-def test_authors_are_taken_apart(written: str, found: list[Name]) -> None:
+def test_authors_are_taken_apart(written: str, found: list[AuthorName]) -> None:
     """Lists with commas, semicolons and words between the names are read, addresses and asides left out."""
-    assert list(names(written)) == found
+    assert list(parse_names(written)) == found
 
 
 @pytest.mark.parametrize(
@@ -54,7 +64,7 @@ def test_authors_are_taken_apart(written: str, found: list[Name]) -> None:
 )
 def test_the_year_of_a_written_date_is_found(written: str, found: str) -> None:
     """Whatever the form, four digits that can be a year are the year."""
-    assert year(written) == found
+    assert parse_year(written) == found
 
 
 def test_labels_name_author_and_year() -> None:
@@ -67,7 +77,7 @@ def test_labels_name_author_and_year() -> None:
         source(5),
     ]
 
-    assert author_year(sources) == {
+    assert make_author_year_labels(sources) == {
         1: "Author 2024a",
         2: "Author & Writer 2024",
         3: "Author et al. 2024",
@@ -78,12 +88,12 @@ def test_labels_name_author_and_year() -> None:
 
 def test_letters_never_run_out() -> None:
     """The twenty-seventh label of the same kind has two letters."""
-    assert author_year([source(n) for n in range(1, 28)])[27] == "Author 2024aa"
+    assert make_author_year_labels([source(n) for n in range(1, 28)])[27] == "Author 2024aa"
 
 
 def test_bibtex_holds_what_is_known() -> None:
     """An entry has its names, date and address, and no sign that TeX would act on."""
-    written = bibtex([source(title="100 % of \\TeX & {more}", author="Łukasz Langa, Talin")])
+    written = render_bibtex([source(title="100 % of \\TeX & {more}", author="Łukasz Langa, Talin")])
 
     assert written == (
         "@misc{langa2024more,\n"
@@ -101,10 +111,10 @@ def test_a_file_is_cited_by_its_path() -> None:
     """A source that is not on the web has no address, and what is not known is left out."""
     file = source(uri="/library/notes/a_b.md", author="", published="2024", title="On")
 
-    assert bibtex([file], PurePosixPath("/library")) == (
+    assert render_bibtex([file], PurePosixPath("/library")) == (
         "@misc{2024,\n  title = {{On}},\n  year = {2024},\n  howpublished = {notes/a\\_b.md}\n}\n"
     )
-    assert json.loads(csl_json([file], PurePosixPath("/library"))) == [
+    assert json.loads(render_csl_json([file], PurePosixPath("/library"))) == [
         {
             "id": "2024",
             "type": "document",
@@ -118,7 +128,7 @@ def test_a_file_is_cited_by_its_path() -> None:
 
 def test_csl_json_holds_what_is_known() -> None:
     """An item has names in parts, dates in parts and the address as it is."""
-    (item,) = json.loads(csl_json([source(author="Ann Author, Talin", published="13-Jul-2003")]))
+    (item,) = json.loads(render_csl_json([source(author="Ann Author, Talin", published="13-Jul-2003")]))
 
     assert item["author"] == [{"family": "Author", "given": "Ann"}, {"literal": "Talin"}]
     assert item["issued"] == {"date-parts": [[2003, 7, 13]]}
@@ -127,7 +137,7 @@ def test_csl_json_holds_what_is_known() -> None:
 
 def test_a_date_that_is_none_is_kept_as_written() -> None:
     """What a document says of its date is not guessed at."""
-    (item,) = json.loads(csl_json([source(published="last spring")]))
+    (item,) = json.loads(render_csl_json([source(published="last spring")]))
 
     assert item["issued"] == {"literal": "last spring"}
 
@@ -136,7 +146,7 @@ def test_keys_are_plain_and_differ() -> None:
     """Two sources of the same author, year and title have keys of their own; a source without words has one too."""
     keys = [
         item["id"]
-        for item in json.loads(csl_json([source(1), source(2), source(3, author="", published="", title="字")]))
+        for item in json.loads(render_csl_json([source(1), source(2), source(3, author="", published="", title="字")]))
     ]
 
     assert keys == ["author2024moona", "author2024moonb", "source3"]
@@ -144,4 +154,4 @@ def test_keys_are_plain_and_differ() -> None:
 
 def test_no_sources_make_an_empty_bibliography() -> None:
     """A report that cites nothing has an empty file and an empty list."""
-    assert (bibtex([]), csl_json([])) == ("", "[]\n")
+    assert (render_bibtex([]), render_csl_json([])) == ("", "[]\n")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tenure.report.render.escaping import code, escape, flatten
+from tenure.report.render.escaping import escape, flatten, format_code_span
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", "table"])
 
@@ -107,7 +107,7 @@ def test_control_and_direction_characters_are_taken_out() -> None:
 @given(st.text(alphabet="ab `<\n", min_size=1, max_size=20))
 def test_a_code_span_cannot_be_closed_from_inside(text: str) -> None:
     """Whatever a path holds, it is shown as one code span."""
-    kinds = [token.type for token in inline(code(text))]
+    kinds = [token.type for token in inline(format_code_span(text))]
 
     assert kinds == (["code_inline"] if flatten(text) else [])
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from tenure.contracts.evidence.passages import Draft
-from tenure.report.assemble import assemble
+from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html
 from tests.report.render.test_escaping import ATTACKS
 from tests.report.samples import full, hostile, programmed, report
@@ -69,7 +69,7 @@ def test_the_page_is_whole() -> None:
     for part in (
         "Why the sea moves",
         "tide.png, 1,200 bytes, kept as /library/kept/0-tide.png",
-        "Where sources disagree",
+        "Contradictions between sources",
         "Severity: medium",
         "Further Considerations",
         "Say more on neap tides",
@@ -111,7 +111,7 @@ def test_the_status_of_a_sentence_can_be_seen() -> None:
 
     assert words.count("[not confirmed]") == 1
     assert words.count("[contradicted]") == 1
-    assert words.count("[source did not hold]") == 1
+    assert words.count("[source does not match]") == 1
     assert words.count("[unsourced]") == 1
     assert "14 sentences: 9 supported, 1 not checked, 1 not confirmed" in words
     assert '<span class="claim unverified">The sea is old.</span>' in html
@@ -146,11 +146,11 @@ def test_hostile_words_change_nothing_of_the_page(attack: str) -> None:
 
 def test_a_report_without_evidence_is_a_page_too() -> None:
     """The page says that nothing was found and what to try."""
-    page = read(render_html(assemble(report(abstract=Draft(), sections=(), information_gain=()), {})))
+    page = read(render_html(assemble_result(report(abstract=Draft(), sections=(), information_gain=()), {})))
     words = " ".join(page.words.split())
 
     assert "No evidence was found." in words
-    assert "Ask again in words that the documents themselves would use." in words
+    assert "Ask again in the words of the documents." in words
     assert "Quotes" not in words
 
 

@@ -1,7 +1,7 @@
 """How claims stand on the page."""
 
 from tenure.contracts.result.result import ResultCitation, ResultClaim, Synthesis
-from tenure.report.render.layout import parted, passages
+from tenure.report.render.layout import split_into_blocks, split_synthesis
 
 
 def claim(text: str, begins: str | None = None, source: int = 0) -> ResultClaim:
@@ -12,7 +12,7 @@ def claim(text: str, begins: str | None = None, source: int = 0) -> ResultClaim:
 def shape(*claims: ResultClaim) -> list[tuple[str, list[str]]]:
     return [
         (passage.kind, ["".join(claim.text for claim in run.claims) for run in passage.runs])
-        for passage in passages(claims)
+        for passage in split_into_blocks(claims)
     ]
 
 
@@ -44,7 +44,7 @@ def test_a_run_ends_where_the_sources_change() -> None:
 def test_a_run_names_each_source_once_in_order() -> None:
     """Several quotes of a source and sources in any order make one ascending list."""
     cited = tuple(ResultCitation(source=n, start=0, end=1, quote="q") for n in (3, 1, 3))
-    ((passage,),) = (tuple(passages([claim("a").model_copy(update={"citations": cited})])),)
+    ((passage,),) = (tuple(split_into_blocks([claim("a").model_copy(update={"citations": cited})])),)
 
     assert passage.runs[0].sources == (1, 3)
 
@@ -54,8 +54,8 @@ def test_the_parts_of_a_synthesis_have_their_sentences() -> None:
     claims = tuple(claim(text) for text in "abc")
     synthesis = Synthesis(situation="a", complication="", resolution="b c", claims=claims, sentences=(1, 0, 2))
 
-    assert {name: [c.text for c in part] for name, part in parted(synthesis).items()} == {
+    assert {name: [c.text for c in part] for name, part in split_synthesis(synthesis).items()} == {
         "Situation": ["a"],
         "Resolution": ["b", "c"],
     }
-    assert len(parted(synthesis.model_copy(update={"sentences": (0, 0, 0)}))["Resolution"]) == 3
+    assert len(split_synthesis(synthesis.model_copy(update={"sentences": (0, 0, 0)}))["Resolution"]) == 3

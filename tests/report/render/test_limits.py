@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from tenure.contracts.evidence.corpora import SkippedFile
-from tenure.contracts.evidence.web import WebAccount, WebEngine, WebPage
+from tenure.contracts.evidence.web import ProviderUsage, WebPage, WebReport
 from tenure.contracts.result.result import Evaluation, Result
 from tenure.contracts.run.run import Usage
-from tenure.report.assemble import assemble
+from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html
-from tenure.report.render.limits import evidence_limits
-from tenure.report.render.markdown import nothing_found, render
-from tenure.report.render.provenance import provenance
+from tenure.report.render.limits import list_evidence_limits
+from tenure.report.render.markdown import render_markdown, render_no_evidence
+from tenure.report.render.provenance import render_provenance
 from tests.report.samples import SOURCES, report
 
-SOUND = assemble(report(), SOURCES)
+SOUND = assemble_result(report(), SOURCES)
 
 
 def changed(**fields: Any) -> Result:
@@ -36,9 +36,9 @@ def changed(**fields: Any) -> Result:
 
 def test_sound_evidence_has_no_limits_to_tell() -> None:
     """Nothing is said where there is nothing to say, and a run without a report has no such part."""
-    assert evidence_limits(changed()) == ()
-    assert "Limits of the evidence" not in render(changed())
-    assert evidence_limits(changed(sections=(), skipped=(SkippedFile(path="a", reason="b"),))) == ()
+    assert list_evidence_limits(changed()) == ()
+    assert "Limits of the evidence" not in render_markdown(changed())
+    assert list_evidence_limits(changed(sections=(), skipped=(SkippedFile(path="a", reason="b"),))) == ()
 
 
 DATED = SOUND.sources[0].model_copy(update={"published": "2019-02-03"})
@@ -52,26 +52,26 @@ DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral
         ({"coverage": {SOUND.sections[0].topic: 0.2}}, f"The evidence on “{SOUND.sections[0].topic}” is thin."),
         (
             {"evaluation": Evaluation(consistency=1, completeness=0.5, factuality=1, overall=0.8, missing=("cost",))},
-            "Of the question, nothing here answers “cost”.",
+            "Parts of the question that no source answers: “cost”.",
         ),
-        ({"sources": changed().sources[:1]}, "All of it rests on a single source."),
-        ({"sources": changed().sources[:2]}, "All of it rests on 2 sources."),
+        ({"sources": changed().sources[:1]}, "The whole report rests on a single source."),
+        ({"sources": changed().sources[:2]}, "The whole report rests on 2 sources."),
         (
             {"sources": (DATED, *changed().sources[1:])},
-            "The newest of the sources with a date is of 2019-02-03; 2 of 3 have no date.",
+            "The newest dated source is of 2019-02-03; 2 of 3 have no date.",
         ),
-        ({"sources": (DATED,) * 3}, "The newest of the sources with a date is of 2019-02-03."),
+        ({"sources": (DATED,) * 3}, "The newest dated source is of 2019-02-03."),
         (
             {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,)}),)},
-            "One sentence is not carried by the quotes beside; the marks say which.",
+            "One sentence is not supported by the cited quotes; the marks show which.",
         ),
         (
             {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,) * 2}),)},
-            "2 sentences are not carried by the quotes beside; the marks say which.",
+            "2 sentences are not supported by the cited quotes; the marks show which.",
         ),
         (
             {"usage": Usage(embedded_share=0.5)},
-            "Some searches looked at passages by their words alone, since their vectors were not made yet.",
+            "Some searches matched words only, because not all passages were embedded yet.",
         ),
         ({"skipped": (SkippedFile(path="a", reason="b"),)}, "One file could not be read."),
         ({"skipped": (SkippedFile(path="a", reason="b"),) * 2}, "2 files could not be read."),
@@ -79,61 +79,63 @@ DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral
 )
 def test_each_limit_is_told_in_a_sentence(fields: dict[str, Any], told: str) -> None:
     """What the reader should know before relying on the report is counted from the report itself."""
-    assert evidence_limits(changed(**fields)) == (told,)
+    assert list_evidence_limits(changed(**fields)) == (told,)
 
 
 def test_limits_stand_in_every_format() -> None:
     """They follow what was found, in Markdown and on the page, and lead into it from the table of contents."""
     result = changed(sources=tuple(source.model_copy(update={"published": ""}) for source in SOUND.sources))
 
-    assert "## Limits of the evidence\n\n- All of it rests on 2 sources." in render(result)
-    assert '<a href="#limits">' in render_html(result) and "All of it rests on 2 sources." in render_html(result)
+    assert "## Limits of the evidence\n\n- The whole report rests on 2 sources." in render_markdown(result)
+    assert '<a href="#limits">' in render_html(result) and "The whole report rests on 2 sources." in render_html(result)
 
 
-DOWN = WebEngine(engine="searxng", asked=3, answered=1, note="it is down")
+DOWN = ProviderUsage(provider="searxng", searches=3, answered=1, note="it is down")
 
 
 @pytest.mark.parametrize(
     ("web", "told"),
     [
-        (WebAccount(), "No search engine answered (none is set up)."),
+        (WebReport(), "No search provider answered (none is configured)."),
         (
-            WebAccount(engines=(DOWN.model_copy(update={"answered": 0}),)),
-            "No search engine answered (searxng: it is down).",
+            WebReport(providers=(DOWN.model_copy(update={"answered": 0}),)),
+            "No search provider answered (searxng: it is down).",
         ),
-        (WebAccount(engines=(DOWN,)), "searxng did not answer 2 of 3 searches (it is down)."),
+        (WebReport(providers=(DOWN,)), "searxng did not answer 2 of 3 searches (it is down)."),
         (
-            WebAccount(engines=(DOWN,), pages=(WebPage(address="https://a.example", status="failed"),)),
-            "One page that engines offered could not be read.",
-        ),
-        (
-            WebAccount(pages=(WebPage(address="https://a.example", status="read", flaws=("instructions",)),)),
-            "https://a.example holds words that try to give orders to who reads it; they were read as words only.",
+            WebReport(providers=(DOWN,), pages=(WebPage(url="https://a.example", status="failed"),)),
+            "One page from search results could not be read.",
         ),
         (
-            WebAccount(pages=(WebPage(address="https://a.example", status="read", flaws=("paywall",)),)),
-            "https://a.example shows only its beginning.",
+            WebReport(pages=(WebPage(url="https://a.example", status="read", flaws=("instructions",)),)),
+            "https://a.example contains instructions to its reader; they were treated as text only.",
+        ),
+        (
+            WebReport(pages=(WebPage(url="https://a.example", status="read", flaws=("paywall",)),)),
+            "https://a.example shows only its beginning (paywall).",
         ),
     ],
 )
-def test_what_is_wrong_with_the_web_is_told(web: WebAccount, told: str) -> None:
+def test_what_is_wrong_with_the_web_is_told(web: WebReport, told: str) -> None:
     """Engines that failed, pages that could not be read and pages with flaws are limits of the evidence."""
-    assert told in evidence_limits(changed(web=web))
+    assert told in list_evidence_limits(changed(web=web))
 
 
 def test_nothing_found_says_that_nobody_answered() -> None:
     """A report without evidence says that no engine answered, so that it is not taken for proof of absence."""
-    nothing = changed(sections=(), web=WebAccount(engines=(DOWN.model_copy(update={"answered": 0}),)))
+    nothing = changed(sections=(), web=WebReport(providers=(DOWN.model_copy(update={"answered": 0}),)))
 
-    assert "No search engine answered (searxng: it is down)" in nothing_found(nothing)
+    assert "No search provider answered (searxng: it is down)" in render_no_evidence(nothing)
 
 
 def test_the_account_of_the_web_is_in_the_last_part() -> None:
     """Engines with their answers, and pages that are no sources with the reason, stand where the run is described."""
-    pages = tuple(WebPage(address=f"https://a.example/{n}", status="failed", note="404") for n in range(25))
-    text = provenance(changed(web=WebAccount(engines=(DOWN, WebEngine(engine="brave", set_up=False)), pages=pages)))
+    pages = tuple(WebPage(url=f"https://a.example/{n}", status="failed", note="404") for n in range(25))
+    text = render_provenance(
+        changed(web=WebReport(providers=(DOWN, ProviderUsage(provider="brave", configured=False)), pages=pages))
+    )
 
-    assert "- Search engine `searxng` answered 1 of 3 searches: it is down" in text
-    assert "- Search engine `brave` was not asked" in text
+    assert "- Search provider `searxng` answered 1 of 3 searches: it is down" in text
+    assert "- Search provider `brave` was not asked" in text
     assert "- Not a source: `https://a.example/0` (404)" in text
     assert "- Not listed: 5 more pages" in text

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tenure.report.render.links import is_web, shown_path, text_fragment
+from tenure.report.render.links import build_text_fragment, format_path, is_web
 
 PAGE = "https://a.example/x?y=1"
 
@@ -29,7 +29,7 @@ PAGE = "https://a.example/x?y=1"
 def test_only_addresses_of_the_web_become_links(uri: str) -> None:
     """Other schemes, paths and addresses with signs that do not belong there lead nowhere."""
     assert not is_web(uri)
-    assert text_fragment(uri, "words") == ""
+    assert build_text_fragment(uri, "words") == ""
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_only_addresses_of_the_web_become_links(uri: str) -> None:
 )
 def test_a_page_is_opened_at_the_words_it_displays(words: str, directive: str) -> None:
     """A short quote is named as a whole, without the marks of Markdown; two blocks by their ends."""
-    link = text_fragment(PAGE, words)
+    link = build_text_fragment(PAGE, words)
 
     assert link.startswith(f"{PAGE}#:~:text=")
     assert unquote(link.split(":~:text=")[1]) == directive
@@ -53,30 +53,30 @@ def test_a_page_is_opened_at_the_words_it_displays(words: str, directive: str) -
 
 def test_signs_with_a_meaning_are_encoded() -> None:
     """Hyphen, comma and ampersand of a quote cannot be taken for those of the directive."""
-    assert text_fragment(PAGE, "a-b, c & d").split("=")[-1] == "a%2Db%2C%20c%20%26%20d"
+    assert build_text_fragment(PAGE, "a-b, c & d").split("=")[-1] == "a%2Db%2C%20c%20%26%20d"
 
 
 def test_a_long_quote_is_named_by_its_ends() -> None:
     """Six words at either end find it."""
     words = " ".join(f"word{n}" for n in range(40))
 
-    assert text_fragment(PAGE, words).split("text=")[1] == (
+    assert build_text_fragment(PAGE, words).split("text=")[1] == (
         "word0%20word1%20word2%20word3%20word4%20word5,word34%20word35%20word36%20word37%20word38%20word39"
     )
 
 
 def test_a_place_on_the_page_is_kept() -> None:
     """An address with a fragment keeps it, and one that names words already gets those of the quote."""
-    assert text_fragment("https://a.example/#top", "sea") == "https://a.example/#top:~:text=sea"
-    assert text_fragment("https://a.example/#:~:text=old", "sea") == "https://a.example/#:~:text=sea"
+    assert build_text_fragment("https://a.example/#top", "sea") == "https://a.example/#top:~:text=sea"
+    assert build_text_fragment("https://a.example/#:~:text=old", "sea") == "https://a.example/#:~:text=sea"
 
 
 def test_a_quote_without_words_opens_the_page() -> None:
     """Where there is nothing to find, the page itself is opened."""
-    assert text_fragment(PAGE, " \n ") == PAGE
+    assert build_text_fragment(PAGE, " \n ") == PAGE
 
 
 def test_a_path_is_shown_as_a_person_types_it() -> None:
     """Under the given folder it is relative, and an address of a file is a path."""
-    assert shown_path("file:///home/ann/my%20notes.md", PurePosixPath("/home/ann")) == "my notes.md"
-    assert shown_path("/srv/a.md", PurePosixPath("/home/ann")) == "/srv/a.md"
+    assert format_path("file:///home/ann/my%20notes.md", PurePosixPath("/home/ann")) == "my notes.md"
+    assert format_path("/srv/a.md", PurePosixPath("/home/ann")) == "/srv/a.md"

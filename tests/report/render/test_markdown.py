@@ -9,8 +9,8 @@ from tenure.contracts.evidence.passages import Claim, Draft, SynthesisDraft
 from tenure.contracts.research.report import ReportDraft
 from tenure.contracts.result.result import Result, ResultStatus
 from tenure.contracts.run.run import Usage
-from tenure.report.assemble import assemble
-from tenure.report.render.markdown import render
+from tenure.report.assemble import assemble_result
+from tenure.report.render.markdown import render_markdown
 from tests.report.render.test_escaping import ATTACKS
 from tests.report.samples import NEAP, RISES, SOURCES, TIDES, StoredSource, full, hostile, paragraph, report
 
@@ -34,8 +34,8 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 
 ## Limits of the evidence
 
-- All of it rests on 2 sources.
-- The newest of the sources with a date is of 2024-05-01; 1 of 2 has no date.
+- The whole report rests on 2 sources.
+- The newest dated source is of 2024-05-01; 1 of 2 has no date.
 - One file could not be read.
 
 ## Further Considerations
@@ -44,7 +44,7 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 
 - A world with two moons would have a stranger rhythm.
 
-## What was asked along the way
+## Feedback and answers
 
 - “Say more on neap tides” (on Weak tides), 2026-11-20 09:31: received
 
@@ -55,8 +55,8 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 
 ## Quotes
 
-Every mark above leads to words of its source, quoted here to the letter (white space apart) with their place in the \
-stored text.
+Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their \
+position in the stored text.
 
 **[1] The Moon's pull**
 
@@ -72,8 +72,8 @@ stored text.
 ## How this report was made
 
 - Run `research/why-tides-1a2b`, ended as *done*.
-- Who answered: the offline twins, no model (router, section writer); `gpt-5` (section writer)
-- A twin stood in for the model in one call of section writer: the answer was no JSON
+- Models: fallbacks without a model (router, section writer); `gpt-5` (section writer)
+- The fallback answered instead of the model in one call of section writer: the answer was no JSON
 - Used: 9 role calls, 3 searches, 4.2 s
 - Coverage: The rhythm 80%, Weak tides 50%
 - Not read: `/library/notes/locked.pdf` (encrypted)
@@ -89,12 +89,12 @@ def headings(markdown: str) -> list[str]:
 
 
 def rendered(draft: ReportDraft) -> str:
-    return render(assemble(draft, SOURCES))
+    return render_markdown(assemble_result(draft, SOURCES))
 
 
 def test_a_report_reads_from_title_to_provenance() -> None:
     """The whole report is set as agreed, text first and what it rests on after it."""
-    assert render(assemble(report(), SOURCES), PurePosixPath("/library")) == EXPECTED
+    assert render_markdown(assemble_result(report(), SOURCES), PurePosixPath("/library")) == EXPECTED
 
 
 def test_parts_without_content_are_absent() -> None:
@@ -102,7 +102,7 @@ def test_parts_without_content_are_absent() -> None:
     text = rendered(report(further_considerations=(), feedback=()))
 
     assert "Further Considerations" not in headings(text)
-    assert "What was asked along the way" not in headings(text)
+    assert "Feedback and answers" not in headings(text)
 
 
 def test_no_evidence_is_said_plainly() -> None:
@@ -112,7 +112,7 @@ def test_no_evidence_is_said_plainly() -> None:
     assert "**No evidence was found.**" in text
     assert "1 search in the knowledge base, 1 file that could not be read" in text
     assert "`--docs PATH`" in text
-    assert headings(text) == ["Why the sea moves", "What was asked along the way", "How this report was made"]
+    assert headings(text) == ["Why the sea moves", "Feedback and answers", "How this report was made"]
 
 
 @pytest.mark.parametrize("status", ["finished_early", "cancelled", "unsupported", "failed"])
@@ -131,7 +131,7 @@ def test_a_hostile_source_cannot_shape_the_report() -> None:
     draft = report(
         question=evil, title=evil, abstract=paragraph(Claim(text=evil, citations=(cited,))), sections=(), notes=(evil,)
     )
-    text = render(assemble(draft, {TIDES: source}))
+    text = render_markdown(assemble_result(draft, {TIDES: source}))
     tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
 
     assert headings(text).count("# Owned") == 0
@@ -142,7 +142,7 @@ def test_a_hostile_source_cannot_shape_the_report() -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_but_sources_is_linked(attack: str) -> None:
     """Whatever hostile words stand in every field, links lead to addresses of sources and nothing is drawn or run."""
-    text = render(hostile(attack))
+    text = render_markdown(hostile(attack))
     tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
     links = {str(token.attrs["href"]).split("#")[0] for token in tokens if token.type == "link_open"}
 
@@ -152,7 +152,7 @@ def test_nothing_but_sources_is_linked(attack: str) -> None:
 
 def test_marks_can_name_author_and_year() -> None:
     """In that style references stand in the order of the alphabet and need no numbers."""
-    text = render(full(), style="author-year")
+    text = render_markdown(full(), style="author-year")
 
     assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
     assert "(The Moon's pull n.d.)" in text
@@ -162,26 +162,26 @@ def test_marks_can_name_author_and_year() -> None:
 
 def test_doubt_is_told_behind_a_sentence() -> None:
     """A sentence that its source does not bear out says so, and one that nobody checked says nothing."""
-    text = render(full())
+    text = render_markdown(full())
 
     assert "The sea is old. The sea is wide. [not confirmed] The sea never rises. [contradicted]" in text
     assert "The sea is blue. [unsourced]" in text
 
 
 def test_disagreement_is_shown_with_both_quotes() -> None:
-    """Where sources disagree, both say so in their own words; elsewhere there is no such part."""
-    text = render(full())
-    part = text.split("## Where sources disagree\n\n")[1].split("\n## ")[0]
+    """Contradictions between sources, both say so in their own words; elsewhere there is no such part."""
+    text = render_markdown(full())
+    part = text.split("## Contradictions between sources\n\n")[1].split("\n## ")[0]
 
     assert part.startswith("Severity: medium\n\n- On tides: “The sea rises twice a day.” [2]\n- On tides: “Neap")
-    assert "Where sources disagree" not in rendered(report())
+    assert "Contradictions between sources" not in rendered(report())
 
 
 def test_self_evaluation_is_among_the_remarks_at_the_end() -> None:
     """The scores stand with how the report was made."""
     line = "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%"
 
-    assert line in render(full()).split("## How this report was made")[1]
+    assert line in render_markdown(full()).split("## How this report was made")[1]
 
 
 def test_quotes_of_the_synthesis_are_listed() -> None:
@@ -200,9 +200,9 @@ def test_many_skipped_files_are_counted() -> None:
 
 def test_a_result_read_back_from_json_renders_the_same() -> None:
     """The JSON document holds all that the Markdown report shows."""
-    result = assemble(report(), SOURCES)
+    result = assemble_result(report(), SOURCES)
 
-    assert render(Result.model_validate_json(result.model_dump_json())) == render(result)
+    assert render_markdown(Result.model_validate_json(result.model_dump_json())) == render_markdown(result)
 
 
 def test_a_contradiction_says_what_it_is_about() -> None:
@@ -210,4 +210,4 @@ def test_a_contradiction_says_what_it_is_about() -> None:
     (found,) = full().contradictions
     told = full(contradictions=(found.model_copy(update={"about": "how *strong*"}),))
 
-    assert "Severity: medium (how \\*strong\\*)" in render(told)
+    assert "Severity: medium (how \\*strong\\*)" in render_markdown(told)

@@ -2,68 +2,70 @@
 
 from pathlib import Path
 
-from tenure.contracts.result.changes import Changes, Revised, Stated, Words
+from tenure.contracts.result.changes import CitedStatement, QuotedSource, ReportChanges, RevisedStatement
 from tenure.contracts.result.result import Result
 from tenure.report.render.html import render_html
-from tenure.report.render.markdown import render
-from tenure.report.render.news import HEADING, news
-from tenure.report.render.view import page
+from tenure.report.render.markdown import render_markdown
+from tenure.report.render.news import HEADING, render_news
+from tenure.report.render.view import build_page
 from tests.report.samples import full
 
 
-def stated(text: str, quote: str) -> Stated:
+def stated(text: str, quote: str) -> CitedStatement:
     """Return a statement that quotes a sample source."""
-    return Stated(topic="Tides", text=text, words=(Words(uri="tides.md", title="On *tides*", quote=quote),))
+    return CitedStatement(
+        topic="Tides", text=text, quotes=(QuotedSource(uri="tides.md", title="On *tides*", quote=quote),)
+    )
 
 
-def standing(changes: Changes | None) -> Result:
+def standing(changes: ReportChanges | None) -> Result:
     """Return the sample report as that of a standing question."""
     return full(changes=changes)
 
 
-FULL = Changes(
+FULL = ReportChanges(
     at="2026-01-08T08:00:00+00:00",
     since="standing-tides-1",
     since_at="2026-01-01T08:00:00+00:00",
     new=(stated("A new <b>thing</b>.", "words\nof it"),),
-    changed=(Revised(before=stated("Old.", "Old."), now=stated("Now.", "Now, it is so.")),),
+    changed=(RevisedStatement(before=stated("Old.", "Old."), after=stated("Now.", "Now, it is so.")),),
     withdrawn=(stated("Gone.", "It was so."),),
-    standing=3,
+    unchanged=3,
 )
 
 
 def test_a_report_tells_what_is_new_changed_and_gone() -> None:
     """Every statement comes with the words it rests or rested on, and foreign text stays text."""
-    told = news(standing(FULL))
+    told = render_news(standing(FULL))
 
     assert told.startswith("The last report is `standing-tides-1` of 2026-01-01. Statements: 1 new, 1 changed, 1 no")
     assert "- A new \\<b>thing\\</b>. — “words of it” (On \\*tides\\*)" in told
     assert "- Now. — “Now, it is so.” (On \\*tides\\*); before: “Old.” (On \\*tides\\*)" in told
-    assert "- Gone. — “It was so.” (On \\*tides\\*), which is gone" in told
+    assert "- Gone. — “It was so.” (On \\*tides\\*) (no longer in the source)" in told
 
 
 def test_it_stands_before_everything_else() -> None:
     """Markdown, HTML and the view of PDF open with it."""
-    markdown, html = render(standing(FULL)), render_html(standing(FULL), Path())
+    markdown, html = render_markdown(standing(FULL)), render_html(standing(FULL), Path())
 
     assert markdown.index(f"## {HEADING}") < markdown.index("## Abstract")
     assert html.index('id="news"') < html.index('id="abstract"')
     assert "<b>thing" not in html
-    assert page(standing(FULL)).news[0].kind == "paragraph"
+    assert build_page(standing(FULL)).news[0].kind == "paragraph"
 
 
 def test_without_a_last_report_there_is_no_such_part() -> None:
     """Neither the first report of a standing question nor an ordinary one has news."""
-    for one in (standing(None), standing(Changes(at=FULL.at))):
-        assert news(one) == ""
-        assert HEADING not in render(one) + render_html(one, Path())
+    for one in (standing(None), standing(ReportChanges(at=FULL.at))):
+        assert render_news(one) == ""
+        assert HEADING not in render_markdown(one) + render_html(one, Path())
 
 
 def test_nothing_new_is_said_in_one_line() -> None:
     """Where nothing has happened the counts say so, and no list is empty."""
-    told = news(standing(Changes(at=FULL.at, since="r-1", standing=7)))
+    told = render_news(standing(ReportChanges(at=FULL.at, since="r-1", unchanged=7)))
 
     assert told == (
         "The last report is `r-1`. Statements: 0 new, 0 changed, 0 no longer supported; "
-        "7 of the last report rest on words that still stand."
+        "7 statements of the last report are still supported."
     )

@@ -12,7 +12,7 @@ import typst
 
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.result.result import Result
-from tenure.report.assemble import assemble
+from tenure.report.assemble import assemble_result
 from tenure.report.render.pdf import render_pdf
 from tests.report.samples import full, hostile, programmed, report
 
@@ -93,7 +93,7 @@ def test_a_pdf_is_accessible(result: Result, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_report_without_evidence_is_a_pdf_too() -> None:
     """The file says that nothing was found."""
-    assert "No evidence was found." in words(render_pdf(assemble(report(abstract=Draft(), sections=()), {})))
+    assert "No evidence was found." in words(render_pdf(assemble_result(report(abstract=Draft(), sections=()), {})))
 
 
 def test_a_program_is_set_as_code() -> None:

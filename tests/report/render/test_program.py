@@ -4,14 +4,22 @@ import pytest
 
 from tenure.contracts.base import RunId
 from tenure.contracts.research.report import ReportDraft
-from tenure.contracts.result.programs import Attempt, CodeDraft, Failure, Lesson, Proof, SourceFile, StoredArtifact
+from tenure.contracts.result.programs import (
+    Attempt,
+    AttemptFailure,
+    CodeDraft,
+    Lesson,
+    ProgramVerification,
+    SourceFile,
+    StoredArtifact,
+)
 from tenure.contracts.result.result import Result, ResultStatus
-from tenure.report.assemble import assemble
-from tenure.report.render.markdown import render
-from tenure.report.render.program import as_text, difference, fenced
+from tenure.report.assemble import assemble_result
+from tenure.report.render.markdown import render_markdown
+from tenure.report.render.program import as_text, format_code_block, render_code_diff
 
 FIRST, SECOND = "def f():\n    return 1\n", "def f():\n    return 2\n"
-WRONG = Failure(test="test_f", error="assert 1 == 2 <b>bold</b>", trace="E assert 1 == 2")
+WRONG = AttemptFailure(test="test_f", error="assert 1 == 2 <b>bold</b>", trace="E assert 1 == 2")
 TRIED = (
     Attempt(
         n=1,
@@ -42,13 +50,13 @@ def result(status: ResultStatus = "done", **changed: object) -> Result:
         specification="f gives 2.",
         files=TRIED[-1].files,
         tests=(TEST,),
-        proof=Proof(by="person", passed=1, total=1),
+        verification=ProgramVerification(test_author="person", passed=1, total=1),
         attempts=TRIED,
         delivered=2,
         artifacts=(StoredArtifact(name="plot.png", bytes=2048, sha256="ab", path="/kept/plot.png"),),
     ).model_copy(update=changed)
     draft = ReportDraft(id=RunId("code-1"), mode="CODE", question="Write f", title="f", code=code, status=status)
-    return assemble(draft, {})
+    return assemble_result(draft, {})
 
 
 def test_the_document_has_the_program_its_proof_and_every_attempt() -> None:
@@ -60,19 +68,17 @@ def test_the_document_has_the_program_its_proof_and_every_attempt() -> None:
         (1, FIRST, "test_f: assert 1 == 2 <b>bold</b>", 0.0),
         (2, SECOND, None, 0.5),
     ]
-    assert made.proof and made.proof.passed == 1 and made.artifacts[0].name == "plot.png"
+    assert made.verification and made.verification.passed == 1 and made.artifacts[0].name == "plot.png"
 
 
 def test_the_report_reads_from_program_to_attempts() -> None:
     """What was asked, the program, how it was proved, by what, what was tried and changed, and what it made."""
-    text = render(result())
-    parts = ["> **Task:** Write f", "## The program", "## How it was proved", "## The tests", "## What it has to do"]
-    places = [
-        text.index(part) for part in (*parts, "## The attempts", "## What it made", "## How this report was made")
-    ]
+    text = render_markdown(result())
+    parts = ["> **Task:** Write f", "## The program", "## Test result", "## The tests", "## Specification"]
+    places = [text.index(part) for part in (*parts, "## The attempts", "## Files", "## How this report was made")]
 
     assert places == sorted(places)
-    assert "1 of 1 test passed in the sandbox. It was judged by the tests that were given." in text
+    assert "1 of 1 test passed in the sandbox. Judged by the given tests." in text
     assert "```diff\n" in text and "-    return 1\n+    return 2\n" in text
     assert "*Learned:* The constant is wrong. Return 2." in text
     assert "`plot.png`, 2,048 bytes" in text
@@ -83,46 +89,52 @@ def test_what_only_tests_printed_is_not_the_programs_output() -> None:
     """A program that nobody ran by itself has printed nothing that is worth a place under it."""
     alone = TRIED[-1].model_copy(update={"entry": "", "stdout": "1 passed in 0.09s"})
 
-    assert "1 passed" not in render(result(attempts=(TRIED[0], alone)))
+    assert "1 passed" not in render_markdown(result(attempts=(TRIED[0], alone)))
 
 
 def test_tests_that_were_asked_for_are_called_tests() -> None:
     """Where the delivered files are tests themselves, their heading says so."""
-    text = render(result(files=(TEST,), tests=(), proof=Proof(by="coder", passed=1, total=1)))
+    text = render_markdown(
+        result(files=(TEST,), tests=(), verification=ProgramVerification(test_author="coder", passed=1, total=1))
+    )
 
     assert "## The tests\n\n`test_f.py`" in text and "## The program" not in text
 
 
 def test_a_program_that_fails_is_delivered_with_what_it_fails() -> None:
     """The first lines say that nothing passed, and the failing tests are listed, their markup harmless."""
-    text = render(
-        result("failing_tests", files=TRIED[0].files, proof=Proof(by="test_writer", total=1, failing=(WRONG,)))
+    text = render_markdown(
+        result(
+            "failing_tests",
+            files=TRIED[0].files,
+            verification=ProgramVerification(test_author="test_writer", total=1, failures=(WRONG,)),
+        )
     )
 
     assert "No program passed its tests; this is the best of them." in text
-    assert "written before the program, by the role test writer" in text
+    assert "written before the program, by the role test_writer" in text
     assert "- `test_f`: assert 1 == 2 \\<b>bold\\</b>" in text
 
 
-@pytest.mark.parametrize(("by", "said"), [("nobody", "there are no tests"), ("coder", "against the given code")])
+@pytest.mark.parametrize(("by", "said"), [("nobody", "without tests"), ("coder", "against the given code")])
 def test_whose_tests_they_are_is_said(by: str, said: str) -> None:
     """A program without tests, and tests that are themselves the result, have words of their own."""
-    assert said in render(result(proof=Proof.model_validate({"by": by})))
+    assert said in render_markdown(result(verification=ProgramVerification.model_validate({"test_author": by})))
 
 
 def test_without_a_program_the_report_says_so() -> None:
     """Nothing was tried: nothing is shown, and what the twins can do is told."""
-    text = render(
+    text = render_markdown(
         result("no_evidence", files=(), attempts=(), artifacts=(), tests=(), specification="", delivered=None)
     )
 
     assert "**There is no program.**" in text
-    assert "## The program" not in text and "## How it was proved" not in text
+    assert "## The program" not in text and "## Test result" not in text
 
 
 def test_one_accepted_attempt_needs_no_list() -> None:
     """A program that was right at once has no story, and one that only writes tests has no changed files."""
-    text = render(result(attempts=TRIED[1:], files=()))
+    text = render_markdown(result(attempts=TRIED[1:], files=()))
 
     assert "## The attempts" not in text and "## The program" not in text
 
@@ -137,5 +149,5 @@ def test_several_files_are_one_text_under_their_names() -> None:
 
 def test_code_cannot_leave_its_fence() -> None:
     """A fence is longer than any run of backticks inside, and a difference has no names of files."""
-    assert fenced("```\nescaped\n```\r\n", "md") == "````md\n```\nescaped\n```\n````"
-    assert difference("a\nb\n", "a\nc\n") == "@@ -1,2 +1,2 @@\n a\n-b\n+c"
+    assert format_code_block("```\nescaped\n```\r\n", "md") == "````md\n```\nescaped\n```\n````"
+    assert render_code_diff("a\nb\n", "a\nc\n") == "@@ -1,2 +1,2 @@\n a\n-b\n+c"

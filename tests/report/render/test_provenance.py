@@ -1,6 +1,6 @@
 from tenure.contracts.run.run import Usage
-from tenure.report.assemble import assemble
-from tenure.report.render.provenance import provenance
+from tenure.report.assemble import assemble_result
+from tenure.report.render.provenance import render_provenance
 from tests.report.samples import SOURCES, full, report
 
 
@@ -8,18 +8,18 @@ def test_tokens_pages_and_money_are_told_where_there_are_any() -> None:
     """A run on a paid model over the web says what it read and cost."""
     usage = Usage(calls=1, searches=2, pages=1, tokens_in=1200, tokens_out=80, cost_usd=0.0123, seconds=61)
 
-    text = provenance(assemble(report(usage=usage), SOURCES))
+    text = render_provenance(assemble_result(report(usage=usage), SOURCES))
 
     assert "- Used: 1 role call, 2 searches, 1 web page, 1200 tokens in, 80 out, 0.0123 USD, 61.0 s" in text
 
 
 def test_repeated_stand_ins_are_counted() -> None:
     """The same reason for the same role is one line with a count."""
-    degraded = report().degraded * 3
+    fallbacks = report().fallbacks * 3
 
-    text = provenance(assemble(report(degraded=degraded), SOURCES))
+    text = render_provenance(assemble_result(report(fallbacks=fallbacks), SOURCES))
 
-    assert "- A twin stood in for the model in 3 calls of section writer: the answer was no JSON" in text
+    assert "- The fallback answered instead of the model in 3 calls of section writer: the answer was no JSON" in text
 
 
 def test_the_evaluation_is_told_with_its_issues() -> None:
@@ -28,7 +28,7 @@ def test_the_evaluation_is_told_with_its_issues() -> None:
     assert result.evaluation is not None
     evaluation = result.evaluation.model_copy(update={"issues": ("Too short.",)})
 
-    text = provenance(full(evaluation=evaluation))
+    text = render_provenance(full(evaluation=evaluation))
 
     assert "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%\n" in text
     assert "- Self-evaluation: Too short." in text

@@ -2,11 +2,11 @@
 
 from typing import get_args
 
-from tenure.contracts.evidence.reasoning import Considered, Reasoning, ReasoningStep, ReasoningStrategy, StepKind
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, ReasoningStrategy, RejectedThought, StepKind
 from tenure.contracts.result.result import Result
-from tenure.report.assemble import assemble
+from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html as html
-from tenure.report.render.markdown import render
+from tenure.report.render.markdown import render_markdown
 from tenure.report.render.pdf import render_pdf as pdf
 from tenure.report.render.reasoning import HOW, KINDS
 from tests.report.samples import FALLS, PULLS, RISES, SOURCES, report
@@ -20,13 +20,13 @@ LINE = Reasoning(
     conclusion=ReasoningStep(kind="inference", claim=RISES, follows=(1, 2), link="the [water]"),
     answer="the Moon",
     confidence=0.62,
-    considered=(Considered(text="The *wind* does it.", score=0.2, why="its words are far from the question"),),
+    rejected=(RejectedThought(text="The *wind* does it.", score=0.2, reason="it is not similar enough to the question"),),
 )
 
 
 def reported(line: Reasoning | None) -> Result:
     """Return a report with a line of thought."""
-    return assemble(report(reasoning=line), SOURCES)
+    return assemble_result(report(reasoning=line), SOURCES)
 
 
 def test_the_document_holds_the_line_of_thought() -> None:
@@ -38,17 +38,17 @@ def test_the_document_holds_the_line_of_thought() -> None:
     assert [step.claim.text for step in found.steps] == [PULLS.text, FALLS.text]
     assert found.conclusion.follows == (1, 2)
     assert all(claim.citations for claim in found.claims)
-    assert found.considered[0].score == 0.2
+    assert found.rejected[0].score == 0.2
 
 
 def test_a_reader_follows_it_step_by_step() -> None:
     """The Markdown report numbers the steps, says what each rests on, and gives every one its mark."""
-    text = render(reported(LINE))
+    text = render_markdown(reported(LINE))
 
     assert "## Reasoning\n\n*From causes to effects; confidence 62%.*" in text
     assert f"1. **Cause:** {PULLS.text} [1]\n2. **1687:** {FALLS.text} [2]" in text
     assert f"**Conclusion (from 1 and 2, by “the [water]”):** {RISES.text} [2]" in text
-    assert r"- The \*wind\* does it. (20%; its words are far from the question)" in text
+    assert r"- The \*wind\* does it. (20%; it is not similar enough to the question)" in text
     assert "in: " in text and "; Reasoning" in text
 
 
@@ -65,8 +65,8 @@ def test_the_page_shows_it_too() -> None:
 
 def test_a_line_without_a_conclusion_is_shown_as_far_as_it_goes() -> None:
     """Neither a conclusion nor rejected thoughts are made up where there are none."""
-    open_line = LINE.model_copy(update={"conclusion": None, "considered": ()})
-    text, page = render(reported(open_line)), html(reported(open_line))
+    open_line = LINE.model_copy(update={"conclusion": None, "rejected": ()})
+    text, page = render_markdown(reported(open_line)), html(reported(open_line))
 
     assert "**Conclusion" not in text and "Weighed" not in text
     assert "<strong>Conclusion" not in page and "Weighed" not in page
@@ -74,7 +74,7 @@ def test_a_line_without_a_conclusion_is_shown_as_far_as_it_goes() -> None:
 
 def test_a_report_without_reasoning_has_no_such_part() -> None:
     """Nothing is said where there is nothing to say."""
-    text, page = render(reported(None)), html(reported(None))
+    text, page = render_markdown(reported(None)), html(reported(None))
 
     assert "## Reasoning" not in text and 'id="reasoning"' not in page
 

@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tenure.report.render.references import address
+from tenure.report.render.references import render_address
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from tenure.report.render.references import address
 )
 def test_an_address_is_shown_so_that_it_can_be_opened(uri: str, shown: str) -> None:
     """Web addresses link to themselves, paths are literal and relative where they can be, nothing else is a link."""
-    assert address(uri, PurePosixPath("/home/ann")) == shown
+    assert render_address(uri, PurePosixPath("/home/ann")) == shown

@@ -1,9 +1,9 @@
 """Steps of a task in words, on their own and within the story of a run."""
 
 from tenure.contracts.evidence.react import ReactStep
-from tenure.report.render.steps import LONGEST, step_lines
-from tenure.report.trace.markdown import as_markdown
-from tenure.report.trace.story import story
+from tenure.report.render.steps import MAX_STEP_CHARS, render_steps
+from tenure.report.trace.markdown import render_trace
+from tenure.report.trace.story import build_trace
 from tests.histories.recorded import told
 
 STEPS = (
@@ -16,13 +16,13 @@ STEPS = (
         reliability=0.5,
         passages=1,
     ),
-    ReactStep(n=2, observation="No action was named.", corrected=True),
+    ReactStep(n=2, observation="The answer names no action.", corrected=True),
     ReactStep(n=3, tool="calculate", arguments='{"expression":"1+1"}', observation="2", reliability=1.0, passages=2),
     ReactStep(n=4, thought="Done.", tool="finish", observation="It rises [1].", confidence=0.8),
 )
 LINES = [
     '- step 1 Look. **hybrid_search {"query":"bread"}**, reliability 0.50, 1 new passage: [1] Bread rises.',
-    "- step 2 **no action**, corrected: No action was named.",
+    "- step 2 **no action**, corrected: The answer names no action.",
     '- step 3 **calculate {"expression":"1+1"}**, reliability 1.00, 2 new passages: 2',
     "- step 4 Done. **finish, 80% sure**",
     "- answered: It rises [1].",
@@ -36,15 +36,15 @@ def unmarked(line: str) -> str:
 
 def test_each_step_is_a_line() -> None:
     """Thought, call, what came of it and how sure it is; a step that was sent back says why, an end how sure it was."""
-    assert [unmarked(line) for line in step_lines(STEPS, "It rises [1].")] == LINES
-    assert list(step_lines((), "")) == []
+    assert [unmarked(line) for line in render_steps(STEPS, "It rises [1].")] == LINES
+    assert list(render_steps((), "")) == []
 
 
 def test_long_and_hostile_words_are_cut_and_escaped() -> None:
     """A page's words in an observation are no Markdown, and do not fill the screen."""
-    (line,) = step_lines([ReactStep(n=1, tool="lookup", observation="# Title <b> " + "x " * 999)], "")
+    (line,) = render_steps([ReactStep(n=1, tool="lookup", observation="# Title <b> " + "x " * 999)], "")
 
-    assert len(line) < 2 * LONGEST and " <b>" not in line and "\n" not in line
+    assert len(line) < 2 * MAX_STEP_CHARS and " <b>" not in line and "\n" not in line
 
 
 async def test_a_trace_tells_the_steps_of_a_task() -> None:
@@ -53,22 +53,26 @@ async def test_a_trace_tells_the_steps_of_a_task() -> None:
     stepped = [
         history.model_copy(
             update={
-                "happenings": tuple(
+                "recorded_events": tuple(
                     one.model_copy(
                         update={
-                            "came": {**one.came, "steps": [s.model_dump() for s in STEPS], "answer": "It rises [1]."}
+                            "result": {
+                                **one.result,
+                                "steps": [s.model_dump() for s in STEPS],
+                                "answer": "It rises [1].",
+                            }
                         }
                     )
-                    if one.name == "SubagentWorkflow" and one.came
+                    if one.name == "SubagentWorkflow" and one.result
                     else one
-                    for one in history.happenings
+                    for one in history.recorded_events
                 )
             }
         )
         for history in histories
     ]
-    trace = story(stepped)
+    trace = build_trace(stepped)
     (first, *_) = [task for cycle in trace.cycles for plan in cycle.plans for task in plan.tasks]
 
     assert (first.steps, first.answer) == (STEPS, "It rises [1].")
-    assert all(f"  {line}" in unmarked(as_markdown(trace)) for line in LINES)
+    assert all(f"  {line}" in unmarked(render_trace(trace)) for line in LINES)

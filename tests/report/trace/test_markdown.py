@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.research.learning import Inheritance, KnownFact, Related
+from tenure.contracts.research.learning import InheritedPassage, KnownFact, RelatedRun
 from tenure.contracts.research.report import Critique
-from tenure.contracts.research.spiral import Effort, Finding, PlannedAction, Reflection
+from tenure.contracts.research.spiral import Finding, PlannedAction, Reflection, ResearchEffort
 from tenure.contracts.research.trace import (
+    ControlRecord,
     Trace,
     TracedCycle,
     TracedDecision,
@@ -18,10 +19,9 @@ from tenure.contracts.research.trace import (
     TracedReview,
     TracedSection,
     TracedTask,
-    Word,
 )
-from tenure.contracts.run.run import Handled
-from tenure.report.trace.markdown import as_markdown
+from tenure.contracts.run.run import FeedbackRecord
+from tenure.report.trace.markdown import render_trace
 
 FINDING = Finding(
     topic="Causes",
@@ -48,7 +48,7 @@ TASKS = (
             TracedQuery(query="who", found=2),
         ),
     ),
-    TracedTask(topic="Causes", strategy="direct", reading=True, queries=(TracedQuery(query="more"),)),
+    TracedTask(topic="Causes", strategy="direct", is_reading=True, queries=(TracedQuery(query="more"),)),
     TracedTask(
         topic="Causes", strategy="direct", status="failed", note="nothing was found", queries=(TracedQuery(query="x"),)
     ),
@@ -58,12 +58,12 @@ CYCLE = TracedCycle(
     plans=(
         TracedPlan(
             at="t1",
-            heard=("Look at costs",),
+            feedback=("Look at costs",),
             critique="Too little.",
             thought="More.",
             actions=(SEARCH,),
-            refused=("“old” was not asked: it was asked before",),
-            left=("old",),
+            refused=("“old” was not searched: it was searched before",),
+            unassigned=("old",),
             tasks=TASKS,
         ),
         TracedPlan(at="t2", failure="no answer"),
@@ -71,23 +71,23 @@ CYCLE = TracedCycle(
     accepted=(FINDING,),
     coverage={"Causes": 0.5},
     gain=0.25,
-    offered=("Effects",),
+    latent_topics=("Effects",),
     situation="It is so.",
     reflection=Reflection(
         overall_quality="shallow", depth_assessment="Facts only.", missing_core_insights=("a reason",)
     ),
-    decision=TracedDecision(goes_on=True, reasoning="Causes are missing.", key_factors=("causes",)),
+    decision=TracedDecision(continues=True, reasoning="Causes are missing.", key_factors=("causes",)),
     failures=("topic_namer: it failed",),
 )
 TRACE = Trace(
     id="r",
     question="Why? <b>",
-    started="t0",
+    started_at="t0",
     status="failed",
     failure="no credit",
     mode="RESEARCH",
     complexity="simple",
-    effort=Effort(cycles=1, subagents=2, hops=1, sections=2),
+    effort=ResearchEffort(cycles=1, subagents=2, hops=1, sections=2),
     outline=("Causes",),
     cycles=(CYCLE,),
     sections=(
@@ -101,10 +101,10 @@ TRACE = Trace(
             generation=1, critiques=(Critique(topic="Causes", critique="Thin."), Critique(critique="Gap."))
         ),
     ),
-    feedback=(Handled(text="Look at costs", topic="Causes", at="t3"),),
-    words=(Word(at="t2", signal="pause"),),
+    feedback=(FeedbackRecord(text="Look at costs", topic="Causes", at="t3"),),
+    commands=(ControlRecord(at="t2", signal="pause"),),
 )
-TEXT = as_markdown(TRACE)
+TEXT = render_trace(TRACE)
 
 
 def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
@@ -118,7 +118,7 @@ def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
         "No plan",
         "Coverage",
         "Information gain",
-        "Offered beside the outline",
+        "Offered in addition to the outline",
         "Situation",
         "Reflection",
         "Missing insights",
@@ -131,13 +131,13 @@ def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
 
 
 def test_tasks_say_what_became_of_what_they_found() -> None:
-    """Accepted and rejected passages are counted with the reason; what is not judged or failed is said to be so."""
+    """Accepted and rejected passages are counted with the reason; what is not assessed or failed is said to be so."""
     assert (
-        "- “why” for “Causes” (from hop to hop): 5 found, 1 accepted, 2 irrelevant, 1 known already, 1 found twice\n"
+        "- “why” for “Causes” (from hop to hop): 5 found, 1 accepted, 2 irrelevant, 1 already known, 1 found twice\n"
         in TEXT
     )
-    assert "  - then “who”: 2 found, not judged\n" in TEXT
-    assert "- “more” for “Causes” (reading on in one source): under way\n" in TEXT
+    assert "  - then “who”: 2 found, not assessed\n" in TEXT
+    assert "- “more” for “Causes” (continued reading of one source): running\n" in TEXT
     assert "- “x” for “Causes”: failed, nothing was found" in TEXT
 
 
@@ -161,7 +161,7 @@ def test_generations_alternate_with_their_criticism() -> None:
 
 
 def test_words_of_people_stand_in_order() -> None:
-    """What people said and what they asked for are one list by time."""
+    """Feedback and what they asked for are one list by time."""
     assert "- t2 pause\n- t3 “Look at costs” on “Causes”: received" in TEXT
 
 
@@ -172,33 +172,39 @@ def test_foreign_text_does_nothing() -> None:
 
 def test_a_run_without_research_has_no_empty_parts() -> None:
     """What a run has not come to is left out."""
-    short = as_markdown(Trace(id="r", question="Why?", started="t0", status="running"))
+    short = render_trace(Trace(id="r", question="Why?", started_at="t0", status="running"))
 
     assert short == "# Trace of r\n\nWhy?\n\nStatus running, begun t0.\n"
 
 
 def test_memory_stands_before_the_cycles_and_what_is_left_after_them() -> None:
     """Earlier runs are told with what was taken over of each, and a task with why experience chose its strategy."""
-    earlier = Related(run=RunId("old"), question="Why <then>?", at=datetime(2026, 1, 1, tzinfo=UTC), relevance=0.813)
+    earlier = RelatedRun(
+        run=RunId("old"), question="Why <then>?", ended_at=datetime(2026, 1, 1, tzinfo=UTC), relevance=0.813
+    )
     memory = TracedMemory(
         related=(earlier,),
-        passages=tuple(Inheritance(passage=FINDING.passage, query="why", run=RunId(run)) for run in ("old", "other")),
+        passages=tuple(
+            InheritedPassage(passage=FINDING.passage, query="why", run=RunId(run)) for run in ("old", "other")
+        ),
         queries=("why then",),
         advice=("ask for causes",),
         facts=(KnownFact(text="Rye <is> sour.", run=RunId("other"), relevance=0.7, support=2),),
         kept=("It went well.",),
     )
-    task = TracedTask(topic="Causes", strategy="iterative", why="it went well", queries=(TracedQuery(query="why"),))
+    task = TracedTask(
+        topic="Causes", strategy="iterative", strategy_reason="it went well", queries=(TracedQuery(query="why"),)
+    )
     cycle = TracedCycle(number=1, plans=(TracedPlan(at="t1", tasks=(task,)),))
-    text = as_markdown(
-        Trace(id="r", question="Why?", started="t0", status="done", memory=memory, cycles=(cycle,), notes=("End.",))
+    text = render_trace(
+        Trace(id="r", question="Why?", started_at="t0", status="done", memory=memory, cycles=(cycle,), notes=("End.",))
     )
 
-    parts = [text.index(f"## {heading}") for heading in ("Remembered", "Cycle 1", "Left to later runs", "Notes")]
+    parts = [text.index(f"## {heading}") for heading in ("Remembered", "Cycle 1", "Kept for later runs", "Notes")]
     assert parts == sorted(parts)
     assert "`old`, asked “Why \\<then>?” (relevance 0.81): 1 passage taken over." in text
-    assert "**Queries that count as made**\n\n- why then" in text
+    assert "**Queries already made**\n\n- why then" in text
     assert "**Advice**\n\n- ask for causes" in text
-    assert "`other`, related by what it has found: 1 passage taken over." in text
+    assert "`other`, related by its findings: 1 passage taken over." in text
     assert "- Rye \\<is> sour. (`other`, relevance 0.70, 2 sources)" in text
     assert "(in several wordings; it went well)" in text

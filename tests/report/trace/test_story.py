@@ -5,20 +5,20 @@ from typing import Any
 import pytest
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from tenure.cli.session.history import recorded
+from tenure.cli.session.history import collect_events
 from tenure.contracts.evidence.passages import Claim
-from tenure.contracts.evidence.reasoning import Hop, Reasoning, ReasoningStep, Thoughts
-from tenure.contracts.research.trace import Happening, History, Trace
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ReasoningStep, ThoughtProposals
+from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, Trace
 from tenure.contracts.run.run import RunRequest
-from tenure.report.trace.markdown import as_markdown
-from tenure.report.trace.story import story
+from tenure.report.trace.markdown import render_trace
+from tenure.report.trace.story import build_trace
 from tests.histories.record import paths
 from tests.histories.recorded import PARTS, events, told
 
 
 async def cycles() -> Trace:
     """The story of the run that was recorded with two cycles of research."""
-    return story(await told("cycles"))
+    return build_trace(await told("cycles"))
 
 
 async def test_each_cycle_has_its_plan_and_what_became_of_it() -> None:
@@ -30,7 +30,7 @@ async def test_each_cycle_has_its_plan_and_what_became_of_it() -> None:
         "It is early.",
         ["SEARCH", "SEARCH", "SEARCH", "ADD_TO_OUTLINE"],
     )
-    assert plan.refused == ("“How long does dough rise?” was not asked: it was asked before",)
+    assert plan.refused == ("“How long does dough rise?” was not searched: it was searched before",)
     assert (plan.added, second.plans[0].dropped) == (("Wine",), ("Wine",))
     assert [task.queries[0].query for task in plan.tasks] == ["How long does the dough rise?", "Which milk curdles?"]
 
@@ -39,7 +39,7 @@ async def test_a_query_that_nobody_was_sent_for_is_named_without_a_reason() -> N
     """The planner is not asked after the last cycle, so what was refused then is known by its absence only."""
     last = (await cycles()).cycles[-1].plans[0]
 
-    assert (last.refused, last.left) == ((), ("How long does dough rise?",))
+    assert (last.refused, last.unassigned) == ((), ("How long does dough rise?",))
 
 
 async def test_each_query_accounts_for_what_it_has_found() -> None:
@@ -56,7 +56,7 @@ async def test_what_was_at_hand_stands_before_the_first_cycle() -> None:
     """Findings for the whole question belong to no cycle."""
     trace = await cycles()
 
-    (found,) = trace.at_hand
+    (found,) = trace.initial_findings
     assert found.passage.chunk not in {f.passage.chunk for cycle in trace.cycles for f in cycle.accepted}
 
 
@@ -70,23 +70,23 @@ async def test_coverage_gain_synthesis_and_decision_stand_with_their_cycle() -> 
     assert first.situation == "Bread rises."
     assert first.reflection and first.reflection.overall_quality == "good"
     assert first.decision and second.decision
-    assert (first.decision.goes_on, first.decision.key_factors) == (True, ("mould",))
-    assert (second.decision.goes_on, second.decision.reasoning) == (False, "It is enough.")
+    assert (first.decision.continues, first.decision.key_factors) == (True, ("mould",))
+    assert (second.decision.continues, second.decision.reasoning) == (False, "It is enough.")
 
 
 async def test_what_a_person_said_is_seen_in_the_next_plan() -> None:
     """Feedback is told with its time and outcome, and with the plan that heard it."""
     trace = await cycles()
 
-    assert [cycle.plans[0].heard for cycle in trace.cycles] == [(), ("Cheese: More on mould",)]
+    assert [cycle.plans[0].feedback for cycle in trace.cycles] == [(), ("Cheese: More on mould",)]
     (said,) = trace.feedback
-    assert trace.started <= said.at <= trace.ended
+    assert trace.started_at <= said.at <= trace.ended_at
     assert "What does the mould of blue cheese need?" in said.outcome
 
 
 async def test_sections_are_told_by_generation_with_their_reviews() -> None:
     """A section that was written twice is there twice, with what it was to be improved by."""
-    trace = story(await told("revised"))
+    trace = build_trace(await told("revised"))
     bread = [section for section in trace.sections if section.topic == "Bread"]
 
     assert [section.generation for section in bread] == [1, 2]
@@ -100,19 +100,19 @@ async def test_sections_are_told_by_generation_with_their_reviews() -> None:
 
 async def test_words_of_people_are_told_with_their_time() -> None:
     """Pausing and resuming are part of the story."""
-    trace = story(await told("pause"))
+    trace = build_trace(await told("pause"))
 
-    assert [word.signal for word in trace.words] == ["pause", "resume"]
+    assert [word.signal for word in trace.commands] == ["pause", "resume"]
 
 
 @pytest.mark.parametrize("way", paths())
 async def test_every_recorded_way_has_a_story(way: str) -> None:
     """Whatever happened to a run, its histories tell it, with the status of its result and as Markdown."""
-    trace = story(await told(way))
+    trace = build_trace(await told(way))
 
     assert trace.id == f"recorded-{way}"
     assert trace.status not in ("running", "completed")
-    assert as_markdown(trace).startswith(f"# Trace of recorded-{way}")
+    assert render_trace(trace).startswith(f"# Trace of recorded-{way}")
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -123,52 +123,52 @@ async def test_a_run_under_way_is_told_as_far_as_it_is(part: str) -> None:
     whole = events(name)
     others = [history for history in await told(way) if history.workflow != name]
     if others[0].workflow == f"recorded-{way}":
-        others[0] = others[0].model_copy(update={"came": None, "ending": "running", "ended": ""})
+        others[0] = others[0].model_copy(update={"result": None, "status": "running", "ended_at": ""})
 
     for length in range(1, len(whole)):
-        cut = await recorded(name, whole[:length], pydantic_data_converter)
-        trace = story([*others[:1], cut, *others[1:]] if part else [cut, *others])
+        cut = await collect_events(name, whole[:length], pydantic_data_converter)
+        trace = build_trace([*others[:1], cut, *others[1:]] if part else [cut, *others])
         assert trace.status == "running"
-        assert as_markdown(trace)
+        assert render_trace(trace)
 
 
 async def test_feedback_of_a_run_under_way_has_no_outcome_yet() -> None:
     """Before there is a result, what people said is read from the signals; a bare string will do."""
     run, *others = await told("cycles")
-    heard = [h if h.name != "feedback" else h.model_copy(update={"given": "Mould!"}) for h in run.happenings]
-    trace = story([run.model_copy(update={"came": None, "happenings": tuple(heard)}), *others])
+    heard = [h if h.name != "feedback" else h.model_copy(update={"input": "Mould!"}) for h in run.recorded_events]
+    trace = build_trace([run.model_copy(update={"result": None, "recorded_events": tuple(heard)}), *others])
 
     assert [(said.text, said.outcome) for said in trace.feedback] == [("Mould!", "received")]
-    assert story([run.model_copy(update={"came": None})]).feedback[0].topic == "Cheese"
-    garbage = [h if h.name != "feedback" else h.model_copy(update={"given": [4]}) for h in run.happenings]
-    assert story([run.model_copy(update={"came": None, "happenings": tuple(garbage)})]).feedback == ()
+    assert build_trace([run.model_copy(update={"result": None})]).feedback[0].topic == "Cheese"
+    garbage = [h if h.name != "feedback" else h.model_copy(update={"input": [4]}) for h in run.recorded_events]
+    assert build_trace([run.model_copy(update={"result": None, "recorded_events": tuple(garbage)})]).feedback == ()
 
 
 async def test_a_plan_that_was_made_anew_shares_the_judgement_of_its_cycle() -> None:
     """Both plans of a cycle are told, each with its tasks and with what was accepted of them."""
     run, research, spiral, *sections = await told("cycles")
-    judgement = next(h for h in spiral.happenings if h.name == "analyze")
-    one_cycle = [_of_cycle_one(h) for h in spiral.happenings if h is not judgement]
-    trace = story([run, research, spiral.model_copy(update={"happenings": tuple(one_cycle)}), *sections])
+    judgement = next(h for h in spiral.recorded_events if h.name == "analyze_candidates")
+    one_cycle = [_of_cycle_one(h) for h in spiral.recorded_events if h is not judgement]
+    trace = build_trace([run, research, spiral.model_copy(update={"recorded_events": tuple(one_cycle)}), *sections])
 
     (cycle,) = trace.cycles
     assert [len(plan.tasks) for plan in cycle.plans] == [2, 1]
     assert all(query.judged for plan in cycle.plans for task in plan.tasks for query in task.queries)
-    assert "The plan was made anew" in as_markdown(trace)
+    assert "The plan was made anew" in render_trace(trace)
 
 
-def _of_cycle_one(happening: Happening) -> Happening:
+def _of_cycle_one(happening: RecordedEvent) -> RecordedEvent:
     """Return a call of the planner as one of the first cycle, and everything else as it is."""
     if happening.name != "planner":
         return happening
-    asked = {**happening.given["input"], "cycle": 1}
-    return happening.model_copy(update={"given": {**happening.given, "input": asked}})
+    asked = {**happening.input["input"], "cycle": 1}
+    return happening.model_copy(update={"input": {**happening.input, "input": asked}})
 
 
 async def test_attempts_are_told_with_what_was_learned_and_changed() -> None:
     """The trace of a program has every attempt as it was told of last, and shows the difference to the one before."""
-    trace = story(await told("code"))
-    text = as_markdown(trace)
+    trace = build_trace(await told("code"))
+    text = render_trace(trace)
 
     assert [(attempt.n, attempt.error) for attempt in trace.attempts] == [(1, "test_right: no right"), (2, None)]
     assert trace.attempts[0].reflection and trace.attempts[0].reflection.change == "Make it right."
@@ -182,24 +182,31 @@ def test_every_call_that_thought_is_told() -> None:
         strategy="self_consistency", steps=(ReasoningStep(kind="hop", claim=fact),), answer="hours", confidence=0.5
     )
     answers: list[tuple[str, dict[str, Any] | None]] = [
-        ("thought_proposer", Thoughts(thoughts=line.steps).model_dump(mode="json")),
-        ("thought_proposer", Thoughts(thoughts=()).model_dump(mode="json")),
+        ("thought_proposer", ThoughtProposals(thoughts=line.steps).model_dump(mode="json")),
+        ("thought_proposer", ThoughtProposals(thoughts=()).model_dump(mode="json")),
         ("thought_evaluator", {"scores": [{"thought": 1, "score": 0.7, "why": "so"}]}),
-        ("hop_reasoner", Hop(fact=fact, next_question="Why?").model_dump(mode="json")),
-        ("hop_reasoner", Hop(complete=True).model_dump(mode="json")),
+        ("hop_reasoner", ReasoningHop(fact=fact, next_question="Why?").model_dump(mode="json")),
+        ("hop_reasoner", ReasoningHop(complete=True).model_dump(mode="json")),
         ("reasoner", line.model_dump(mode="json")),
         ("reasoner", Reasoning(strategy="multi_hop").model_dump(mode="json")),
         ("reasoner", None),
     ]
     calls = [
-        Happening(kind="call", name=name, at="now", came=None if output is None else {"output": output})
+        RecordedEvent(kind="call", name=name, at="now", result=None if output is None else {"output": output})
         for name, output in answers
     ]
     given = RunRequest(question="Why?").model_dump(mode="json")
-    run = History(workflow="r", type="AgentWorkflow", began="now", given=given)
-    trace = story([run, History(workflow="r/research", type="ResearchWorkflow", began="now", happenings=tuple(calls))])
+    run = RecordedHistory(workflow="r", type="AgentWorkflow", started_at="now", input=given)
+    trace = build_trace(
+        [
+            run,
+            RecordedHistory(
+                workflow="r/research", type="ResearchWorkflow", started_at="now", recorded_events=tuple(calls)
+            ),
+        ]
+    )
 
-    assert [(one.role, one.said) for one in trace.thoughts] == [
+    assert [(one.role, one.summary) for one in trace.thoughts] == [
         ("thought_proposer", "proposed “Bread rises.”"),
         ("thought_proposer", "proposed nothing"),
         ("thought_evaluator", "scores 0.70"),
@@ -208,4 +215,4 @@ def test_every_call_that_thought_is_told() -> None:
         ("reasoner", "self consistency: 1 steps, confidence 50%; answer “hours”"),
         ("reasoner", "multi hop: nothing to say"),
     ]
-    assert "## Reasoning\n\n- thought proposer: proposed “Bread rises.”" in as_markdown(trace)
+    assert "## Reasoning\n\n- thought proposer: proposed “Bread rises.”" in render_trace(trace)

@@ -1,12 +1,12 @@
-"""The fact extractor: its twin, and what becomes of facts that passages do not have."""
+"""Tests of the fact extractor's fallback and of facts that the passages do not contain."""
 
 from tenure.roles.base import Evidence
 from tenure.roles.claims.fact_extractor import (
     ExtractedFact,
     FactExtractorInput,
     FactExtractorOutput,
-    extracted,
-    offline,
+    build_draft,
+    fallback,
 )
 from tests.passages import passage
 from tests.worlds import encode
@@ -15,26 +15,33 @@ RISES = "The dough of the bread rises for two hours in the warm kitchen."
 PASSAGES = (passage(RISES), passage("The oven of the bakery is heated to 250 degrees.", start=90))
 
 
-def test_the_twin_takes_sentences_as_they_stand() -> None:
-    """A fact is a sentence of a passage, with the passage's number."""
+def test_the_fallback_copies_sentences() -> None:
+    """A fact is an unchanged sentence of a passage, with the passage's number."""
     asked = FactExtractorInput(question="How long does the dough rise?", kind="figures")
-    (first, *_) = offline(asked, Evidence(PASSAGES, encode)).facts
+    (first, *_) = fallback(asked, Evidence(PASSAGES, encode)).facts
 
     assert first == ExtractedFact(passage=1, text=RISES)
 
 
-def test_facts_carry_their_quotes() -> None:
+def test_facts_have_quotes() -> None:
     """A fact in a passage's own words is supported, and cites it."""
-    draft = extracted(FactExtractorOutput(facts=(ExtractedFact(passage=1, text=f" {RISES} "),)), PASSAGES)
+    draft = build_draft(
+        FactExtractorInput(question="How?"),
+        FactExtractorOutput(facts=(ExtractedFact(passage=1, text=f" {RISES} "),)),
+        Evidence(PASSAGES),
+    )
 
     assert [(claim.text, claim.status) for claim in draft.claims] == [(RISES, "supported")]
 
 
-def test_what_no_passage_says_is_no_fact() -> None:
-    """A number that the passage lacks, and a passage that does not exist, are left out."""
+def test_unsourced_facts_are_dropped() -> None:
+    """A fact with a number that the passage lacks, or without a valid passage, is dropped."""
     invented = (
         ExtractedFact(passage=1, text="The dough of the bread rises for nine hours."),
         ExtractedFact(passage=7, text=RISES),
     )
 
-    assert extracted(FactExtractorOutput(facts=invented), PASSAGES).blocks == ()
+    assert (
+        build_draft(FactExtractorInput(question="How?"), FactExtractorOutput(facts=invented), Evidence(PASSAGES)).blocks
+        == ()
+    )

@@ -1,10 +1,10 @@
-"""The code reflector's twin: failures sorted by what they say."""
+"""Tests of the code reflector's fallback, which classifies failures."""
 
 import pytest
 
-from tenure.contracts.result.programs import Attempt, Failure
+from tenure.contracts.result.programs import Attempt, AttemptFailure
 from tenure.roles.base import Evidence
-from tenure.roles.coding.code_reflector import CodeReflectorInput, offline
+from tenure.roles.coding.code_reflector import CodeReflectorInput, fallback
 
 
 @pytest.mark.parametrize(
@@ -12,22 +12,22 @@ from tenure.roles.coding.code_reflector import CodeReflectorInput, offline
     [
         ("ImportError: cannot import name 'f'", "is not there"),
         ("RecursionError: maximum recursion depth exceeded", "base case"),
-        ("it ran out of time", "does not end"),
+        ("it exceeded its time limit", "does not end"),
         ("assert 1 == 2", "not the expected one"),
-        ("it went beyond its limits (memory)", "not known"),
+        ("it exceeded its limits (memory)", "not known"),
     ],
 )
-def test_the_kind_of_a_failure_tells_its_cause(error: str, cause: str) -> None:
-    """Each kind of error has words of its own, and what has none is said to be unknown."""
-    attempt = Attempt(n=1, generation=1, passed=2, total=3, failures=(Failure(test="test_f", error=error),))
-    seen = offline(CodeReflectorInput(question="Write f", attempt=attempt), Evidence())
+def test_each_kind_of_failure_has_a_cause(error: str, cause: str) -> None:
+    """Each kind of error has its own text, and other errors are reported as unknown."""
+    attempt = Attempt(n=1, generation=1, passed=2, total=3, failures=(AttemptFailure(test="test_f", error=error),))
+    seen = fallback(CodeReflectorInput(question="Write f", attempt=attempt), Evidence())
 
     assert cause in seen.cause
     assert seen.failed == f"1 of 3 tests failed: test_f. {error}"
 
 
-def test_a_failure_without_a_test_is_that_of_the_run() -> None:
-    """Also an attempt without any failure can be looked at."""
-    seen = offline(CodeReflectorInput(question="Write f", attempt=Attempt(n=1, generation=1)), Evidence())
+def test_an_attempt_without_failures() -> None:
+    """An attempt without failures gives a reflection on the run."""
+    seen = fallback(CodeReflectorInput(question="Write f", attempt=Attempt(n=1, generation=1)), Evidence())
 
     assert seen.failed == "0 of 0 tests failed: the run. "

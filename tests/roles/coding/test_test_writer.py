@@ -1,17 +1,17 @@
-"""The test writer's twin: examples that somebody wrote become tests, and none is made up."""
+"""Tests of the test writer's fallback, which converts examples to tests."""
 
 from tenure.contracts.result.programs import SourceFile
 from tenure.roles.base import Evidence
-from tenure.roles.coding.test_writer import TestWriterInput, TestWriterOutput, offline
+from tenure.roles.coding.test_writer import TestWriterInput, TestWriterOutput, fallback
 from tests.passages import passage
 
 
 def written(question: str, evidence: Evidence | None = None, *given: SourceFile) -> TestWriterOutput:
-    return offline(TestWriterInput(question=question, given=given), evidence or Evidence())
+    return fallback(TestWriterInput(question=question, given_files=given), evidence or Evidence())
 
 
 def test_examples_of_the_request_become_tests() -> None:
-    """Each example is a test of its own, imported from the file a function lives in, fractions compared as such."""
+    """Each example is a test that imports the function from its file; fractions are compared approximately."""
     (file,) = written("Write `half` so that half(3) returns 1.5 and half(4) returns 2.").tests
 
     assert file.path == "test_examples.py"
@@ -21,14 +21,14 @@ def test_examples_of_the_request_become_tests() -> None:
 
 
 def test_examples_of_a_given_file_are_imported_from_it() -> None:
-    """Doc strings of given code say what it has to do."""
+    """Docstrings of given code contain examples."""
     given = SourceFile(path="pkg/sums.py", text='def double(x):\n    """Say.\n\n    >>> double(2)\n    4\n    """\n')
 
     assert "from pkg.sums import double\n" in written("Repair this", None, given).tests[0].content
 
 
-def test_examples_of_documents_count_for_functions_that_are_asked_for() -> None:
-    """A passage's code brings its examples, but only those of a function the request names."""
+def test_examples_of_documents_need_a_requested_function() -> None:
+    """Examples in a passage's code are used only for a function that the request names."""
     code = 'def double(x):\n    """Say.\n\n    >>> double(2)\n    4\n    """\n    return x\n'
     evidence = Evidence((passage(code, "a"),))
 
@@ -37,7 +37,7 @@ def test_examples_of_documents_count_for_functions_that_are_asked_for() -> None:
 
 
 def test_without_examples_there_are_no_tests() -> None:
-    """Nothing is invented, and a given file that is no Python is read as text."""
+    """No test is invented, and a given file that is not Python is read as text."""
     answer = written("Write a parser", None, SourceFile(path="a.txt", text="no ("))
 
     assert answer.tests == () and answer.task == "program"

@@ -1,45 +1,45 @@
-"""The clarifier's twin, and what it may answer."""
+"""Tests of the clarifier's fallback and of the validation of its output."""
 
 import pytest
 from pydantic import ValidationError
 
 from tenure.roles.base import Evidence
-from tenure.roles.research.clarifier import ClarifierInput, ClarifierOutput, offline, render
+from tenure.roles.research.clarifier import ClarifierInput, ClarifierOutput, fallback, render
 from tests.passages import passage
 
 EVIDENCE = Evidence((passage("The dough rises."),))
 
 
-def test_what_is_open_is_asked_with_an_assumption() -> None:
-    """The twin asks what the words leave open, and says what it assumes meanwhile."""
-    assert offline(ClarifierInput(question="How does it rise?"), EVIDENCE) == ClarifierOutput(
-        question="What does ‘it’ stand for in this question?", assumption="Bread"
+def test_an_ambiguous_question_is_asked_with_an_assumption() -> None:
+    """The fallback asks about the ambiguity and states its assumption."""
+    assert fallback(ClarifierInput(question="How does it rise?"), EVIDENCE) == ClarifierOutput(
+        question="What does ‘it’ refer to in this question?", assumption="Bread"
     )
 
 
 def test_a_clear_question_is_not_asked_back() -> None:
-    """Nobody is asked without need."""
-    assert offline(ClarifierInput(question="How does dough rise?"), EVIDENCE) == ClarifierOutput()
+    """A clear question gives an empty output."""
+    assert fallback(ClarifierInput(question="How does dough rise?"), EVIDENCE) == ClarifierOutput()
 
 
-def test_long_titles_are_assumed_in_short() -> None:
-    """What is assumed fits the schema, whatever a source is called."""
+def test_assumptions_are_shortened() -> None:
+    """The assumption fits the schema, also for a long title."""
     long = Evidence((passage("The dough rises.", title="bread " * 90),))
 
-    assert len(offline(ClarifierInput(question="How does it rise?"), long).assumption) <= 200
+    assert len(fallback(ClarifierInput(question="How does it rise?"), long).assumption) <= 200
 
 
 @pytest.mark.parametrize(
     "given", [{"question": "Which?"}, {"assumption": "rye"}, {"question": "Which?", "assumption": " "}]
 )
 def test_question_and_assumption_belong_together(given: dict[str, str]) -> None:
-    """A question without an answer to go on with is refused, and so is an answer to no question."""
+    """A question without an assumption is rejected, like an assumption without a question."""
     with pytest.raises(ValidationError, match="belong together"):
         ClarifierOutput(**given)
 
 
-def test_the_prompt_holds_question_and_passages() -> None:
-    """What may be meant is judged by both."""
+def test_the_prompt_contains_question_and_passages() -> None:
+    """The prompt contains both."""
     prompt = render(ClarifierInput(question="How does it rise?"), EVIDENCE)[1].content
 
     assert "How does it rise?" in prompt and "The dough rises." in prompt

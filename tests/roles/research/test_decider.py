@@ -1,16 +1,16 @@
-"""The decider's twin and its prompt."""
+"""Tests of the decider's fallback and its prompt."""
 
 from typing import Any
 
 from tenure.contracts.research.spiral import Reflection
 from tenure.roles.base import Evidence
-from tenure.roles.research.decider import DeciderInput, DeciderOutput, offline, render
-from tenure.roles.research.planner import Standing
+from tenure.roles.research.decider import DeciderInput, DeciderOutput, fallback, render
+from tenure.roles.research.planner import TopicCoverage
 from tests.roles.cases import REFLECTION, SYNTHESIS
 
-WEAK = Standing(heading="Yeast", question="What does yeast do?", coverage=0.1, passages=1)
-FAIR = Standing(heading="Flour", question="Which flour?", coverage=0.5, passages=3)
-FULL = Standing(heading="Oven", question="How hot?", coverage=0.9, passages=9)
+WEAK = TopicCoverage(heading="Yeast", question="What does yeast do?", coverage=0.1, passages=1)
+FAIR = TopicCoverage(heading="Flour", question="Which flour?", coverage=0.5, passages=3)
+FULL = TopicCoverage(heading="Oven", question="How hot?", coverage=0.9, passages=9)
 
 
 def asked(**others: Any) -> DeciderInput:
@@ -29,11 +29,11 @@ def asked(**others: Any) -> DeciderInput:
 
 
 def decided(**others: Any) -> DeciderOutput:
-    return offline(asked(**others), Evidence())
+    return fallback(asked(**others), Evidence())
 
 
-def test_thin_topics_are_a_reason_to_go_on() -> None:
-    """The least covered ones are what to look for."""
+def test_topics_with_little_coverage_continue_the_research() -> None:
+    """The key factors are the topics with the least coverage."""
     assert decided() == DeciderOutput(
         needs_more_research=True,
         reasoning="Least is known on “Yeast” (0.10), “Flour” (0.50); the gain is stalling.",
@@ -41,8 +41,8 @@ def test_thin_topics_are_a_reason_to_go_on() -> None:
     )
 
 
-def test_where_every_topic_is_covered_the_gain_decides() -> None:
-    """It is enough once a cycle brings little; before that, what the outline leaves aside is looked for."""
+def test_the_gain_decides_if_every_topic_is_covered() -> None:
+    """With a small gain the research ends; with a larger one the latent topics are the key factors."""
     assert decided(outline=(FULL,), gains=(0.4, 0.05)) == DeciderOutput(
         needs_more_research=False,
         reasoning="Every topic is well covered, and the last cycle brought little that was new.",
@@ -52,23 +52,23 @@ def test_where_every_topic_is_covered_the_gain_decides() -> None:
     assert (more.needs_more_research, more.key_factors) == (True, ("Rye",))
 
 
-def test_a_budget_that_is_nearly_used_is_enough() -> None:
-    """The report has to be written from what there is."""
-    assert not decided(scarce=True).needs_more_research
+def test_a_budget_running_low_ends_the_research() -> None:
+    """The report is written from the available evidence."""
+    assert not decided(running_low=True).needs_more_research
 
 
-def test_people_who_wait_to_be_heard_come_first() -> None:
-    """What they said is looked for even where all is covered, in few words."""
-    found = decided(outline=(FULL,), scarce=True, feedback=("More on rye", *("word " * 100 for _ in range(6))))
+def test_open_feedback_continues_the_research() -> None:
+    """Feedback is a key factor even if all topics are covered, in shortened form."""
+    found = decided(outline=(FULL,), running_low=True, feedback=("More on rye", *("word " * 100 for _ in range(6))))
 
     assert found.needs_more_research
     assert (found.key_factors[0], len(found.key_factors)) == ("More on rye", 5)
     assert all(len(factor) <= 200 for factor in found.key_factors)
 
 
-def test_the_prompt_tells_what_there_is_to_decide_on() -> None:
-    """Coverage, gains, what is missing, what people said and what is left are all named."""
-    told = asked(reflection=REFLECTION, latent=("Rye",), feedback=("More salt",), scarce=True)
+def test_the_prompt_contains_the_research_state() -> None:
+    """Coverage, gains, gaps, feedback and limits are part of the prompt."""
+    told = asked(reflection=REFLECTION, latent=("Rye",), feedback=("More salt",), running_low=True)
     user = render(told, Evidence())[1].content
 
     for line in (
@@ -81,8 +81,8 @@ def test_the_prompt_tells_what_there_is_to_decide_on() -> None:
         assert line in user
 
 
-def test_a_prompt_leaves_out_what_there_is_not() -> None:
-    """Without reflection, or with one that misses nothing, nothing is said of it; nor of offers and wishes."""
+def test_empty_parts_are_omitted_from_the_prompt() -> None:
+    """Empty reflections, latent topics and feedback are omitted."""
     content = Reflection(overall_quality="good", depth_assessment="Deep.")
     for reflection in (None, content):
         user = render(asked(reflection=reflection), Evidence())[1].content

@@ -1,12 +1,12 @@
-"""The synthesis reflector's twin."""
+"""Tests of the synthesis reflector's fallback."""
 
 import pytest
 
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, SynthesisDraft
-from tenure.contracts.research.spiral import Quality
+from tenure.contracts.research.spiral import SynthesisQuality
 from tenure.roles.base import Evidence
-from tenure.roles.research.synthesis_reflector import SynthesisReflectorInput, SynthesisReflectorOutput, offline
+from tenure.roles.research.synthesis_reflector import SynthesisReflectorInput, SynthesisReflectorOutput, fallback
 
 QUESTION = "How is rye bread made?"
 
@@ -30,7 +30,7 @@ def judged(
 ) -> SynthesisReflectorOutput:
     half = len(claims) // 2
     synthesis = SynthesisDraft(situation=part(*claims[:half]), complication=part(*claims[half:]))
-    return offline(SynthesisReflectorInput(question=question, topics=topics, synthesis=synthesis), Evidence())
+    return fallback(SynthesisReflectorInput(question=question, topics=topics, synthesis=synthesis), Evidence())
 
 
 RYE = "Rye bread rises slowly."
@@ -47,16 +47,18 @@ RYE = "Rye bread rises slowly."
         ((("Wine is old.", "a"), ("Wine is old.", "b")) * 2, "moderate"),
     ],
 )
-def test_statements_and_sources_make_the_quality(claims: tuple[tuple[str, str], ...], quality: Quality) -> None:
-    """Four statements from two sources with all the question's words are good, fewer moderate, one alone shallow."""
+def test_quality_depends_on_statements_and_sources(
+    claims: tuple[tuple[str, str], ...], quality: SynthesisQuality
+) -> None:
+    """Four statements from two sources with all the question's words are good, fewer moderate, a single one shallow."""
     found = judged(*claims)
 
     assert found.overall_quality == quality
     assert found.depth_assessment == f"{len(claims)} statement(s) from {len({s for _, s in claims})} source(s)."
 
 
-def test_words_and_topics_that_are_not_spoken_of_are_missing() -> None:
-    """Both are named; what shares a word with the synthesis is not."""
+def test_missing_words_and_topics_are_listed() -> None:
+    """Both are listed; topics that share a word with the synthesis are not."""
     found = judged(("Bread rises.", "a"), ("Bread rests.", "b"), topics=("Rising of dough", "Salt and butter"))
 
     assert found.missing_core_insights == (
@@ -66,8 +68,8 @@ def test_words_and_topics_that_are_not_spoken_of_are_missing() -> None:
     assert (found.logic_issues, found.improvement_suggestions) == ((), ())
 
 
-def test_what_is_missing_is_told_in_few_words() -> None:
-    """Five things at the most, each cut to size."""
+def test_the_list_of_gaps_is_limited() -> None:
+    """At most five gaps are listed, each shortened."""
     found = judged(topics=tuple(f"topic {n} {'salt ' * 100}" for n in range(9)), question="rye wheat " * 500)
 
     assert len(found.missing_core_insights) == 5

@@ -1,17 +1,17 @@
-"""The relation extractor's twin."""
+"""Tests of the relation extractor's fallback."""
 
-from tenure.algorithms.retrieval.relations import Stated, held
-from tenure.contracts.knowledge.graph import BESIDE
+from tenure.algorithms.retrieval.relations import StatedRelation, filter_grounded_relations
+from tenure.contracts.knowledge.graph import CO_OCCURRENCE
 from tenure.roles.base import Evidence
-from tenure.roles.retrieval.relation_extractor import MOST_PASSAGES, RelationExtractorInput, offline
+from tenure.roles.retrieval.relation_extractor import MAX_PASSAGES, RelationExtractorInput, fallback
 from tests.passages import passage
 
 TEXT = "In Ghent, an iron press was built. The iron press of Ghent stands in a damp cellar."
 
 
-def test_what_stands_in_one_sentence_is_related() -> None:
-    """Each passage gets its entities and, as many as are wanted, its relations, with sentences that it holds."""
-    read = offline(RelationExtractorInput(most=2), Evidence((passage("Nothing."), passage(TEXT)))).passages
+def test_entities_of_one_sentence_are_related() -> None:
+    """Each passage gets its entities and a limited number of relations, with sentences that it contains."""
+    read = fallback(RelationExtractorInput(max_relations=2), Evidence((passage("Nothing."), passage(TEXT)))).passages
 
     assert [one.passage for one in read] == [1, 2]
     assert (read[0].entities, read[0].relations) == ((), ())
@@ -21,13 +21,18 @@ def test_what_stands_in_one_sentence_is_related() -> None:
         ("damp cellar", "concept"),
     ]
     first = read[1].relations[0]
-    assert (len(read[1].relations), first.subject, first.predicate, first.object) == (2, "Ghent", BESIDE, "iron press")
-    stated = [Stated(one.subject, one.predicate, one.object, one.sentence) for one in read[1].relations]
-    assert len(held(TEXT, stated)) == 2
+    assert (len(read[1].relations), first.subject, first.predicate, first.object) == (
+        2,
+        "Ghent",
+        CO_OCCURRENCE,
+        "iron press",
+    )
+    stated = [StatedRelation(one.subject, one.predicate, one.object, one.sentence) for one in read[1].relations]
+    assert len(filter_grounded_relations(TEXT, stated)) == 2
 
 
-def test_more_passages_than_fit_are_left_for_another_call() -> None:
-    """The twin answers within its schema, however much it is given."""
-    evidence = Evidence((passage(TEXT),) * (MOST_PASSAGES + 1))
+def test_the_number_of_passages_is_limited() -> None:
+    """The fallback's output fits its schema, whatever the number of passages."""
+    evidence = Evidence((passage(TEXT),) * (MAX_PASSAGES + 1))
 
-    assert len(offline(RelationExtractorInput(), evidence).passages) == MOST_PASSAGES
+    assert len(fallback(RelationExtractorInput(), evidence).passages) == MAX_PASSAGES

@@ -1,11 +1,11 @@
-"""The abstract writer's twin."""
+"""Tests of the abstract writer's fallback."""
 
-from tenure.algorithms.text.sentences import words
+from tenure.algorithms.text.sentences import split_words
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
 from tenure.roles.base import Evidence
 from tenure.roles.prompting import WrittenText
-from tenure.roles.writing.abstract_writer import MAX_WORDS, AbstractWriterInput, offline
+from tenure.roles.writing.abstract_writer import MAX_WORDS, AbstractWriterInput, fallback
 from tests.roles.cases import EVIDENCE, QUESTION, quoted
 from tests.roles.writing.test_section_writer import said
 
@@ -22,11 +22,11 @@ REST = tuple(claim(f"Fact number {n} is of no weight.") for n in range(5))
 
 
 def abstract(*sections: SectionDraft, evidence: Evidence = EVIDENCE) -> WrittenText:
-    return offline(AbstractWriterInput(question=QUESTION, sections=sections), evidence)
+    return fallback(AbstractWriterInput(question=QUESTION, sections=sections), evidence)
 
 
-def test_an_abstract_leads_with_what_the_sections_lead_with() -> None:
-    """The opening of each section, with what leans on it, is one paragraph with its passages."""
+def test_an_abstract_consists_of_section_openings() -> None:
+    """The openings of the sections, with dependent sentences, form one paragraph with passages."""
     text = abstract(
         section("Bread", claim("Bread is made of flour."), claim("It is old."), *REST),
         section("Cheese", claim("Cheese is made of milk.", 1, "Cheese"), *REST),
@@ -37,8 +37,8 @@ def test_an_abstract_leads_with_what_the_sections_lead_with() -> None:
     assert [block.kind for block in text.blocks] == ["paragraph"]
 
 
-def test_what_answers_comes_before_what_stands_first() -> None:
-    """Of a section's opening the sentence nearest to the question is taken, with what leans on it."""
+def test_the_lead_nearest_to_the_question_is_used() -> None:
+    """Of a section's opening the sentence nearest to the question is used, with dependent sentences."""
     text = abstract(
         section("Bread", claim("Ovens are hot."), claim("Bread is made of flour."), claim("It is old."), *REST)
     )
@@ -47,32 +47,32 @@ def test_what_answers_comes_before_what_stands_first() -> None:
 
 
 def test_a_short_section_keeps_its_opening() -> None:
-    """A section that would be left with next to nothing gives nothing away."""
+    """A section with few sentences contributes nothing."""
     assert abstract(section("Bread", claim("Bread is made of flour.")), section("Empty")).blocks == ()
     assert abstract(SectionDraft(topic="Empty", draft=Draft())).blocks == ()
 
 
-def test_the_introduction_of_a_list_is_no_summary() -> None:
-    """A sentence that ends in a colon promises what the abstract does not hold."""
+def test_the_introduction_of_a_list_is_not_used() -> None:
+    """A sentence that ends in a colon is not used."""
     assert "Bread is made of these:" not in said(abstract(section("Bread", claim("Bread is made of these:"), *REST)))
 
 
-def test_a_sentence_without_evidence_is_left_out() -> None:
-    """Every sentence of the abstract rests on a passage at hand."""
+def test_a_sentence_without_evidence_is_omitted() -> None:
+    """Every sentence of the abstract cites an available passage."""
     assert abstract(section("Bread", claim("Bread is made of flour."), *REST), evidence=Evidence()).blocks == ()
 
 
 def test_an_abstract_keeps_to_its_length() -> None:
-    """Openings are taken as long as there is room for them."""
+    """Openings are added up to the maximum length."""
     long = [section(f"Topic {n}", claim("Bread is " + "very " * 50 + f"old {n}."), *REST) for n in range(4)]
 
     text = abstract(*long)
 
-    assert 0 < sum(len(words(sentence)) for sentence in said(text)) <= MAX_WORDS
+    assert 0 < sum(len(split_words(sentence)) for sentence in said(text)) <= MAX_WORDS
 
 
-def test_what_is_far_from_the_question_does_not_open_the_report() -> None:
-    """A section that leads away from the question keeps its opening; the abstract starts with the nearest."""
+def test_unrelated_openings_are_omitted() -> None:
+    """A section far from the question contributes nothing; the abstract starts with the nearest."""
     text = abstract(
         section("Wheels", claim("Wheels roll on."), *REST),
         section("Bread", claim("Bread is made of flour."), *REST),
@@ -82,11 +82,11 @@ def test_what_is_far_from_the_question_does_not_open_the_report() -> None:
 
 
 def test_each_part_of_the_question_is_answered() -> None:
-    """A lead that is near one part of the question stands there, however far it is from the rest of it."""
+    """A lead near one part of the question is used, however far it is from the other parts."""
     sections = (
         section("Cheese", claim("Ripe cheese is cheese that ripens long.", 1, "Cheese"), *REST),
         section("Bread", claim("Flour."), *REST),
     )
     asked = AbstractWriterInput(question="How long does ripe cheese ripen, and what is flour?", sections=sections)
 
-    assert len(said(offline(asked, EVIDENCE))) == len(sections)
+    assert len(said(fallback(asked, EVIDENCE))) == len(sections)

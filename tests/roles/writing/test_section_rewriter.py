@@ -1,7 +1,7 @@
-"""The section rewriter's twin."""
+"""Tests of the section rewriter's fallback."""
 
 from tenure.contracts.evidence.passages import Draft
-from tenure.roles.writing.section_rewriter import SectionRewriterInput, offline, render
+from tenure.roles.writing.section_rewriter import SectionRewriterInput, fallback, render
 from tests.roles.cases import DRAFT, EVIDENCE, MADE, QUESTION
 from tests.roles.writing.test_section_writer import said
 
@@ -10,23 +10,23 @@ ON_BREAD = SectionRewriterInput(
 )
 
 
-def test_a_section_is_composed_again_over_the_evidence() -> None:
-    """With the same evidence the same section can be had again, whatever the draft was."""
-    assert MADE in said(offline(ON_BREAD, EVIDENCE))
+def test_a_section_is_composed_from_the_evidence() -> None:
+    """With the same evidence the result is the same section, whatever the draft."""
+    assert MADE in said(fallback(ON_BREAD, EVIDENCE))
 
 
-def test_what_other_sections_say_is_not_repeated() -> None:
-    """A sentence that stands elsewhere in the report is left there."""
-    assert MADE not in said(offline(ON_BREAD.model_copy(update={"said": (MADE,)}), EVIDENCE))
+def test_sentences_of_other_sections_are_not_repeated() -> None:
+    """A sentence of another section is omitted."""
+    assert MADE not in said(fallback(ON_BREAD.model_copy(update={"other_sentences": (MADE,)}), EVIDENCE))
 
 
-def test_a_wish_comes_first() -> None:
-    """What a person asked of the section is in its next draft."""
-    wished = ON_BREAD.model_copy(update={"wishes": ("rye bread with a sourdough",)})
+def test_feedback_is_included() -> None:
+    """Text on the feedback is part of the next draft."""
+    wished = ON_BREAD.model_copy(update={"feedback": ("rye bread with a sourdough",)})
 
-    assert "Rye bread is made with a sourdough that is days old." in said(offline(wished, EVIDENCE))
+    assert "Rye bread is made with a sourdough that is days old." in said(fallback(wished, EVIDENCE))
 
 
-def test_a_prompt_leaves_out_what_there_is_not() -> None:
-    """Without sentences of other sections nothing is said of them."""
+def test_empty_parts_are_omitted_from_the_prompt() -> None:
+    """Without sentences of other sections the part is omitted."""
     assert "Said in other sections" not in render(ON_BREAD.model_copy(update={"draft": DRAFT}), EVIDENCE)[1].content

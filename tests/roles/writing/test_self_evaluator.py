@@ -1,9 +1,15 @@
-"""The self-evaluator's twin, and the scores made of an evaluation."""
+"""Tests of the self-evaluator's fallback and of the scores computed from an evaluation."""
 
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
 from tenure.roles.writing.report_reflector import ReportCritique
-from tenure.roles.writing.self_evaluator import Component, SelfEvaluatorInput, SelfEvaluatorOutput, assessed, offline
+from tenure.roles.writing.self_evaluator import (
+    QuestionComponent,
+    SelfEvaluatorInput,
+    SelfEvaluatorOutput,
+    assess,
+    fallback,
+)
 from tests.roles.cases import EVIDENCE
 
 
@@ -15,10 +21,10 @@ BREAD = section("Bread", Claim(text="Bread rises for hours.", status="supported"
 QUESTION = "How does bread rise, and how is wine made in cellars?"
 
 
-def test_the_twin_names_what_nothing_answers() -> None:
+def test_the_fallback_names_unanswered_parts() -> None:
     """A part of the question that no section addresses is an issue, with a suggestion for the nearest section."""
     given = SelfEvaluatorInput(question=QUESTION, sections=(BREAD,))
-    found = assessed(given, offline(given, EVIDENCE), EVIDENCE)
+    found = assess(given, fallback(given, EVIDENCE), EVIDENCE)
 
     assert found.evaluation.missing == ("How is wine made in cellars?",)
     assert (found.evaluation.completeness, found.evaluation.factuality) == (0.5, 0.5)
@@ -26,25 +32,25 @@ def test_the_twin_names_what_nothing_answers() -> None:
     assert "wine" in found.evaluation.issues[0] and "wine" in found.evaluation.suggestions[0]
 
 
-def test_a_report_without_claims_offers_nothing_to_compare() -> None:
-    """No sentence, no rephrasing, and nothing that is untrue."""
+def test_a_report_without_claims_has_no_rephrasings() -> None:
+    """Without claims there are no rephrasings and no false statements."""
     given = SelfEvaluatorInput(question="How does bread rise?", sections=(section("Bread"),))
-    said = offline(given, EVIDENCE)
+    said = fallback(given, EVIDENCE)
 
     assert said.rephrasings == ()
-    assert assessed(given, said, EVIDENCE).evaluation.consistency == 1.0
+    assert assess(given, said, EVIDENCE).evaluation.consistency == 1.0
 
 
 def test_a_models_answer_is_scored_by_the_program() -> None:
-    """Likeness of the versions, a contradiction and components come from the model, factuality from the checks."""
+    """Rephrasings, contradictions and components come from the model, factuality from the claim checks."""
     said = SelfEvaluatorOutput(
         rephrasings=("Bread rises.", "Bread rises.", " "),
         contradictions=("It rises and does not rise.",),
-        components=(Component(component="bread", addressed=True),),
+        components=(QuestionComponent(component="bread", addressed=True),),
         issues=("Too short.",),
         suggestions=(ReportCritique(topic=" ", critique="Say more.", query=" wine "),),
     )
-    found = assessed(SelfEvaluatorInput(question=QUESTION, sections=(BREAD,)), said, EVIDENCE)
+    found = assess(SelfEvaluatorInput(question=QUESTION, sections=(BREAD,)), said, EVIDENCE)
 
     assert (found.evaluation.consistency, found.evaluation.completeness) == (0.5, 1.0)
     assert found.evaluation.issues == ("Too short.",)

@@ -1,9 +1,9 @@
-"""The title writer's twin."""
+"""Tests of the title writer's fallback."""
 
 import pytest
 
 from tenure.roles.base import Evidence
-from tenure.roles.writing.title_writer import MAX_TITLE, TitleWriterInput, offline
+from tenure.roles.writing.title_writer import MAX_TITLE_CHARACTERS, TitleWriterInput, fallback
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from tenure.roles.writing.title_writer import MAX_TITLE, TitleWriterInput, offli
     ],
 )
 def test_the_question_is_the_title(question: str, title: str) -> None:
-    """Of several questions the first two are named; within the title only names keep their capital."""
-    assert title == offline(TitleWriterInput(question=question, topics=()), Evidence()).title
+    """Of several questions the first two are used; within the title only names keep their capital."""
+    assert title == fallback(TitleWriterInput(question=question, topics=()), Evidence()).title
 
 
 def test_a_title_is_short() -> None:
-    """However long the question, its title has a limit."""
+    """A title has a maximum length, whatever the question."""
     question = "How is bread made with " + "rye " * 100 + "? How is cheese kept with " + "milk " * 100
 
-    assert len(offline(TitleWriterInput(question=question, topics=()), Evidence()).title) <= MAX_TITLE
+    assert len(fallback(TitleWriterInput(question=question, topics=()), Evidence()).title) <= MAX_TITLE_CHARACTERS

@@ -5,18 +5,18 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.sources.document.normal_form import NormalForm, clean, one_line, strip_lines
+from tenure.sources.document.normal_form import NormalFormWriter, clean_text, collapse_whitespace, strip_lines
 
 
 def test_blocks_are_separated_by_one_blank_line() -> None:
     """Every kind of block stands on its own, with one blank line between."""
-    form = NormalForm()
-    form.heading(2, "  Title\n here ")
-    form.paragraph("one\n two")
-    form.literal("\n\nif x:\n\ty()  \n\n\nz\n")
-    form.row(["a", "b\nc"])
-    form.row(["1", ""])
-    form.lines(["first", "", "second "])
+    form = NormalFormWriter()
+    form.add_heading(2, "  Title\n here ")
+    form.add_paragraph("one\n two")
+    form.add_literal("\n\nif x:\n\ty()  \n\n\nz\n")
+    form.add_row(["a", "b\nc"])
+    form.add_row(["1", ""])
+    form.add_lines(["first", "", "second "])
 
     assert form.text == (
         "## Title here\n\none two\n\n    if x:\n        y()\n\n    z\n\n| a | b c |\n| 1 |  |\n\nfirst\nsecond"
@@ -26,42 +26,42 @@ def test_blocks_are_separated_by_one_blank_line() -> None:
 
 def test_the_end_is_where_the_text_ends() -> None:
     """After every block the length of the text is known without putting it together."""
-    form = NormalForm()
+    form = NormalFormWriter()
     writes: list[Callable[[], None]] = [
-        lambda: form.heading(1, "Title"),
-        lambda: form.row(["a", "b"]),
-        lambda: form.row(["c"]),
-        lambda: form.lines(["one", "two"]),
-        lambda: form.literal("x\n\ny"),
+        lambda: form.add_heading(1, "Title"),
+        lambda: form.add_row(["a", "b"]),
+        lambda: form.add_row(["c"]),
+        lambda: form.add_lines(["one", "two"]),
+        lambda: form.add_literal("x\n\ny"),
         form.open_list,
         form.open_item,
-        lambda: form.paragraph("item"),
+        lambda: form.add_paragraph("item"),
         form.close_list,
-        lambda: form.paragraph("end"),
+        lambda: form.add_paragraph("end"),
     ]
-    assert form.end == 0
+    assert form.length == 0
     for write in writes:
         write()
-        assert form.end == len(form.text)
+        assert form.length == len(form.text)
 
 
 def test_list_items_are_one_line_and_indented_by_depth() -> None:
     """Paragraphs of an item share its line, nested items are indented, numbers count up."""
-    form = NormalForm()
+    form = NormalFormWriter()
     form.open_list(3)
     form.open_item()
-    form.paragraph("three")
-    form.paragraph("more")
+    form.add_paragraph("three")
+    form.add_paragraph("more")
     form.open_list()
     form.open_item()
-    form.paragraph("nested")
+    form.add_paragraph("nested")
     form.close_item()
     form.close_list()
     form.close_item()
     form.open_item()
-    form.paragraph("four")
-    form.literal("code")
-    form.paragraph("after")
+    form.add_paragraph("four")
+    form.add_literal("code")
+    form.add_paragraph("after")
     form.close_item()
     form.close_list()
 
@@ -70,21 +70,21 @@ def test_list_items_are_one_line_and_indented_by_depth() -> None:
 
 def test_a_paragraph_never_reads_as_a_heading() -> None:
     """Hashes in front of a paragraph are dropped; other hashes stay."""
-    form = NormalForm()
-    form.paragraph("## not a heading")
-    form.paragraph("#include <a.h>")
+    form = NormalFormWriter()
+    form.add_paragraph("## not a heading")
+    form.add_paragraph("#include <a.h>")
 
     assert form.text == "not a heading\n\n#include <a.h>"
 
 
 def test_empty_blocks_leave_no_trace() -> None:
     """Blocks without words are not written."""
-    form = NormalForm()
-    form.heading(1, " ")
-    form.paragraph("\u200b")
-    form.literal(" \n")
-    form.row(["", " "])
-    form.lines([""])
+    form = NormalFormWriter()
+    form.add_heading(1, " ")
+    form.add_paragraph("\u200b")
+    form.add_literal(" \n")
+    form.add_row(["", " "])
+    form.add_lines([""])
     form.open_list()
     form.open_item()
     form.close_item()
@@ -95,12 +95,12 @@ def test_empty_blocks_leave_no_trace() -> None:
 
 def test_clean_removes_what_nobody_sees() -> None:
     """NUL, controls, soft hyphens, zero-width spaces and marks go, and the rest is composed."""
-    assert clean("a\x00b\u00adc\u200bd\ufeffe\x07\r\nf\u2028g e\u0301") == "abcde\nf\ng \u00e9"
-    assert one_line("a\u00a0b\n\tc") == "a b c"
+    assert clean_text("a\x00b\u00adc\u200bd\ufeffe\x07\r\nf\u2028g e\u0301") == "abcde\nf\ng \u00e9"
+    assert collapse_whitespace("a\u00a0b\n\tc") == "a b c"
     assert strip_lines("\n\n  a \n\tb\t\n\n") == "  a\n\tb"
 
 
 @given(st.text())
 def test_clean_is_idempotent(text: str) -> None:
     """Cleaning twice is cleaning once."""
-    assert clean(clean(text)) == clean(text)
+    assert clean_text(clean_text(text)) == clean_text(text)

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from tenure.sources.document.document import Unreadable
-from tenure.sources.document.zip_package import check_package, xml
+from tenure.sources.document.zip_package import check_package, parse_xml
 from tests.sources.packages import LAUGHS, package
 
 
@@ -25,21 +25,21 @@ def test_an_ordinary_package_passes() -> None:
 def test_xml_is_read_without_entities() -> None:
     """An entity stays unread, whether it is a word or a file of this machine; entities of entities are refused."""
     for entity in ('"word"', 'SYSTEM "file:///etc/hostname"'):
-        assert "".join(xml(f"<!DOCTYPE r [<!ENTITY x {entity}>]><r>&x;</r>").itertext()) in ("", "&x;")
+        assert "".join(parse_xml(f"<!DOCTYPE r [<!ENTITY x {entity}>]><r>&x;</r>").itertext()) in ("", "&x;")
     with pytest.raises(SyntaxError):
-        xml(f"{LAUGHS}<r>&e;</r>")
+        parse_xml(f"{LAUGHS}<r>&e;</r>")
 
 
 def test_text_is_read_whatever_encoding_it_declares() -> None:
     """A declaration is over once text was decoded."""
-    assert xml('<?xml version="1.0" encoding="latin-1"?><r>é</r>').text == "é"
+    assert parse_xml('<?xml version="1.0" encoding="latin-1"?><r>é</r>').text == "é"
 
 
 def test_damage_can_be_passed_over() -> None:
     """What is left of damaged XML is read on demand; where nothing is left, it is none."""
-    assert xml("<r><a>x</r>", recover=True).findtext("a") == "x"
+    assert parse_xml("<r><a>x</r>", recover=True).findtext("a") == "x"
     for damaged in ("<r><a>x</r>", ""):
         with pytest.raises(SyntaxError):
-            xml(damaged)
+            parse_xml(damaged)
     with pytest.raises(SyntaxError):
-        xml("nothing", recover=True)
+        parse_xml("nothing", recover=True)

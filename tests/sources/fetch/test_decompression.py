@@ -10,8 +10,8 @@ from collections.abc import Callable
 import brotli
 import pytest
 
-from tenure.sources.fetch.decompression import Body
-from tenure.sources.fetch.errors import Unusable
+from tenure.sources.fetch.decompression import ResponseBody
+from tenure.sources.fetch.errors import UnusableResponse
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -39,11 +39,11 @@ PACKINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 def _unpacked(packing: str, packed: bytes, step: int = 1_000, limit: int = 10**6) -> bytes:
-    body = Body(limit)
-    body.begin(packing)
+    body = ResponseBody(limit)
+    body.start(packing)
     for at in range(0, len(packed), step):
         body.feed(packed[at : at + step])
-    return body.content()
+    return body.get_content()
 
 
 @pytest.mark.parametrize("step", [1, 7, 1_000, 10**6])
@@ -73,7 +73,7 @@ def test_a_bomb_goes_off_at_the_limit(name: str) -> None:
     packing, pack = PACKINGS[name]
     bomb = pack(bytes(40_000_000))
     tracemalloc.start()
-    with pytest.raises(Unusable, match="larger than 1 MB"):
+    with pytest.raises(UnusableResponse, match="larger than 1 MB"):
         _unpacked(packing, bomb, step=10**9)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -87,14 +87,14 @@ def test_a_missing_end_is_noticed(name: str) -> None:
     packing, pack = PACKINGS[name]
 
     assert _unpacked(packing, b"") == b""
-    with pytest.raises(Unusable, match="its end is missing"):
+    with pytest.raises(UnusableResponse, match="it is incomplete"):
         _unpacked(packing, pack(TEXT)[:-8])
 
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "brotli", "zstd"])
 def test_what_is_not_packed_as_it_says_is_of_no_use(name: str) -> None:
     """Plain text under the name of a packing is told."""
-    with pytest.raises(Unusable, match="not packed as it says"):
+    with pytest.raises(UnusableResponse, match="its content encoding is wrong"):
         _unpacked(PACKINGS[name][0], b"<!doctype html><title>Plain</title>" * 10)
 
 
@@ -102,15 +102,15 @@ def test_damage_behind_the_beginning_is_noticed() -> None:
     """A body without a header is no excuse for what comes later."""
     packed = bytearray(zlib.compress(TEXT))
     packed[len(packed) // 2 :] = b"\xff" * (len(packed) // 2)
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableResponse):
         _unpacked("deflate", bytes(packed))
 
 
 @pytest.mark.parametrize("packing", ["sdch", "gzip, br", "compress"])
 def test_a_packing_that_nobody_asked_for_is_refused(packing: str) -> None:
     """Unknown packings, and several at once, are told by their name."""
-    with pytest.raises(Unusable, match="nobody asked for"):
-        Body(10).begin(packing)
+    with pytest.raises(UnusableResponse, match="is not supported"):
+        ResponseBody(10).start(packing)
 
 
 def test_what_follows_the_end_means_nothing() -> None:
@@ -120,12 +120,12 @@ def test_what_follows_the_end_means_nothing() -> None:
 
 def test_a_body_can_be_cut_instead() -> None:
     """Where only the beginning counts, the rest is no error and is not wanted."""
-    body = Body(5, cut=True)
+    body = ResponseBody(5, truncate=True)
     body.feed(b"1234")
-    assert not body.full
+    assert not body.is_full
     body.feed(b"5678")
 
-    assert (body.full, body.content(), body.received) == (True, b"12345", 8)
+    assert (body.is_full, body.get_content(), body.received) == (True, b"12345", 8)
 
 
 def test_a_window_that_asks_for_much_memory_is_refused() -> None:
@@ -135,5 +135,5 @@ def test_a_window_that_asks_for_much_memory_is_refused() -> None:
         zstd.CompressionParameter.enable_long_distance_matching: 1,
     }
     packer = zstd.ZstdCompressor(options=options)
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableResponse):
         _unpacked("zstd", packer.compress(TEXT) + packer.flush())

@@ -8,15 +8,23 @@ import httpx
 import pytest
 
 from tenure.settings import Settings
-from tenure.sources.fetch.errors import BadStatus, FetchError, NotAnswered, Refused, Unusable
-from tenure.sources.fetch.fetcher import REDIRECTS, TRIES, Fetched, Fetcher, Limits, Manners, fetcher
-from tenure.sources.fetch.guard import Guard
-from tenure.sources.fetch.transfer import Validators, charset, lifetime, media_type, retry_after
+from tenure.sources.fetch.address_guard import AddressGuard
+from tenure.sources.fetch.errors import ErrorStatus, FetchError, NoResponse, RequestRefused, UnusableResponse
+from tenure.sources.fetch.fetcher import (
+    MAX_ATTEMPTS,
+    MAX_REDIRECTS,
+    CrawlPolicy,
+    FetchedResponse,
+    Fetcher,
+    FetchLimits,
+    create_fetcher,
+)
+from tenure.sources.fetch.transfer import Validators, parse_charset, parse_max_age, parse_media_type, parse_retry_after
 from tests.web import LIGHTHOUSES, Reply, Request, Web
 from tests.web.pages import bodies
 
 PATH = LIGHTHOUSES[0].path
-Fetch = Callable[..., Awaitable[Fetched]]
+Fetch = Callable[..., Awaitable[FetchedResponse]]
 
 
 @pytest.fixture(scope="module")
@@ -29,26 +37,30 @@ def web() -> Iterator[Web]:
 async def visitor(web: Web) -> AsyncIterator[Fetcher]:
     """Fetches from the small web, one request right after the other."""
     web.requests.clear()
-    made = Fetcher(Guard([web.allow]), Limits(10.0, 300_000), Manners(gap=0, per_host=8, user_agent="Visitor/1.0"))
+    made = Fetcher(
+        AddressGuard([web.allow]),
+        FetchLimits(10.0, 300_000),
+        CrawlPolicy(min_interval=0, max_per_host=8, user_agent="Visitor/1.0"),
+    )
     yield made
     await made.aclose()
 
 
 async def test_a_page_is_fetched_with_what_its_server_says_of_it(web: Web, visitor: Fetcher) -> None:
     """Body, kind, charset and validators come along, and the address is canonical."""
-    page = await visitor.fetch(web.address(PATH + "?utm_source=letter#top"))
+    page = await visitor.fetch(web.build_url(PATH + "?utm_source=letter#top"))
 
-    assert page.hops == (web.address(PATH),)
+    assert page.redirect_chain == (web.build_url(PATH),)
     assert page.body == bodies()[PATH]
-    assert (page.code, page.unchanged, page.media_type, page.charset) == (200, False, "text/html", "utf-8")
+    assert (page.status_code, page.not_modified, page.media_type, page.charset) == (200, False, "text/html", "utf-8")
     assert page.validators.etag
-    assert page.transferred == len(page.body)
+    assert page.transferred_bytes == len(page.body)
 
 
 async def test_a_request_says_who_asks_and_nothing_else(web: Web, visitor: Fetcher) -> None:
     """User agent, accepted kinds and packings are sent; no cookie, no credential, also not after one was offered."""
     for _ in range(2):
-        await visitor.fetch(web.address("/cookie"))
+        await visitor.fetch(web.build_url("/cookie"))
     first, second = web.asked("/cookie")
 
     assert first.headers == second.headers
@@ -58,95 +70,95 @@ async def test_a_request_says_who_asks_and_nothing_else(web: Web, visitor: Fetch
 
 async def test_an_unchanged_page_is_not_transferred_again(web: Web, visitor: Fetcher) -> None:
     """With the validators of the copy at hand the server only says that it is current."""
-    page = await visitor.fetch(web.address(PATH))
-    again = await visitor.fetch(web.address("/moved"), {page.address: page.validators})
+    page = await visitor.fetch(web.build_url(PATH))
+    again = await visitor.fetch(web.build_url("/moved"), {page.url: page.validators})
 
-    assert (again.unchanged, again.body, again.transferred) == (True, b"", 0)
-    assert again.hops == (web.address("/moved"), web.address(PATH))
-    changed = await visitor.fetch(web.address(PATH), {page.address: Validators('"another"', "")})
+    assert (again.not_modified, again.body, again.transferred_bytes) == (True, b"", 0)
+    assert again.redirect_chain == (web.build_url("/moved"), web.build_url(PATH))
+    changed = await visitor.fetch(web.build_url(PATH), {page.url: Validators('"another"', "")})
     assert changed.body == page.body
 
 
 @pytest.mark.parametrize("name", ["gzip", "gzip-twice", "deflate", "deflate-raw", "br", "zstd", "zstd-twice"])
 async def test_packed_pages_are_unpacked(name: str, web: Web, visitor: Fetcher) -> None:
     """Every packing that a request names is understood."""
-    page = await visitor.fetch(web.address(f"/packed/{name}"))
+    page = await visitor.fetch(web.build_url(f"/packed/{name}"))
 
     assert page.body == bodies()[PATH]
-    assert page.transferred < len(page.body)
+    assert page.transferred_bytes < len(page.body)
 
 
 @pytest.mark.parametrize(
     ("path", "error", "note"),
     [
-        ("/bomb.gz", Unusable, "larger than 0.3 MB"),
-        ("/bomb.br", Unusable, "larger than 0.3 MB"),
-        ("/bomb.zst", Unusable, "larger than 0.3 MB"),
-        ("/endless", Unusable, "larger than 0.3 MB"),
-        ("/packed/wrong", Unusable, "not packed as it says"),
-        ("/packed/short", Unusable, "its end is missing"),
-        ("/packed/strange", Unusable, "nobody asked for"),
-        ("/packed/twofold", Unusable, "nobody asked for"),
-        ("/loop/a", Unusable, "in a circle"),
-        ("/steps/1", Unusable, f"more than {REDIRECTS} times"),
-        ("/to/nowhere", Unusable, "to nowhere"),
-        ("/to/file", Refused, "not http or https"),
-        ("/to/user", Refused, "user name"),
-        ("/to/decimal", Refused, "number in disguise"),
-        ("/to/metadata", Refused, "TENURE_FETCH_ALLOW"),
-        ("/to/mapped", Refused, "wraps an IPv4 address"),
-        ("/to/private", Refused, "robots.txt"),
-        ("/private/keeper", Refused, "robots.txt"),
-        ("/film", Unusable, "video/mp4"),
-        ("/gone", BadStatus, r"410 \(Gone\)"),
-        ("/there-is-no-such-page", BadStatus, r"404 \(Not Found\)"),
-        ("/hangs-up", NotAnswered, "broke off"),
-        ("/closed-for-a-day", NotAnswered, "left alone for 3600 s"),
+        ("/bomb.gz", UnusableResponse, "larger than 0.3 MB"),
+        ("/bomb.br", UnusableResponse, "larger than 0.3 MB"),
+        ("/bomb.zst", UnusableResponse, "larger than 0.3 MB"),
+        ("/endless", UnusableResponse, "larger than 0.3 MB"),
+        ("/packed/wrong", UnusableResponse, "its content encoding is wrong"),
+        ("/packed/short", UnusableResponse, "it is incomplete"),
+        ("/packed/strange", UnusableResponse, "is not supported"),
+        ("/packed/twofold", UnusableResponse, "is not supported"),
+        ("/loop/a", UnusableResponse, "in a loop"),
+        ("/steps/1", UnusableResponse, f"more than {MAX_REDIRECTS} times"),
+        ("/to/nowhere", UnusableResponse, "without a target"),
+        ("/to/file", RequestRefused, "not http or https"),
+        ("/to/user", RequestRefused, "user name"),
+        ("/to/decimal", RequestRefused, "non-canonical"),
+        ("/to/metadata", RequestRefused, "TENURE_FETCH_ALLOW"),
+        ("/to/mapped", RequestRefused, "embedded IPv4"),
+        ("/to/private", RequestRefused, "robots.txt"),
+        ("/private/keeper", RequestRefused, "robots.txt"),
+        ("/film", UnusableResponse, "video/mp4"),
+        ("/gone", ErrorStatus, r"410 \(Gone\)"),
+        ("/there-is-no-such-page", ErrorStatus, r"404 \(Not Found\)"),
+        ("/hangs-up", NoResponse, "was lost"),
+        ("/closed-for-a-day", NoResponse, "accepts no request for 3600 s"),
     ],
 )
 async def test_a_trap_costs_one_page(path: str, error: type[FetchError], note: str, web: Web) -> None:
     """What cannot be had is told with its reason, within the limits of one page."""
-    visitor = Fetcher(Guard([web.allow]), Limits(10.0, 300_000), Manners(gap=0))
+    visitor = Fetcher(AddressGuard([web.allow]), FetchLimits(10.0, 300_000), CrawlPolicy(min_interval=0))
     with pytest.raises(error, match=note):
-        await visitor.fetch(web.address(path))
+        await visitor.fetch(web.build_url(path))
     await visitor.aclose()
 
 
 async def test_a_large_page_is_not_even_begun(web: Web) -> None:
     """A body whose length is said to be beyond the limit is not transferred."""
-    visitor = Fetcher(Guard([web.allow]), Limits(10.0, 100), Manners(gap=0, robots=False))
-    with pytest.raises(Unusable, match=r"larger than 0\.0001 MB"):
-        await visitor.fetch(web.address(PATH))
+    visitor = Fetcher(AddressGuard([web.allow]), FetchLimits(10.0, 100), CrawlPolicy(min_interval=0, obey_robots=False))
+    with pytest.raises(UnusableResponse, match=r"larger than 0\.0001 MB"):
+        await visitor.fetch(web.build_url(PATH))
     await visitor.aclose()
 
 
 async def test_a_slow_drip_ends_with_the_time_of_a_page(web: Web) -> None:
     """A server that sends a byte now and then keeps nobody beyond the limit."""
-    visitor = Fetcher(Guard([web.allow]), Limits(0.3), Manners(gap=0, robots=False))
-    with pytest.raises(NotAnswered, match=r"longer than 0\.3 s"):
-        await visitor.fetch(web.address("/drip"))
+    visitor = Fetcher(AddressGuard([web.allow]), FetchLimits(0.3), CrawlPolicy(min_interval=0, obey_robots=False))
+    with pytest.raises(NoResponse, match=r"longer than 0\.3 s"):
+        await visitor.fetch(web.build_url("/drip"))
     await visitor.aclose()
 
 
 async def test_a_broken_transfer_goes_on_where_it_stopped(web: Web, visitor: Fetcher) -> None:
     """The next requests ask for the rest of the same version, and nothing is transferred twice."""
-    page = await visitor.fetch(web.address("/broken"))
+    page = await visitor.fetch(web.build_url("/broken"))
     ranges = [request.headers.get("range") for request in web.asked("/broken")]
 
     assert ranges == [None, "bytes=60000-", "bytes=120000-"]
     assert page.body.count(b"<p>") == 5_000
-    assert page.transferred == len(page.body)
+    assert page.transferred_bytes == len(page.body)
     assert {request.headers.get("if-range") for request in web.asked("/broken")[1:]} == {page.validators.etag}
 
 
 async def test_a_page_that_changes_meanwhile_is_taken_anew(web: Web, visitor: Fetcher) -> None:
     """Halves of two versions are never put together."""
-    page = await visitor.fetch(web.address("/changing"))
+    page = await visitor.fetch(web.build_url("/changing"))
 
     assert page.body.startswith(b"<!doctype html>")
     assert page.body.count(b"<!doctype html>") == 1
     assert page.body.endswith(b"<!-- newer -->")
-    assert page.transferred == len(page.body) + 60_000
+    assert page.transferred_bytes == len(page.body) + 60_000
 
 
 @pytest.mark.parametrize("part", ["bytes 7-9/10", "nonsense", ""])
@@ -158,8 +170,8 @@ async def test_a_part_that_was_not_asked_for_is_not_put_to_the_rest(part: str) -
         return lies.pop(0)
 
     with Web(extra={"/": answer}) as lying:
-        visitor = Fetcher(Guard([lying.allow]), manners=Manners(gap=0, robots=False))
-        page = await visitor.fetch(lying.address("/"))
+        visitor = Fetcher(AddressGuard([lying.allow]), policy=CrawlPolicy(min_interval=0, obey_robots=False))
+        page = await visitor.fetch(lying.build_url("/"))
         await visitor.aclose()
 
     assert page.body == b"whole"
@@ -167,20 +179,20 @@ async def test_a_part_that_was_not_asked_for_is_not_put_to_the_rest(part: str) -
 
 @pytest.mark.parametrize("code", [206, 304, 300])
 async def test_an_answer_to_another_question_is_of_no_use(code: int) -> None:
-    """A part or a confirmation that nobody asked for, and statuses that mean nothing here, are told."""
+    """A part or a confirmation that is not supported, and statuses that mean nothing here, are told."""
     answers = {"/": lambda request: Reply(b"part", code, {"content-range": "bytes 0-3/9"}, validated=False)}
     with Web(extra=answers) as odd:
-        visitor = Fetcher(Guard([odd.allow]), manners=Manners(gap=0, robots=False))
-        with pytest.raises((Unusable, BadStatus)):
-            await visitor.fetch(odd.address("/"))
+        visitor = Fetcher(AddressGuard([odd.allow]), policy=CrawlPolicy(min_interval=0, obey_robots=False))
+        with pytest.raises((UnusableResponse, ErrorStatus)):
+            await visitor.fetch(odd.build_url("/"))
         await visitor.aclose()
 
 
 async def test_a_busy_host_is_asked_again_when_it_wants(web: Web, visitor: Fetcher) -> None:
     """An answer that says when to come back is followed by another request then."""
-    page = await visitor.fetch(web.address("/busy"))
+    page = await visitor.fetch(web.build_url("/busy"))
 
-    assert page.code == 200
+    assert page.status_code == 200
     assert web.count("/busy") == 3
 
 
@@ -188,26 +200,26 @@ async def test_a_host_that_stays_busy_is_left_in_the_end() -> None:
     """After some requests the status is the answer."""
     busy = {"/": lambda request: Reply(b"", 503, {"retry-after": "0"})}
     with Web(extra=busy) as web:
-        visitor = Fetcher(Guard([web.allow]), manners=Manners(gap=0, robots=False))
-        with pytest.raises(BadStatus, match="503"):
-            await visitor.fetch(web.address("/"))
+        visitor = Fetcher(AddressGuard([web.allow]), policy=CrawlPolicy(min_interval=0, obey_robots=False))
+        with pytest.raises(ErrorStatus, match="503"):
+            await visitor.fetch(web.build_url("/"))
         await visitor.aclose()
 
-        assert web.count("/") == TRIES
+        assert web.count("/") == MAX_ATTEMPTS
 
 
 async def test_a_server_that_is_not_there_is_told() -> None:
     """A refused connection is not tried again."""
-    visitor = Fetcher(Guard(["127.0.0.1:9"]), manners=Manners(gap=0))
-    with pytest.raises(NotAnswered, match="cannot be reached"):
+    visitor = Fetcher(AddressGuard(["127.0.0.1:9"]), policy=CrawlPolicy(min_interval=0))
+    with pytest.raises(NoResponse, match="unreachable"):
         await visitor.fetch("http://127.0.0.1:9/")
     await visitor.aclose()
 
 
 async def test_an_address_that_is_none_is_refused() -> None:
     """Nothing is sent for what is no address of a web page."""
-    visitor = Fetcher(Guard())
-    with pytest.raises(Refused, match="user name"):
+    visitor = Fetcher(AddressGuard())
+    with pytest.raises(RequestRefused, match="user name"):
         await visitor.fetch("http://user:secret@host.example/")
     await visitor.aclose()
 
@@ -222,37 +234,41 @@ async def test_the_rules_of_a_site_may_stand_elsewhere() -> None:
         "/secret": lambda request: Reply(b"secret"),
     }
     with Web(extra=there) as web:
-        visitor = Fetcher(Guard([web.allow]), manners=Manners(gap=0))
-        assert (await visitor.fetch(web.address("/open"))).body == b"open"
-        with pytest.raises(Refused, match="robots"):
-            await visitor.fetch(web.address("/secret"))
+        visitor = Fetcher(AddressGuard([web.allow]), policy=CrawlPolicy(min_interval=0))
+        assert (await visitor.fetch(web.build_url("/open"))).body == b"open"
+        with pytest.raises(RequestRefused, match="robots"):
+            await visitor.fetch(web.build_url("/secret"))
         await visitor.aclose()
 
         assert (web.count("/rules"), web.count("/secret")) == (1, 0)
 
 
 async def test_the_settings_make_a_fetcher(web: Web) -> None:
-    """Exceptions, lists, limits and manners of the settings hold."""
+    """Exceptions, lists, limits and policy of the settings hold."""
     settings = Settings(
-        fetch_allow=(web.allow,), fetch_megabytes=0.0001, fetch_robots=False, fetch_user_agent="Reader", fetch_gap=0
+        fetch_allow=(web.allow,),
+        fetch_megabytes=0.0001,
+        fetch_robots=False,
+        fetch_user_agent="Reader",
+        fetch_delay_seconds=0,
     )
-    visitor = fetcher(settings)
-    with pytest.raises(Unusable, match="larger"):
-        await visitor.fetch(web.address("/private/keeper"))
+    visitor = create_fetcher(settings)
+    with pytest.raises(UnusableResponse, match="larger"):
+        await visitor.fetch(web.build_url("/private/keeper"))
     await visitor.aclose()
 
     assert web.asked("/private/keeper")[-1].headers["user-agent"] == "Reader"
     with pytest.raises(ValueError, match="TENURE_FETCH_ALLOW"):
-        fetcher(Settings(fetch_allow=("no host",)))
+        create_fetcher(Settings(fetch_allow=("no host",)))
 
 
 def test_headers_are_read_for_what_they_say() -> None:
     """Kind and charset of a body are told apart, and nonsense is nothing."""
     told = httpx.Headers({"content-type": 'Text/HTML; Charset="ISO-8859-1"; x=y'})
 
-    assert (media_type(told), charset(told)) == ("text/html", "iso-8859-1")
+    assert (parse_media_type(told), parse_charset(told)) == ("text/html", "iso-8859-1")
     for nothing in ({}, {"content-type": ""}, {"content-type": ";;"}):
-        assert (media_type(httpx.Headers(nothing)), charset(httpx.Headers(nothing))) == ("", "")
+        assert (parse_media_type(httpx.Headers(nothing)), parse_charset(httpx.Headers(nothing))) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +286,7 @@ def test_headers_are_read_for_what_they_say() -> None:
 )
 def test_a_server_says_how_long_a_page_lasts(headers: dict[str, str], seconds: float | None) -> None:
     """Its age is taken off, and what must not be kept lasts no time."""
-    assert lifetime(httpx.Headers(headers)) == seconds
+    assert parse_max_age(httpx.Headers(headers)) == seconds
 
 
 def test_a_server_says_when_to_come_back() -> None:
@@ -278,8 +294,8 @@ def test_a_server_says_when_to_come_back() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100))
     past = format_datetime(datetime.now(UTC) - timedelta(days=1))
 
-    assert retry_after(httpx.Headers({"retry-after": "7"}), 2.0) == 7.0
-    assert 80 < retry_after(httpx.Headers({"retry-after": soon}), 2.0) <= 100
-    assert retry_after(httpx.Headers({"retry-after": past}), 2.0) == 0.0
+    assert parse_retry_after(httpx.Headers({"retry-after": "7"}), 2.0) == 7.0
+    assert 80 < parse_retry_after(httpx.Headers({"retry-after": soon}), 2.0) <= 100
+    assert parse_retry_after(httpx.Headers({"retry-after": past}), 2.0) == 0.0
     for nothing in ({}, {"retry-after": "soon"}, {"retry-after": ""}):
-        assert retry_after(httpx.Headers(nothing), 2.0) == 2.0
+        assert parse_retry_after(httpx.Headers(nothing), 2.0) == 2.0

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tenure.sources.fetch import rate_limits as politeness
-from tenure.sources.fetch.errors import NotAnswered
-from tenure.sources.fetch.rate_limits import Turns
+from tenure.sources.fetch import rate_limits
+from tenure.sources.fetch.errors import NoResponse
+from tenure.sources.fetch.rate_limits import HostRateLimiter
 
 
 class Clock:
@@ -24,22 +24,24 @@ class Clock:
         self.now += seconds
 
 
-def _turns(clock: Clock, at_once: int = 1, gap: float = 2.0, patience: float = 10.0) -> Turns:
-    return Turns(at_once, gap, patience, clock, clock.sleep)
+def _create_limiter(
+    clock: Clock, max_concurrent: int = 1, min_interval: float = 2.0, max_wait: float = 10.0
+) -> HostRateLimiter:
+    return HostRateLimiter(max_concurrent, min_interval, max_wait, clock, clock.sleep)
 
 
-async def _take(turns: Turns, host: str, gap: float = 0.0) -> None:
-    async with turns.turn(host, gap):
+async def _send(limiter: HostRateLimiter, host: str, gap: float = 0.0) -> None:
+    async with limiter.acquire(host, gap):
         pass
 
 
 async def test_requests_to_a_host_lie_apart() -> None:
     """The first begins at once, each other after the gap; another host's begins at once."""
     clock = Clock()
-    turns = _turns(clock)
+    limiter = _create_limiter(clock)
     for _ in range(3):
-        await _take(turns, "a.example")
-    await _take(turns, "b.example")
+        await _send(limiter, "a.example")
+    await _send(limiter, "b.example")
 
     assert clock.slept == [2.0, 2.0]
 
@@ -47,22 +49,22 @@ async def test_requests_to_a_host_lie_apart() -> None:
 async def test_a_host_may_want_a_longer_gap() -> None:
     """The gap of a site counts where it is longer than the usual one, and the usual one otherwise."""
     clock = Clock()
-    turns = _turns(clock)
-    await _take(turns, "a.example", gap=5.0)
-    await _take(turns, "a.example", gap=1.0)
-    await _take(turns, "a.example")
+    limiter = _create_limiter(clock)
+    await _send(limiter, "a.example", gap=5.0)
+    await _send(limiter, "a.example", gap=1.0)
+    await _send(limiter, "a.example")
 
     assert clock.slept == [5.0, 2.0]
 
 
-async def test_no_more_than_so_many_run_at_once() -> None:
+async def test_no_more_than_so_many_run_max_concurrent() -> None:
     """A request waits until one of those that a host may have at a time is through."""
-    turns = _turns(Clock(), at_once=2, gap=0.0)
+    limiter = _create_limiter(Clock(), max_concurrent=2, min_interval=0.0)
     running, most, go = 0, 0, asyncio.Event()
 
     async def request() -> None:
         nonlocal running, most
-        async with turns.turn("a.example"):
+        async with limiter.acquire("a.example"):
             running += 1
             most = max(most, running)
             await go.wait()
@@ -78,31 +80,31 @@ async def test_no_more_than_so_many_run_at_once() -> None:
     assert most == 2
 
 
-async def test_a_host_that_rests_is_waited_for_within_patience() -> None:
+async def test_a_host_that_rests_is_waited_for_within_max_wait() -> None:
     """A short rest is kept; for a long one nobody waits, and the note says how long it is."""
     clock = Clock()
-    turns = _turns(clock)
-    turns.rest("a.example", 4.0)
-    await _take(turns, "a.example")
-    turns.rest("a.example", 3600.0)
-    turns.rest("a.example", 1.0)
+    limiter = _create_limiter(clock)
+    limiter.block("a.example", 4.0)
+    await _send(limiter, "a.example")
+    limiter.block("a.example", 3600.0)
+    limiter.block("a.example", 1.0)
 
     assert clock.slept == [4.0]
-    with pytest.raises(NotAnswered, match="3600 s"):
-        await _take(turns, "a.example")
+    with pytest.raises(NoResponse, match="3600 s"):
+        await _send(limiter, "a.example")
 
 
 async def test_idle_hosts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a number of hosts those go that nobody waits for, and those that rest are remembered."""
-    monkeypatch.setattr(politeness, "_MANY", 3)
+    monkeypatch.setattr(rate_limits, "_MAX_HOSTS", 3)
     clock = Clock()
-    turns = _turns(clock)
-    turns.rest("resting.example", 3600.0)
-    async with turns.turn("busy.example"):
+    limiter = _create_limiter(clock)
+    limiter.block("resting.example", 3600.0)
+    async with limiter.acquire("busy.example"):
         for number in range(5):
             clock.now += 10
-            await _take(turns, f"{number}.example")
+            await _send(limiter, f"{number}.example")
 
-    with pytest.raises(NotAnswered):
-        await _take(turns, "resting.example")
-    assert len(turns._hosts) <= 4
+    with pytest.raises(NoResponse):
+        await _send(limiter, "resting.example")
+    assert len(limiter._hosts) <= 4

@@ -8,9 +8,9 @@ import httpcore
 import httpx
 import pytest
 
-from tenure.sources.fetch.errors import Refused
-from tenure.sources.fetch.guard import Guard
-from tenure.sources.fetch.transport import GuardedBackend, GuardedTransport
+from tenure.sources.fetch.address_guard import AddressGuard
+from tenure.sources.fetch.errors import RequestRefused
+from tenure.sources.fetch.transport import GuardedNetworkBackend, GuardedTransport
 from tests.web import Reply, Web
 from tests.web.http2 import secure_server
 
@@ -36,13 +36,13 @@ class Recorder(httpcore.AsyncNetworkBackend):
         return httpcore.AsyncMockStream([])
 
 
-def _guard(*answers: Sequence[str]) -> Guard:
+def _guard(*answers: Sequence[str]) -> AddressGuard:
     given = iter(answers)
 
     async def resolve(host: str, port: int) -> Sequence[str]:
         return next(given)
 
-    return Guard(resolve=resolve)
+    return AddressGuard(resolver=resolve)
 
 
 async def _read(transport: GuardedTransport, address: str) -> httpx.Response:
@@ -55,7 +55,7 @@ async def _read(transport: GuardedTransport, address: str) -> httpx.Response:
 async def test_a_connection_goes_to_the_address_that_was_judged() -> None:
     """A name server that answers differently the next time moves no connection: the name is looked up once."""
     network = Recorder()
-    await GuardedBackend(_guard(["93.184.216.34"], ["127.0.0.1"]), network).connect_tcp("host.example", 443)
+    await GuardedNetworkBackend(_guard(["93.184.216.34"], ["127.0.0.1"]), network).connect_tcp("host.example", 443)
 
     assert network.asked == [("93.184.216.34", 443)]
 
@@ -63,7 +63,7 @@ async def test_a_connection_goes_to_the_address_that_was_judged() -> None:
 async def test_a_host_is_reached_at_any_of_its_addresses() -> None:
     """The addresses are tried in order, and the last error is told."""
     network = Recorder("93.184.216.34", "1.1.1.1")
-    backend = GuardedBackend(_guard(["93.184.216.34", "8.8.8.8"], ["93.184.216.34", "1.1.1.1"]), network)
+    backend = GuardedNetworkBackend(_guard(["93.184.216.34", "8.8.8.8"], ["93.184.216.34", "1.1.1.1"]), network)
     await backend.connect_tcp("host.example", 443)
 
     assert network.asked == [("93.184.216.34", 443), ("8.8.8.8", 443)]
@@ -73,8 +73,8 @@ async def test_a_host_is_reached_at_any_of_its_addresses() -> None:
 
 async def test_no_socket_of_this_machine_is_reached() -> None:
     """Sockets of the file system are no way around."""
-    with pytest.raises(Refused):
-        await GuardedBackend(Guard()).connect_unix_socket("/run/docker.sock")
+    with pytest.raises(RequestRefused):
+        await GuardedNetworkBackend(AddressGuard()).connect_unix_socket("/run/docker.sock")
 
 
 async def test_looking_up_a_name_is_bounded() -> None:
@@ -85,7 +85,7 @@ async def test_looking_up_a_name_is_bounded() -> None:
         return ()
 
     with pytest.raises(httpcore.ConnectTimeout):
-        await GuardedBackend(Guard(resolve=never)).connect_tcp("host.example", 443, timeout=0.01)
+        await GuardedNetworkBackend(AddressGuard(resolver=never)).connect_tcp("host.example", 443, timeout=0.01)
 
 
 async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkey
 
     async with secure_server("secure.example", tmp_path) as server:
         monkeypatch.setenv("SSL_CERT_FILE", str(server.authority))
-        guard = Guard([f"secure.example:{server.port}", f"other.example:{server.port}"], resolve=resolve)
+        guard = AddressGuard([f"secure.example:{server.port}", f"other.example:{server.port}"], resolver=resolve)
         transport = GuardedTransport(guard, 2)
         address = f"https://secure.example:{server.port}/page"
         answers = [await _read(transport, address) for _ in range(2)]
@@ -115,8 +115,8 @@ async def test_proxies_of_the_environment_are_left_alone(monkeypatch: pytest.Mon
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     with Web() as web:
-        transport = GuardedTransport(Guard([web.allow]), 2)
-        response = await transport.handle_async_request(httpx.Request("GET", web.address("/moved")))
+        transport = GuardedTransport(AddressGuard([web.allow]), 2)
+        response = await transport.handle_async_request(httpx.Request("GET", web.build_url("/moved")))
         await response.aclose()
         await transport.aclose()
 
@@ -126,13 +126,13 @@ async def test_proxies_of_the_environment_are_left_alone(monkeypatch: pytest.Mon
 async def test_errors_of_a_connection_are_those_of_httpx() -> None:
     """Who uses the transport sees one kind of errors, and the reason of a refusal as it is."""
     with Web() as web:
-        transport = GuardedTransport(Guard([web.allow, "127.0.0.1:9"]), 2)
-        broken = await transport.handle_async_request(httpx.Request("GET", web.address("/hangs-up")))
+        transport = GuardedTransport(AddressGuard([web.allow, "127.0.0.1:9"]), 2)
+        broken = await transport.handle_async_request(httpx.Request("GET", web.build_url("/hangs-up")))
         with pytest.raises(httpx.RemoteProtocolError):
             await broken.aread()
         with pytest.raises(httpx.ConnectError):
             await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.1:9/"))
-        with pytest.raises(Refused, match="TENURE_FETCH_ALLOW"):
+        with pytest.raises(RequestRefused, match="TENURE_FETCH_ALLOW"):
             await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.2/"))
         await transport.aclose()
 
@@ -140,14 +140,14 @@ async def test_errors_of_a_connection_are_those_of_httpx() -> None:
 async def test_a_connection_is_used_again() -> None:
     """One that is through with a request takes the next one, and one at work does not."""
     with Web() as web:
-        transport = GuardedTransport(Guard([web.allow]), 2)
+        transport = GuardedTransport(AddressGuard([web.allow]), 2)
         for _ in range(3):
-            await _read(transport, web.address("/cookie"))
+            await _read(transport, web.build_url("/cookie"))
         assert web.accepted == 1
-        begun = await transport.handle_async_request(httpx.Request("GET", web.address("/drip")))
-        await _read(transport, web.address("/cookie"))
+        begun = await transport.handle_async_request(httpx.Request("GET", web.build_url("/drip")))
+        await _read(transport, web.build_url("/cookie"))
         await begun.aclose()  # in the middle of its body: nothing else can come over it
-        await _read(transport, web.address("/cookie"))
+        await _read(transport, web.build_url("/cookie"))
         await transport.aclose()
 
         assert web.accepted == 2
@@ -156,9 +156,9 @@ async def test_a_connection_is_used_again() -> None:
 async def test_a_connection_that_its_server_closed_is_not_used() -> None:
     """What has ended meanwhile is noticed before a request is sent over it."""
     with Web(extra={"/": lambda request: Reply(b"x" * 9, breaks_after=9)}) as web:
-        transport = GuardedTransport(Guard([web.allow]), 2)
+        transport = GuardedTransport(AddressGuard([web.allow]), 2)
         for _ in range(2):
-            assert (await _read(transport, web.address("/"))).content == b"x" * 9
+            assert (await _read(transport, web.build_url("/"))).content == b"x" * 9
             while web.open:  # noqa: ASYNC110 - the other side's end sets no event here
                 await asyncio.sleep(0.001)
         await transport.aclose()
@@ -169,9 +169,9 @@ async def test_a_connection_that_its_server_closed_is_not_used() -> None:
 async def test_only_so_many_connections_are_kept() -> None:
     """The one that was used longest ago is closed."""
     with Web() as first, Web() as second:
-        transport = GuardedTransport(Guard([first.allow, second.allow]), 1)
+        transport = GuardedTransport(AddressGuard([first.allow, second.allow]), 1)
         for web in (first, second, second, first):
-            await _read(transport, web.address("/cookie"))
+            await _read(transport, web.build_url("/cookie"))
         await transport.aclose()
 
         assert (first.accepted, second.accepted) == (2, 1)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.sources.parsers.discover import discover
+from tenure.sources.parsers.discover import discover_files
 
 
 def _tree(root: Path, *names: str) -> None:
@@ -15,7 +15,7 @@ def _tree(root: Path, *names: str) -> None:
 
 
 def _found(root: Path, *paths: Path) -> list[str]:
-    return [path.relative_to(root).as_posix() for path in discover(paths or (root,))]
+    return [path.relative_to(root).as_posix() for path in discover_files(paths or (root,))]
 
 
 def test_folders_are_read_in_name_order(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_missing_path_is_an_error_at_once(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
 
     with pytest.raises(FileNotFoundError) as caught:
-        discover([tmp_path, missing])
+        discover_files([tmp_path, missing])
 
     assert str(missing) in str(caught.value)
 

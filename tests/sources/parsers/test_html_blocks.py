@@ -1,13 +1,13 @@
 """Markup to the normal form as it stands."""
 
-from tenure.sources.document.normal_form import NormalForm
+from tenure.sources.document.normal_form import NormalFormWriter
 from tenure.sources.parsers.html_blocks import write_blocks
-from tenure.sources.parsers.html_tree import html_tree
+from tenure.sources.parsers.html_tree import parse_html_tree
 
 
 def _text(markup: str) -> str:
-    form = NormalForm()
-    write_blocks(form, html_tree(markup))
+    form = NormalFormWriter()
+    write_blocks(form, parse_html_tree(markup))
     return form.text
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.html_tree import KEPT, drop_hidden, html_tree
+from tenure.sources.parsers.html_tree import MAX_HIDDEN_LENGTH, parse_html_tree, remove_hidden
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ from tenure.sources.parsers.html_tree import KEPT, drop_hidden, html_tree
 )
 def test_what_no_browser_shows_is_taken_out(markup: str) -> None:
     """Hidden words leave the tree and are handed on; what stands around them stays."""
-    tree = html_tree(f"<html><body><p>Before</p>{markup} after</body></html>")
-    hidden = drop_hidden(tree)
+    tree = parse_html_tree(f"<html><body><p>Before</p>{markup} after</body></html>")
+    hidden = remove_hidden(tree)
 
     assert "SECRET" in hidden.replace(" ", "")
     assert " ".join(tree.body.text_content().split()).endswith("after")
@@ -49,24 +49,24 @@ def test_what_no_browser_shows_is_taken_out(markup: str) -> None:
 )
 def test_what_is_shown_stays(markup: str) -> None:
     """Styles that only look like hiding, or hide on paper, hide nothing."""
-    tree = html_tree(f"<html><body style='opacity:0'>{markup}</body></html>")
+    tree = parse_html_tree(f"<html><body style='opacity:0'>{markup}</body></html>")
 
-    assert drop_hidden(tree) == ""
+    assert remove_hidden(tree) == ""
     assert "Shown" in tree.body.text_content()
 
 
 def test_hidden_scripts_are_no_words_and_hidden_words_are_bounded() -> None:
     """Programs inside hidden parts are left out, and of a flood of words the beginning is kept."""
-    tree = html_tree(f"<div hidden><script>x()</script>{'word ' * 10_000}</div>")
+    tree = parse_html_tree(f"<div hidden><script>x()</script>{'word ' * 10_000}</div>")
 
-    assert len(drop_hidden(tree)) <= KEPT
-    assert drop_hidden(html_tree("<div hidden><script>x()</script></div>")) == ""
+    assert len(remove_hidden(tree)) <= MAX_HIDDEN_LENGTH
+    assert remove_hidden(parse_html_tree("<div hidden><script>x()</script></div>")) == ""
 
 
 def test_a_page_within_the_bounds_is_parsed() -> None:
     """Depth beyond a parser's usual limit is taken, and so is text that declares another encoding."""
-    assert html_tree("<div>" * 350 + "deep").text_content() == "deep"
-    assert html_tree("<?xml version='1.0' encoding='latin-1'?><html><body>é</body></html>").text_content() == "é"
+    assert parse_html_tree("<div>" * 350 + "deep").text_content() == "deep"
+    assert parse_html_tree("<?xml version='1.0' encoding='latin-1'?><html><body>é</body></html>").text_content() == "é"
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,6 @@ def test_a_page_within_the_bounds_is_parsed() -> None:
 def test_what_is_too_much_is_refused(markup: str, reason: str) -> None:
     """Nothing, very deep and very large pages are refused before anything walks them."""
     with pytest.raises(Unreadable) as caught:
-        html_tree(markup)
+        parse_html_tree(markup)
 
     assert caught.value.reason == reason

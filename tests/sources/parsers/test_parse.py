@@ -10,19 +10,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.parsers.parse import parse, readable_name
+from tenure.sources.parsers.parse import make_title, parse_file
 from tests.sources.packages import make_epub, make_pptx
-from tests.sources.parsers.test_docx import make_docx
-from tests.sources.parsers.test_feed import RSS
-from tests.sources.parsers.test_html import PAGE
-from tests.sources.parsers.test_notebook import CELLS
+from tests.sources.parsers.formats.test_docx import make_docx
+from tests.sources.parsers.formats.test_feed import RSS
+from tests.sources.parsers.formats.test_html import PAGE
+from tests.sources.parsers.formats.test_notebook import CELLS
 from tests.sources.pdfs import make_pdf
 
 
 def _parse(tmp_path: Path, name: str, content: bytes | str) -> Document:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return parse(path)
+    return parse_file(path)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_script_is_known_by_its_first_line(tmp_path: Path) -> None:
 def test_a_title_is_made_of_the_file_name_where_nothing_else_is(tmp_path: Path) -> None:
     """Separators in a file name become spaces."""
     assert _parse(tmp_path, "my_first-note.txt", "words").title == "my first note"
-    assert readable_name(Path("__.md")) == "__.md"
+    assert make_title(Path("__.md")) == "__.md"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_large_file_is_refused_by_its_size(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 2_500_001)
 
     with pytest.raises(Unreadable, match=r"^is larger than 2.5 MB$"):
-        parse(path, limit_bytes=2_500_000)
+        parse_file(path, limit_bytes=2_500_000)
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
         (".", "is a folder that cannot be listed"),
     ]:
         with pytest.raises(Unreadable) as caught:
-            parse(tmp_path / name)
+            parse_file(tmp_path / name)
         assert caught.value.reason == reason
 
 
@@ -152,7 +152,7 @@ def test_the_same_bytes_give_the_same_document(tmp_path: Path) -> None:
     first = _parse(tmp_path, "a.docx", make_docx())
     shutil.copy(tmp_path / "a.docx", tmp_path / "b.docx")
 
-    assert parse(tmp_path / "b.docx") == first
+    assert parse_file(tmp_path / "b.docx") == first
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """What a program printed, as a document."""
 
-from tenure.algorithms.text.excerpts import excerpts
+from tenure.algorithms.text.excerpts import extract_excerpts
 from tenure.contracts.evidence.computing import ComputationRequest, ProgramInput
-from tenure.sources.parsers.program_text import HOW, program_document
+from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
 from tests.passages import passage
 
-INPUT = ProgramInput(name="input1.csv", sql="SELECT day, sold FROM sales", read=("sales",))
+INPUT = ProgramInput(name="input1.csv", sql="SELECT day, sold FROM sales", tables=("sales",))
 CODE = "import numpy\n\nprint('slope')"
 
 
@@ -15,7 +15,7 @@ def computation(printed: str, *artifacts: str) -> ComputationRequest:
         title="Trend of sales.",
         inputs=(INPUT,),
         code=CODE,
-        printed=printed,
+        output=printed,
         artifacts=artifacts,
         corpora=("c",),
     )
@@ -23,8 +23,10 @@ def computation(printed: str, *artifacts: str) -> ComputationRequest:
 
 def test_every_line_stands_in_a_list_that_says_what_it_is() -> None:
     """Lines are told under the title, and a list is quoted as a whole."""
-    document = program_document(computation("slope: 2 loaves a day\n\n\tR²:  0.98 (9 rows)\n"), "the data of s.csv")
-    figures, how = document.text.split(f"## {HOW}")
+    document = build_program_document(
+        computation("slope: 2 loaves a day\n\n\tR²:  0.98 (9 rows)\n"), "the data of s.csv"
+    )
+    figures, how = document.text.split(f"## {METHOD_HEADING}")
 
     told = "Trend of sales, as the program printed it:\n\n- slope: 2 loaves a day\n- R²: 0.98 (9 rows)"
     assert figures.strip() == told
@@ -33,17 +35,17 @@ def test_every_line_stands_in_a_list_that_says_what_it_is() -> None:
 
 def test_a_single_figure_is_one_sentence() -> None:
     """One line needs no list, and what it is of stands before it."""
-    document = program_document(computation("slope: 2 loaves a day.\n", "trend.png"), "the data")
+    document = build_program_document(computation("slope: 2 loaves a day.\n", "trend.png"), "the data")
 
     assert document.text.startswith("Trend of sales: slope: 2 loaves a day.\n\n")
     assert document.text.endswith("It made the files trend.png.")
-    assert excerpts([passage(document.text.partition("\n\n")[0], "s")])
+    assert extract_excerpts([passage(document.text.partition("\n\n")[0], "s")])
 
 
 def test_long_output_is_kept_whole_below_the_code() -> None:
     """Only the first lines are told one by one; the others stand where everything is shown."""
-    document = program_document(computation("\n".join(f"day {n}: {n} loaves" for n in range(60))), "the data")
-    figures, how = document.text.split(f"## {HOW}")
+    document = build_program_document(computation("\n".join(f"day {n}: {n} loaves" for n in range(60))), "the data")
+    figures, how = document.text.split(f"## {METHOD_HEADING}")
 
     assert "Trend of sales, lines 9 to 16, as the program printed it:\n\n- day 8: 8 loaves" in figures
     assert "day 39: 39 loaves" in figures and "day 40: 40 loaves" not in figures
@@ -52,7 +54,7 @@ def test_long_output_is_kept_whole_below_the_code() -> None:
 
 def test_printed_headings_and_marks_are_text() -> None:
     """Output that looks like a heading of ours or like a citation stays a line of a list."""
-    document = program_document(computation(f"## {HOW}\n[1] proves it\n</passage>"), "the data")
+    document = build_program_document(computation(f"## {METHOD_HEADING}\n[1] proves it\n</passage>"), "the data")
 
-    assert document.text.count(f"\n## {HOW}\n") == 1
-    assert f"- {HOW}\n- [1] proves it\n- </passage>" in document.text
+    assert document.text.count(f"\n## {METHOD_HEADING}\n") == 1
+    assert f"- {METHOD_HEADING}\n- [1] proves it\n- </passage>" in document.text

@@ -1,4 +1,4 @@
-"""Connections, and a provider asked on the loopback."""
+"""Fixtures: a connection pool, and a search with a provider against a loopback server."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -7,41 +7,44 @@ import pytest
 from pydantic import SecretStr
 
 from tenure.contracts.evidence.web import WebSearchRequest
-from tenure.sources.search.base import Found, SearchProvider
-from tenure.sources.search.service import Http, Service
-from tests.sources.search.engine import Asked, Engine, Said
+from tenure.sources.search.api_client import ApiClient, HttpConnections
+from tenure.sources.search.provider import SearchProvider, SearchResult
+from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer, RecordedRequest
 
 KEY = "sk-verysecret123"
 
-Searched = Callable[..., Awaitable[tuple[list[Found], list[Asked]]]]
+Searched = Callable[..., Awaitable[tuple[list[SearchResult], list[RecordedRequest]]]]
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    http = Http("Tenure/test")
+async def http() -> AsyncIterator[HttpConnections]:
+    http = HttpConnections("Tenure/test")
     yield http
     await http.aclose()
 
 
 @pytest.fixture
-def searched(http: Http) -> Searched:
+def searched(http: HttpConnections) -> Searched:
     """Ask a provider whose server gives these answers; return its results and what the server was asked."""
 
     async def ask(
-        make: Callable[[Service], SearchProvider], *said: Any, key: str = KEY, path: str = "", **request: Any
-    ) -> tuple[list[Found], list[Asked]]:
-        answers = [answer if isinstance(answer, Said) or callable(answer) else Said(answer) for answer in said]
-        with Engine(*answers) as engine:
-            service = Service(
+        provider: Callable[[ApiClient], SearchProvider], *responses: Any, key: str = KEY, path: str = "", **request: Any
+    ) -> tuple[list[SearchResult], list[RecordedRequest]]:
+        answers = [
+            answer if isinstance(answer, FakeResponse) or callable(answer) else FakeResponse(answer)
+            for answer in responses
+        ]
+        with FakeSearchServer(*answers) as server:
+            client = ApiClient(
                 http,
-                "engine",
-                engine.url + path,
+                "server",
+                server.url + path,
                 SecretStr(key) if key else None,
                 "TENURE_KEY",
                 "TENURE_ADDRESS",
                 contact="me@a.org",
             )
-            results = await make(service).search(WebSearchRequest(**{"query": "rye starter", **request}))
-        return results, engine.asked
+            results = await provider(client).search(WebSearchRequest(**{"query": "rye starter", **request}))
+        return results, server.requests
 
     return ask

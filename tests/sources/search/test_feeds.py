@@ -2,8 +2,8 @@
 
 import pytest
 
-from tenure.sources.search.base import Found
-from tenure.sources.search.feeds import document, entries
+from tenure.sources.search.feeds import parse_xml, read_entries
+from tenure.sources.search.provider import SearchResult
 
 ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>Results</title>
 <link rel="self" href="https://engine.example/self"/>
@@ -23,20 +23,22 @@ xmlns:dc="http://purl.org/dc/elements/1.1/"><channel/><item><title>Rye</title><l
 
 def test_atom() -> None:
     """The page is the alternate link; the date of publication comes before that of a change."""
-    assert entries(document(ATOM)) == [Found("https://a.org/x", "Rye & spelt", "A grass.", "2026-01-05T00:00:00Z")]
+    assert read_entries(parse_xml(ATOM)) == [
+        SearchResult("https://a.org/x", "Rye & spelt", "A grass.", "2026-01-05T00:00:00Z")
+    ]
 
 
 def test_rss() -> None:
     """A description is preferred to the whole text, and a permanent link stands in for a missing one."""
-    first, second, third = entries(document(RSS))
+    first, second, third = read_entries(parse_xml(RSS))
 
-    assert first == Found("https://a.org/x", "Rye", "A grass.", "Mon, 05 Jan 2026 10:00:00 GMT")
-    assert (second.address, third.address) == ("https://a.org/y", "")
+    assert first == SearchResult("https://a.org/x", "Rye", "A grass.", "Mon, 05 Jan 2026 10:00:00 GMT")
+    assert (second.url, third.url) == ("https://a.org/y", "")
 
 
 def test_rss_of_the_first_kind() -> None:
     """Items that stand beside their channel are found as well."""
-    assert entries(document(RDF)) == [Found("https://a.org/x", "Rye", "", "2026-01-05")]
+    assert read_entries(parse_xml(RDF)) == [SearchResult("https://a.org/x", "Rye", "", "2026-01-05")]
 
 
 BOMB = b"""<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
@@ -51,4 +53,4 @@ THIEF = b"""<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><feed><entry><
 def test_what_cannot_be_trusted_is_not_read(body: bytes) -> None:
     """Entities, document types and broken XML are refused before anything is made of them."""
     with pytest.raises(ValueError, match="no XML that can be trusted"):
-        document(body)
+        parse_xml(body)

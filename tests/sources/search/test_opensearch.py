@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from tenure.contracts.evidence.web import WebSearchRequest
-from tenure.sources.search.base import Found, Refused
-from tenure.sources.search.opensearch import OpenSearch, filled
-from tenure.sources.search.service import Http, Service
-from tests.sources.search.engine import Asked, Engine, Said
+from tenure.sources.search.api_client import ApiClient, HttpConnections
+from tenure.sources.search.opensearch import OpenSearchProvider, fill_template
+from tenure.sources.search.provider import SearchRefused, SearchResult
+from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer, RecordedRequest
 from tests.sources.search.test_feeds import ATOM, BOMB
 
 WISH = WebSearchRequest(query="rye & spelt", k=5, language="de")
@@ -21,27 +21,29 @@ def description(*urls: tuple[str, str]) -> str:
 
 
 class Described:
-    """An engine with a description, whose templates are at its own address."""
+    """An server with a description, whose templates are at its own address."""
 
     def __init__(self, urls: list[tuple[str, str]], results: Any) -> None:
         self.urls, self.results, self.home = urls, results, ""
 
-    def __call__(self, asked: Asked) -> Said:
+    def __call__(self, asked: RecordedRequest) -> FakeResponse:
         if asked.path == "/description.xml":
-            return Said(description(*((kind, path.replace("HOME", self.home)) for kind, path in self.urls)))
-        return Said(self.results)
+            return FakeResponse(description(*((kind, path.replace("HOME", self.home)) for kind, path in self.urls)))
+        return FakeResponse(self.results)
 
 
-async def found(http: Http, served: Described, path: str = "/description.xml") -> tuple[list[Found], list[Asked]]:
-    with Engine(served) as engine:
-        served.home = engine.url
-        provider = OpenSearch("own", Service(http, "own", engine.url + path, address_setting="TENURE_OPENSEARCH"))
+async def found(
+    http: HttpConnections, served: Described, path: str = "/description.xml"
+) -> tuple[list[SearchResult], list[RecordedRequest]]:
+    with FakeSearchServer(served) as server:
+        served.home = server.url
+        provider = OpenSearchProvider("own", ApiClient(http, "own", server.url + path, url_setting="TENURE_OPENSEARCH"))
         results = await provider.search(WISH)
         await provider.search(WISH)
-    return results, engine.asked
+    return results, server.requests
 
 
-async def test_the_best_format_is_asked_for(http: Http) -> None:
+async def test_the_best_format_is_asked_for(http: HttpConnections) -> None:
     """Atom before JSON before pages for people; the description is read once."""
     urls = [
         ("text/html", "HOME/html?q={searchTerms}"),
@@ -52,23 +54,23 @@ async def test_the_best_format_is_asked_for(http: Http) -> None:
 
     results, asked = await found(http, Described(urls, ATOM))
 
-    assert [result.address for result in results] == ["https://a.org/x"]
+    assert [result.url for result in results] == ["https://a.org/x"]
     assert [one.path for one in asked] == ["/description.xml", "/atom", "/atom"]
     assert asked[1].query == {"q": "rye & spelt", "n": "5", "from": "1", "l": "de", "x": ""}
 
 
-async def test_json_of_any_shape_is_read(http: Http) -> None:
+async def test_json_of_any_shape_is_read(http: HttpConnections) -> None:
     """OpenSearch says nothing about the form of JSON."""
     served = Described([("application/json", "HOME/json?q={searchTerms}")], {"hits": [{"url": "https://a.org/"}]})
 
-    assert [result.address for result in (await found(http, served))[0]] == ["https://a.org/"]
+    assert [result.url for result in (await found(http, served))[0]] == ["https://a.org/"]
 
 
-async def test_a_template_needs_no_description(http: Http) -> None:
+async def test_a_template_needs_no_description(http: HttpConnections) -> None:
     """Where the setting has a place for the words, it is the template."""
     results, asked = await found(http, Described([], [{"url": "https://a.org/"}]), "/s?q={searchTerms}")
 
-    assert [result.address for result in results] == ["https://a.org/"]
+    assert [result.url for result in results] == ["https://a.org/"]
     assert [one.path for one in asked] == ["/s", "/s"]
 
 
@@ -76,30 +78,30 @@ async def test_a_template_needs_no_description(http: Http) -> None:
     "template",
     ["http://169.254.169.254/?q={searchTerms}", "https://other.example/?q={searchTerms}", "file:///etc/{searchTerms}"],
 )
-async def test_a_description_leads_nowhere_else(http: Http, template: str) -> None:
+async def test_a_description_leads_nowhere_else(http: HttpConnections, template: str) -> None:
     """The operator trusts the host of the description, and not what it says of others."""
-    with pytest.raises(
-        Refused, match="another host asked than its own; put its template itself into TENURE_OPENSEARCH"
-    ):
+    with pytest.raises(SearchRefused, match="leads to another host; put the template itself into TENURE_OPENSEARCH"):
         await found(http, Described([("application/json", template)], []))
 
 
 @pytest.mark.parametrize("urls", [[], [("text/html", "HOME/?q={searchTerms}")], [("application/json", "HOME/?q=rye")]])
-async def test_without_a_format_to_read_it_is_refused(http: Http, urls: list[tuple[str, str]]) -> None:
+async def test_without_a_format_to_read_it_is_refused(http: HttpConnections, urls: list[tuple[str, str]]) -> None:
     """Pages for people cannot be read as results, and a template without the words asks for nothing."""
-    with pytest.raises(Refused, match="no results as Atom, RSS or JSON; check TENURE_OPENSEARCH"):
+    with pytest.raises(SearchRefused, match="no results as Atom, RSS or JSON; check TENURE_OPENSEARCH"):
         await found(http, Described(urls, []))
 
 
 @pytest.mark.parametrize("body", [BOMB, b"no results", b"<html>"])
-async def test_something_else_is_no_answer(http: Http, body: bytes) -> None:
+async def test_something_else_is_no_answer(http: HttpConnections, body: bytes) -> None:
     """Neither as a description nor as results."""
-    with pytest.raises(Refused, match="something else"):
+    with pytest.raises(SearchRefused, match="unexpected response"):
         await found(http, Described([("application/json", "HOME/?q={searchTerms}")], body))
-    with Engine(Said(body)) as engine, pytest.raises(Refused, match="something else"):
-        await OpenSearch("own", Service(http, "own", engine.url)).search(WISH)
+    with FakeSearchServer(FakeResponse(body)) as server, pytest.raises(SearchRefused, match="unexpected response"):
+        await OpenSearchProvider("own", ApiClient(http, "own", server.url)).search(WISH)
 
 
 def test_places_of_a_template_are_filled() -> None:
     """Words are escaped whole; places that nothing is given for are empty."""
-    assert filled("https://a.org/{searchTerms}?x={x:y?}", {"searchTerms": "a/b c"}) == "https://a.org/a%2Fb%20c?x="
+    assert (
+        fill_template("https://a.org/{searchTerms}?x={x:y?}", {"searchTerms": "a/b c"}) == "https://a.org/a%2Fb%20c?x="
+    )

@@ -7,9 +7,9 @@ import pytest
 import xlsxwriter
 
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.table_text import table_document
-from tenure.sources.tables.sheets import sheets
-from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem
+from tenure.sources.parsers.table_text import describe_table_file
+from tenure.sources.tables.sheets import read_sheets
+from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits
 from tests.sources.packages import make_xlsx, package
 from tests.sources.table_files import opened
 
@@ -25,7 +25,7 @@ SALES: list[list[object]] = [
 
 def test_a_sheet_is_a_table_with_a_type_for_each_column(tmp_path: Path) -> None:
     """Names stand below titles, are told apart, and a column of several types is text."""
-    (sheet,) = sheets(make_xlsx(tmp_path / "a.xlsx", **{"2026 Sales": SALES}))
+    (sheet,) = read_sheets(make_xlsx(tmp_path / "a.xlsx", **{"2026 Sales": SALES}))
 
     assert sheet.name == "t_2026_sales"
     assert sheet.table.to_pydict() == {
@@ -40,7 +40,7 @@ def test_a_sheet_is_a_table_with_a_type_for_each_column(tmp_path: Path) -> None:
 def test_columns_without_names_are_numbered(tmp_path: Path) -> None:
     """Rows of numbers have no head; whole numbers are integers, and columns without any cell are left out."""
     rows: list[list[object]] = [[1, None, 2.5, datetime(2026, 1, 2, 3, 4)], [2, None, 3, date(2026, 1, 3)]]  # noqa: DTZ001
-    (sheet,) = sheets(make_xlsx(tmp_path / "a.xlsx", s=rows))
+    (sheet,) = read_sheets(make_xlsx(tmp_path / "a.xlsx", s=rows))
 
     assert sheet.table.column_names == ["column 1", "column 3", "column 4"]
     assert [str(kind) for kind in sheet.table.schema.types][:2] == ["int64", "double"]
@@ -55,24 +55,24 @@ def test_hidden_and_empty_sheets_are_no_tables(tmp_path: Path) -> None:
         hidden.write_column(0, 0, ["a", "b"])
         hidden.hide()
 
-    assert list(sheets(path)) == []
+    assert list(read_sheets(path)) == []
     with pytest.raises(Unreadable, match="holds no table that can be read"):
-        table_document(path)
+        describe_table_file(path)
 
 
 def test_sheets_are_asked_in_sql(tmp_path: Path) -> None:
     """Each sheet is a table of a schema that is called after the file."""
     path = make_xlsx(tmp_path / "book.xlsx", one=[["n"], [1], [2]], One_=[["word"], ["x"]])
-    engine = Engine(opened(path), Limits())
+    engine = SqlEngine(opened(path), SqlLimits())
 
     assert engine.names == ("book.one", "book.one_2")
-    assert engine.select("SELECT sum(n) FROM book.one").rows == ((3,),)
+    assert engine.run_select("SELECT sum(n) FROM book.one").rows == ((3,),)
     engine.close()
 
 
 def test_a_workbook_is_described_as_a_document(tmp_path: Path) -> None:
     """Columns, figures and rows of a sheet can be quoted."""
-    text = table_document(make_xlsx(tmp_path / "book.xlsx", one=[["n"], [1], [2]])).text
+    text = describe_table_file(make_xlsx(tmp_path / "book.xlsx", one=[["n"], [1], [2]])).text
 
     assert "The table book.one has 2 rows and the columns n." in text
     assert text.endswith("| n |\n| 1 |\n| 2 |")
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, name: str, data: bytes, re
     path.write_bytes(data)
 
     with pytest.raises(Unreadable) as caught:
-        list(sheets(path))
+        list(read_sheets(path))
     assert caught.value.reason == reason
 
 
@@ -108,16 +108,16 @@ def test_a_workbook_of_very_many_cells_is_refused(tmp_path: Path) -> None:
         sheet.write(1_000, 2_000, "b")
 
     with pytest.raises(Unreadable, match="has more than 2000000 cells"):
-        list(sheets(path))
+        list(read_sheets(path))
 
 
 def test_a_workbook_that_cannot_be_opened_keeps_no_other_shut(tmp_path: Path) -> None:
     """A broken workbook is named where a query needs it, and the others answer."""
     (tmp_path / "bad.xlsx").write_bytes(b"x")
     good = make_xlsx(tmp_path / "good.xlsx", one=[["n"], [1]])
-    engine = Engine(opened(tmp_path / "bad.xlsx", good), Limits())
+    engine = SqlEngine(opened(tmp_path / "bad.xlsx", good), SqlLimits())
 
     assert engine.names == ("good.one",)
     engine.close()
-    with pytest.raises(SqlProblem, match="bad is not a valid workbook"):
-        Engine(opened(tmp_path / "bad.xlsx"), Limits())
+    with pytest.raises(SqlError, match="bad is not a valid workbook"):
+        SqlEngine(opened(tmp_path / "bad.xlsx"), SqlLimits())

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tenure.sources.tables.catalogue import Database
-from tenure.sources.tables.sql_engine import Engine, Limits, SqlProblem, TimedOut, mistyped
-from tenure.sources.tables.sql_guard import LONGEST, SqlRefused
+from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, SqlTimeout, is_type_mismatch
+from tenure.sources.tables.sql_guard import MAX_SQL_LENGTH, SqlRefused
 from tests.sources.table_files import NAMES, opened, sqlite, table_file
 
 BY_REGION = "SELECT region, sum(revenue) AS total FROM sales GROUP BY region ORDER BY region"
@@ -22,9 +22,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path) -> Iterator[Engine]:
+def engine(folder: Path) -> Iterator[SqlEngine]:
     """An engine over a CSV file and a SQLite database of the folder; no test may get it to change anything."""
-    engine = Engine(opened(table_file(folder, "sales.csv"), table_file(folder, "shop.sqlite")), Limits())
+    engine = SqlEngine(opened(table_file(folder, "sales.csv"), table_file(folder, "shop.sqlite")), SqlLimits())
     yield engine
     engine.close()
 
@@ -32,24 +32,24 @@ def engine(folder: Path) -> Iterator[Engine]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_is_read(name: str, tmp_path: Path) -> None:
     """The same query over the same rows gives the same answer in each format."""
-    engine = Engine(opened(table_file(tmp_path, name)), Limits())
+    engine = SqlEngine(opened(table_file(tmp_path, name)), SqlLimits())
     try:
-        result = engine.select(BY_REGION)
+        result = engine.run_select(BY_REGION)
     finally:
         engine.close()
 
     assert result.columns == ("region", "total")
     assert result.rows == (("North", 150.5), ("South", 200.0), ("West", None))
-    assert result.read == (("shop.sales",) if name.startswith("shop") else ("sales",))
+    assert result.tables_read == (("shop.sales",) if name.startswith("shop") else ("sales",))
 
 
-def test_tables_of_files_and_databases_meet_in_one_query(engine: Engine) -> None:
+def test_tables_of_files_and_databases_meet_in_one_query(engine: SqlEngine) -> None:
     """A file is its own table, tables of a database stand in it, and both can be joined."""
-    result = engine.select("SELECT count(*) FROM sales a JOIN shop.sales b ON a.day = b.day::DATE")
+    result = engine.run_select("SELECT count(*) FROM sales a JOIN shop.sales b ON a.day = b.day::DATE")
 
     assert engine.names == ("sales", "shop.sales")
     assert result.rows == ((4,),)
-    assert result.read == ("sales", "shop.sales")
+    assert result.tables_read == ("sales", "shop.sales")
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_tables_of_files_and_databases_meet_in_one_query(engine: Engine) -> None
         "FROM sales SELECT region",
     ],
 )
-def test_any_plain_select_runs(engine: Engine, sql: str) -> None:
+def test_any_plain_select_runs(engine: SqlEngine, sql: str) -> None:
     """What only computes over the tables is not hindered."""
-    assert engine.select(sql).rows
+    assert engine.run_select(sql).rows
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_any_plain_select_runs(engine: Engine, sql: str) -> None:
         "select from where",
         "SELECT 1; SELECT 2",
         "SELECT 1; DROP TABLE sales",
-        "SELECT " + "1," * LONGEST + "1",
+        "SELECT " + "1," * MAX_SQL_LENGTH + "1",
         "INSERT INTO shop.sales VALUES ('x', 'y', 1, '2026-01-01')",
         "UPDATE shop.sales SET revenue = 0",
         "DELETE FROM shop.sales",
@@ -136,16 +136,16 @@ def test_any_plain_select_runs(engine: Engine, sql: str) -> None:
         "PIVOT sales ON region USING sum(revenue)",
     ],
 )
-def test_hostile_sql_is_refused(engine: Engine, folder: Path, sql: str) -> None:
+def test_hostile_sql_is_refused(engine: SqlEngine, folder: Path, sql: str) -> None:
     """Changes, other files, addresses, settings and a second statement are refused by what the parser reads."""
     before = sorted(path.name for path in folder.iterdir())
 
     with pytest.raises(SqlRefused) as refused:
-        engine.select(sql.format(secret=folder / "secret.csv", folder=folder))
+        engine.run_select(sql.format(secret=folder / "secret.csv", folder=folder))
 
     assert str(refused.value).strip() and "swordfish" not in str(refused.value)
     assert sorted(path.name for path in folder.iterdir()) == before
-    assert engine.select(BY_REGION).rows[0] == ("North", 150.5)
+    assert engine.run_select(BY_REGION).rows[0] == ("North", 150.5)
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_hostile_sql_is_refused(engine: Engine, folder: Path, sql: str) -> None:
         "INSERT INTO _shop.main.sales VALUES ('x', 'y', 1, '2026-01-01')",
     ],
 )
-def test_the_engine_is_shut_behind_the_guard(engine: Engine, folder: Path, sql: str) -> None:
+def test_the_engine_is_shut_behind_the_guard(engine: SqlEngine, folder: Path, sql: str) -> None:
     """Even a statement that nobody checked reaches no other file, no setting and no data."""
-    with pytest.raises(SqlProblem), engine._timed():
-        engine._rows(sql.format(secret=folder / "secret.csv", folder=folder))
+    with pytest.raises(SqlError), engine._limit_time():
+        engine._fetch_all(sql.format(secret=folder / "secret.csv", folder=folder))
 
 
 @pytest.mark.parametrize(
@@ -176,46 +176,46 @@ def test_the_engine_is_shut_behind_the_guard(engine: Engine, folder: Path, sql: 
 )
 def test_a_statement_without_end_is_interrupted(tmp_path: Path, sql: str) -> None:
     """Recursion and products that never end stop at the limit, and the engine goes on."""
-    engine = Engine(opened(table_file(tmp_path, "sales.csv")), Limits(seconds=1.0))
+    engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits(seconds=1.0))
     try:
-        with pytest.raises(TimedOut, match="longer than 1 s"):
-            engine.select(sql)
-        assert engine.select("SELECT count(*) FROM sales").rows == ((4,),)
+        with pytest.raises(SqlTimeout, match="longer than 1 s"):
+            engine.run_select(sql)
+        assert engine.run_select("SELECT count(*) FROM sales").rows == ((4,),)
     finally:
         engine.close()
 
 
 def test_a_statement_has_only_so_much_memory(tmp_path: Path) -> None:
     """One that asks for more fails as itself."""
-    engine = Engine(opened(table_file(tmp_path, "sales.csv")), Limits(memory_mb=64))
+    engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits(memory_mb=64))
     try:
-        with pytest.raises(SqlProblem, match="Out of Memory"):
-            engine.select("SELECT list(range) FROM range(100000000)")
+        with pytest.raises(SqlError, match="Out of Memory"):
+            engine.run_select("SELECT list(range) FROM range(100000000)")
     finally:
         engine.close()
 
 
 def test_rows_beyond_the_limit_are_left_out_and_told(tmp_path: Path) -> None:
     """A result says whether there was more of it."""
-    engine = Engine(opened(table_file(tmp_path, "sales.csv")), Limits(rows=3))
+    engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits(rows=3))
     try:
-        cut, whole = engine.select("SELECT * FROM sales"), engine.select("SELECT * FROM sales LIMIT 3")
+        cut, whole = engine.run_select("SELECT * FROM sales"), engine.run_select("SELECT * FROM sales LIMIT 3")
     finally:
         engine.close()
 
-    assert (len(cut.rows), cut.truncated) == (3, True)
-    assert (len(whole.rows), whole.truncated) == (3, False)
+    assert (len(cut.rows), cut.is_truncated) == (3, True)
+    assert (len(whole.rows), whole.is_truncated) == (3, False)
 
 
 def test_a_broken_file_does_not_shut_the_others(tmp_path: Path) -> None:
     """What cannot be opened is missing, and asking for it says why."""
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(b"PAR1 is not enough")
-    engine = Engine(opened(bad, table_file(tmp_path, "sales.csv")), Limits())
+    engine = SqlEngine(opened(bad, table_file(tmp_path, "sales.csv")), SqlLimits())
     try:
         assert engine.names == ("sales",)
         with pytest.raises(SqlRefused, match="bad cannot be opened"):
-            engine.select("SELECT * FROM bad")
+            engine.run_select("SELECT * FROM bad")
     finally:
         engine.close()
 
@@ -224,25 +224,25 @@ def test_without_any_table_there_is_no_engine(tmp_path: Path) -> None:
     """If nothing can be opened, the reason is the answer."""
     (tmp_path / "bad.db").write_text("no database")
 
-    with pytest.raises(SqlProblem, match="bad cannot be opened"):
-        Engine(opened(tmp_path / "bad.db"), Limits())
-    with pytest.raises(SqlProblem, match="no tables"):
-        Engine((), Limits())
+    with pytest.raises(SqlError, match="bad cannot be opened"):
+        SqlEngine(opened(tmp_path / "bad.db"), SqlLimits())
+    with pytest.raises(SqlError, match="no tables"):
+        SqlEngine((), SqlLimits())
 
 
 def test_columns_of_sqlite_may_hold_what_they_do_not_declare(tmp_path: Path) -> None:
     """A text in a column of numbers is a problem of its own kind, and reading all as text gets over it."""
     path = sqlite(tmp_path / "mixed.db", "CREATE TABLE t (n INT)", "INSERT INTO t VALUES (1), ('many')")
 
-    strict = Engine(opened(path), Limits())
-    with pytest.raises(SqlProblem) as problem:
-        strict.select("SELECT n FROM t ORDER BY 1")
+    strict = SqlEngine(opened(path), SqlLimits())
+    with pytest.raises(SqlError) as problem:
+        strict.run_select("SELECT n FROM t ORDER BY 1")
     strict.close()
-    lenient = Engine(opened(path), Limits(), as_text=True)
-    result = lenient.select("SELECT n FROM t ORDER BY 1")
+    lenient = SqlEngine(opened(path), SqlLimits(), as_text=True)
+    result = lenient.run_select("SELECT n FROM t ORDER BY 1")
     lenient.close()
 
-    assert mistyped(problem.value)
+    assert is_type_mismatch(problem.value)
     assert result.rows == (("1",), ("many",))
 
 
@@ -253,9 +253,9 @@ def test_names_with_quotes_stay_names(tmp_path: Path) -> None:
     path = sqlite(
         folder / "shop.db", 'CREATE TABLE "a ""b"".c" ("x"";--" TEXT)', 'INSERT INTO "a ""b"".c" VALUES (\'y\')'
     )
-    engine = Engine(opened(path), Limits())
+    engine = SqlEngine(opened(path), SqlLimits())
     try:
-        (table,) = engine.describe()
+        (table,) = engine.describe_tables()
     finally:
         engine.close()
 
@@ -264,16 +264,16 @@ def test_names_with_quotes_stay_names(tmp_path: Path) -> None:
     assert table.sample == (("y",),)
 
 
-def test_a_column_is_described_by_its_figures(engine: Engine) -> None:
+def test_a_column_is_described_by_its_figures(engine: SqlEngine) -> None:
     """Counts, bounds, mean, sum and the most common values are told, by the kind of the column."""
-    table = engine.describe()[0]
+    table = engine.describe_tables()[0]
     region, _, revenue, day = table.columns
 
-    assert table.rows == 4 and len(table.sample) == 4
-    assert (region.kind, region.distinct, region.common[0]) == ("text", 3, ("North", 2))
-    assert (revenue.kind, revenue.empty, revenue.least, revenue.greatest) == ("number", 1, 50.0, 200.0)
+    assert table.row_count == 4 and len(table.sample) == 4
+    assert (region.kind, region.distinct_count, region.most_common[0]) == ("text", 3, ("North", 2))
+    assert (revenue.kind, revenue.null_count, revenue.minimum, revenue.maximum) == ("number", 1, 50.0, 200.0)
     assert revenue.mean == pytest.approx(116.8333, abs=1e-3) and revenue.total == 350.5
-    assert (day.kind, day.least, day.greatest) == ("date", "2026-01-01", "2026-01-04")
+    assert (day.kind, day.minimum, day.maximum) == ("date", "2026-01-01", "2026-01-04")
 
 
 def test_columns_of_any_type_are_described(tmp_path: Path) -> None:
@@ -282,31 +282,31 @@ def test_columns_of_any_type_are_described(tmp_path: Path) -> None:
     path.write_text(
         '{"a": [1, 2], "b": {"c": 1}, "d": true, "e": 1, "f": 12345678901234567890}\n{"d": false, "e": 2}\n'
     )
-    engine = Engine(opened(path), Limits())
+    engine = SqlEngine(opened(path), SqlLimits())
     try:
-        (table,) = engine.describe()
+        (table,) = engine.describe_tables()
     finally:
         engine.close()
 
     assert [column.kind for column in table.columns] == ["other", "other", "boolean", "number", "number"]
-    assert table.columns[2].common == ((False, 1), (True, 1))
-    assert table.columns[0].empty == 1
+    assert table.columns[2].most_common == ((False, 1), (True, 1))
+    assert table.columns[0].null_count == 1
 
 
 def test_a_missing_reader_is_named() -> None:
     """An installation without the reader of a format says which package is missing."""
-    from tenure.sources.tables.sql_engine import _extension
+    from tenure.sources.tables.sql_engine import _find_extension
 
-    with pytest.raises(SqlProblem, match="duckdb-extension-mysql-scanner is not installed"):
-        _extension("mysql_scanner")
+    with pytest.raises(SqlError, match="duckdb-extension-mysql-scanner is not installed"):
+        _find_extension("mysql_scanner")
 
 
 def test_an_address_is_not_repeated() -> None:
     """The error of a database that is not there holds no password."""
     shop = Database("shop", "postgresql://reader:swordfish@127.0.0.1:1/shop?connect_timeout=2", "postgres")
 
-    with pytest.raises(SqlProblem) as problem:
-        Engine((shop,), Limits())
+    with pytest.raises(SqlError) as problem:
+        SqlEngine((shop,), SqlLimits())
 
     assert "shop cannot be opened" in str(problem.value)
     assert "swordfish" not in str(problem.value)

@@ -38,7 +38,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     port, ui_port = free_ports(2)
     made = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, _env_file=None)
     yield made
-    local.down(made)
+    local.stop_stack(made)
 
 
 @pytest.fixture

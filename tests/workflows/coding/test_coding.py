@@ -1,20 +1,20 @@
-"""The coding path, on a real Temporal server: its order, its memory, its ends, and people in the loop."""
+"""The coding path on a real Temporal server: phases, attempts, stop reasons and commands of people."""
 
 from typing import Any
 
-from tenure.contracts.run.run import Feedback, Limits, RunRequest
-from tenure.contracts.sandbox import GivenFile, SelfTest
+from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.contracts.sandbox import InputFile, SandboxSelfTest
 from tests.conftest import Serving
 from tests.sandboxes import ScriptedSandbox
 from tests.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
 from workflows.run.agent import AgentWorkflow
 
-TESTS = (GivenFile(name="test_it.py", text="from solution import f\n\n\ndef test_right():\n    assert f()\n"),)
+TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_right():\n    assert f()\n"),)
 TASK = RunRequest(question="Write a function f that is right", mode="code", tests=TESTS)
 
 
 def code(text: str, *, path: str = "solution.py", entry: str = "", args: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A coder's answer of one file."""
+    """Return a coder's answer with one file."""
     return {
         "approach": f"It says {text}.",
         "files": [{"path": path, "content": f"NOTE = '{text}'\n"}],
@@ -25,12 +25,12 @@ def code(text: str, *, path: str = "solution.py", entry: str = "", args: tuple[s
 
 
 def learned(change: str) -> dict[str, str]:
-    """A reflector's answer."""
+    """Return a reflector's answer."""
     return {"failed": "The test.", "cause": "It is wrong.", "change": change}
 
 
 def script(**lines: Line) -> ScriptedChat:
-    """A model whose first program is right, with other lines for some roles."""
+    """Return a model whose first program is correct, with other answers for some roles."""
     route = {"mode": "CODE", "complexity": "simple", "query_type": "procedural", "reason": "asked so"}
     tests = [{"path": "test_it.py", "content": TESTS[0].text}]
     made: dict[str, Line] = {
@@ -42,8 +42,8 @@ def script(**lines: Line) -> ScriptedChat:
     return ScriptedChat(story(**(made | lines)))
 
 
-async def test_a_failing_program_is_reflected_on_and_repaired(serving: Serving) -> None:
-    """E leads to a reflection and another generation, which sees the failure and what was learned."""
+async def test_failing_program_is_reflected_on_and_repaired(serving: Serving) -> None:
+    """A failure leads to a reflection and another generation, which receives the failure and the lesson."""
     chat, box = script(coder=in_turn(code("wrong"), code("right"))), ScriptedSandbox()
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK)).result()
@@ -55,28 +55,32 @@ async def test_a_failing_program_is_reflected_on_and_repaired(serving: Serving) 
     assert result.attempts[0].reflection and result.attempts[0].reflection.change == "Say right."
     assert "no right" in second and "Say right." in second and "NOTE = 'wrong'" in second
     assert chat.count("test_writer") == 0
-    assert result.proof and (result.proof.by, result.proof.passed, result.proof.total) == ("person", 1, 1)
+    assert result.verification and (
+        result.verification.test_author,
+        result.verification.passed,
+        result.verification.total,
+    ) == ("person", 1, 1)
 
 
-async def test_a_run_that_never_passes_delivers_its_best_attempt(serving: Serving) -> None:
-    """After R_max generations the best program comes with the tests it fails, and no role is asked for more."""
+async def test_failing_run_delivers_its_best_attempt(serving: Serving) -> None:
+    """After the last generation the best program is delivered with its failing tests, and no other role is asked."""
     chat = script(coder=in_turn(code("nothing"), code("good"), code("bad")))
     box = ScriptedSandbox(needed=("good", "right"))
-    limits = Limits(max_attempts=3, repair_seconds=0)
+    limits = RunLimits(max_code_attempts=3, repair_seconds=0)
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK.model_copy(update={"limits": limits}))).result()
 
     assert result.status == "failing_tests"
     assert result.code == "NOTE = 'good'\n"
-    assert result.proof and [failure.test for failure in result.proof.failing] == ["test_right"]
+    assert result.verification and [failure.test for failure in result.verification.failures] == ["test_right"]
     assert chat.count("coder") == 3 and chat.count("code_reflector") == 2
 
 
-async def test_the_same_program_is_never_tried_twice(serving: Serving) -> None:
-    """A program that differs only in layout is asked for anew once, and then the run ends."""
+async def test_same_program_is_never_tried_twice(serving: Serving) -> None:
+    """A program that differs only in layout is requested again once, and then the run ends."""
     same = {**code("wrong"), "files": [{"path": "solution.py", "content": "NOTE  =  'wrong'  # again\n"}]}
     chat, box = script(coder=in_turn(code("wrong"), same)), ScriptedSandbox()
-    limits = Limits(repair_seconds=0)
+    limits = RunLimits(repair_seconds=0)
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK.model_copy(update={"limits": limits}))).result()
 
@@ -85,34 +89,34 @@ async def test_the_same_program_is_never_tried_twice(serving: Serving) -> None:
     assert "Ended because there was no program left to try." in result.decisions
 
 
-async def test_candidates_are_tested_side_by_side_and_the_best_is_kept(serving: Serving) -> None:
-    """Each generation has so many programs; the one that passes most tests is reflected on and delivered."""
+async def test_candidates_are_tested_concurrently(serving: Serving) -> None:
+    """Each generation has several programs; the one that passes most tests is reflected on and delivered."""
 
     async def by_candidate(prompt: str) -> Reply:
         return code("good right" if "candidate 2 of 3" in prompt else "good" if "candidate 3" in prompt else "bad")
 
     chat, box = script(coder=by_candidate), ScriptedSandbox(needed=("good", "right"))
     async with serving(chat, MemoryKnowledge({}), box) as stage:
-        result = await (await stage.start(TASK.model_copy(update={"limits": Limits(candidates=3)}))).result()
+        result = await (await stage.start(TASK.model_copy(update={"limits": RunLimits(candidates=3)}))).result()
 
     assert [attempt.passed for attempt in result.attempts] == [0, 2, 1]
     assert [attempt.generation for attempt in result.attempts] == [1, 1, 1]
     assert result.status == "done" and result.code == "NOTE = 'good right'\n"
 
 
-async def test_tests_of_its_own_are_shown_as_such(serving: Serving) -> None:
-    """Without tests of a person a role writes them before the program, and the report says whose they are."""
+async def test_own_tests_are_reported_as_such(serving: Serving) -> None:
+    """Without a person's tests a role writes them before the program, and the report names their author."""
     chat, box = script(), ScriptedSandbox()
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK.model_copy(update={"tests": ()}))).result()
 
-    assert result.proof and result.proof.by == "test_writer"
+    assert result.verification and result.verification.test_author == "test_writer"
     assert result.tests[0].path == "test_it.py" and result.specification == "f is right."
     assert box.trials[0].tests[0].name == "test_it.py"
 
 
-async def test_a_program_that_changes_the_tests_has_failed(serving: Serving) -> None:
-    """A file of the tests' name never reaches the sandbox, and the attempt says why."""
+async def test_program_that_changes_the_tests_fails(serving: Serving) -> None:
+    """A file with the name of a test file never reaches the sandbox, and the attempt gives the reason."""
     chat = script(coder=in_turn(code("right", path="test_it.py"), code("right")))
     box = ScriptedSandbox()
     async with serving(chat, MemoryKnowledge({}), box) as stage:
@@ -122,8 +126,8 @@ async def test_a_program_that_changes_the_tests_has_failed(serving: Serving) -> 
     assert result.status == "done" and len(box.trials) == 1
 
 
-async def test_a_script_is_run_with_its_arguments_once_its_tests_pass(serving: Serving) -> None:
-    """What it prints is delivered, and a crash of that run counts as a failure."""
+async def test_script_runs_with_its_arguments_after_its_tests(serving: Serving) -> None:
+    """Its output is delivered, and a crash of this run is a failure."""
     chat = script(
         coder=in_turn(code("right crash", entry="solution.py"), code("right", entry="solution.py", args=("-v",)))
     )
@@ -135,21 +139,21 @@ async def test_a_script_is_run_with_its_arguments_once_its_tests_pass(serving: S
     assert result.attempts[-1].stdout == "args -v\n"
 
 
-async def test_without_tests_a_program_has_to_run_to_its_end(serving: Serving) -> None:
-    """A role that writes no tests leaves the exit code as the only proof, and the report says so."""
+async def test_program_without_tests_has_to_run_successfully(serving: Serving) -> None:
+    """If no tests are written, the exit code decides, and the report says so."""
     none = says({"specification": "Plot it.", "task": "program", "tests": []})
     async with serving(script(test_writer=none), MemoryKnowledge({}), box := ScriptedSandbox()) as stage:
         result = await (await stage.start(TASK.model_copy(update={"tests": ()}))).result()
 
-    assert result.status == "done" and result.proof and result.proof.by == "nobody"
+    assert result.status == "done" and result.verification and result.verification.test_author == "nobody"
     assert box.trials == [] and len(box.programs) == 1
     assert any("no tests" in note for note in result.notes)
 
 
-async def test_tests_that_are_asked_for_are_run_against_the_given_code(serving: Serving) -> None:
-    """For the task of writing tests the coder's own files are the tests, and the given code lies beside them."""
+async def test_requested_tests_run_against_the_given_code(serving: Serving) -> None:
+    """If the task is to write tests, the coder's files are the tests, next to the given code."""
     wanted = says({"specification": "Test it.", "task": "tests", "tests": []})
-    given = (GivenFile(name="given.py", text="VALUE = 'right'\n"),)
+    given = (InputFile(name="given.py", text="VALUE = 'right'\n"),)
     chat, box = script(test_writer=wanted, coder=says(code("x", path="test_given.py"))), ScriptedSandbox()
     task = TASK.model_copy(update={"tests": (), "files": given})
     async with serving(chat, MemoryKnowledge({}), box) as stage:
@@ -157,12 +161,12 @@ async def test_tests_that_are_asked_for_are_run_against_the_given_code(serving: 
 
     assert [file.name for file in box.trials[0].tests] == ["test_given.py"]
     assert [file.name for file in box.trials[0].files] == ["given.py"]
-    assert result.status == "done" and result.proof and result.proof.by == "coder"
+    assert result.status == "done" and result.verification and result.verification.test_author == "coder"
 
 
-async def test_without_a_sandbox_the_run_ends_and_says_why(serving: Serving) -> None:
-    """A sandbox that is not usable gives no program and no waiting, only its own words."""
-    box = ScriptedSandbox(found=SelfTest(usable=False, message="bwrap is missing: install bubblewrap"))
+async def test_unusable_sandbox_ends_the_run(serving: Serving) -> None:
+    """An unusable sandbox ends the run without a program or a wait, with its own message."""
+    box = ScriptedSandbox(found=SandboxSelfTest(usable=False, message="bwrap is missing: install bubblewrap"))
     async with serving(script(), MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK)).result()
 
@@ -170,18 +174,18 @@ async def test_without_a_sandbox_the_run_ends_and_says_why(serving: Serving) -> 
     assert "bwrap is missing: install bubblewrap" in result.notes
 
 
-async def test_where_nobody_has_a_sandbox_the_run_ends(serving: Serving) -> None:
-    """A queue of programs that no worker polls is noticed, instead of being waited for without end."""
+async def test_missing_sandbox_worker_ends_the_run(serving: Serving) -> None:
+    """A sandbox queue that no worker polls is detected instead of waited for indefinitely."""
     async with serving(script(), MemoryKnowledge({})) as stage:
-        task = TASK.model_copy(update={"limits": Limits(sandbox_wait=0.3)})
+        task = TASK.model_copy(update={"limits": RunLimits(sandbox_wait_seconds=0.3)})
         result = await (await stage.start(task)).result()
 
     assert result.status == "unsupported"
     assert any("No worker runs programs" in note for note in result.notes)
 
 
-async def test_a_sandbox_that_cannot_be_set_up_is_tried_again(serving: Serving) -> None:
-    """A passing fault of the machine costs a retry and no attempt."""
+async def test_sandbox_setup_failure_is_retried(serving: Serving) -> None:
+    """A transient fault of the machine costs a retry and no attempt."""
     box = ScriptedSandbox(breaks=1)
     async with serving(script(), MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK)).result()
@@ -190,7 +194,7 @@ async def test_a_sandbox_that_cannot_be_set_up_is_tried_again(serving: Serving) 
 
 
 async def test_feedback_reaches_the_next_generation(serving: Serving) -> None:
-    """What a person says while a program is tested is worth one generation, also when the program passes."""
+    """Feedback during a test starts another generation, even if the program passes."""
     chat, box = script(coder=in_turn(code("right"), code("right and kind"))), ScriptedSandbox(held=True)
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         handle = await stage.start(TASK)
@@ -206,8 +210,8 @@ async def test_feedback_reaches_the_next_generation(serving: Serving) -> None:
     assert [said.outcome for said in result.feedback] == ["Attempt 2 was written with it."]
 
 
-async def test_finish_delivers_what_was_tested(serving: Serving) -> None:
-    """Asked to finish while a program is tested, the run ends with that program and writes no other."""
+async def test_finish_delivers_the_tested_program(serving: Serving) -> None:
+    """A run that is asked to finish during a test ends with that program and writes no other."""
     chat, box = script(coder=says(code("wrong"))), ScriptedSandbox(held=True)
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         handle = await stage.start(TASK)
@@ -221,8 +225,8 @@ async def test_finish_delivers_what_was_tested(serving: Serving) -> None:
     assert result.status == "failing_tests" and chat.count("coder") == 1
 
 
-async def test_cancel_delivers_what_was_tested_before(serving: Serving) -> None:
-    """Cancelled while the second program is written, the run delivers the first."""
+async def test_cancel_delivers_the_program_tested_before(serving: Serving) -> None:
+    """A run cancelled while it writes the second program delivers the first."""
     held = Held(code("right"))
     lines: list[Line] = [says(code("wrong")), held]
 
@@ -239,8 +243,8 @@ async def test_cancel_delivers_what_was_tested_before(serving: Serving) -> None:
     assert result.status == "cancelled" and result.code == "NOTE = 'wrong'\n"
 
 
-async def test_a_paused_run_starts_nothing_new(serving: Serving) -> None:
-    """A pause while a program is tested holds back its reflection until the run is resumed."""
+async def test_paused_run_starts_nothing_new(serving: Serving) -> None:
+    """A pause during a test delays the reflection until the run is resumed."""
     chat, box = script(coder=in_turn(code("wrong"), code("right"))), ScriptedSandbox(held=True)
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         handle = await stage.start(TASK)
@@ -258,10 +262,10 @@ async def test_a_paused_run_starts_nothing_new(serving: Serving) -> None:
     assert result.status == "done"
 
 
-async def test_a_spent_budget_leaves_the_rest_to_the_twins(serving: Serving) -> None:
-    """After the last call that the budget covers the run ends with the program it has, and says which it was."""
+async def test_exhausted_budget_leaves_the_rest_to_the_fallbacks(serving: Serving) -> None:
+    """After the last call within the budget the run ends with its program and names the exhausted budget."""
     chat, box = script(coder=says(code("wrong"))), ScriptedSandbox()
-    limits = Limits(max_calls=2, repair_seconds=0)
+    limits = RunLimits(max_calls=2, repair_seconds=0)
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK.model_copy(update={"limits": limits}))).result()
 
@@ -270,8 +274,8 @@ async def test_a_spent_budget_leaves_the_rest_to_the_twins(serving: Serving) -> 
     assert any("model calls was used up" in note for note in result.notes)
 
 
-async def test_progress_and_state_tell_of_attempts(serving: Serving) -> None:
-    """A person sees the generation, how many tests pass, and every attempt with its error."""
+async def test_progress_and_state_show_attempts(serving: Serving) -> None:
+    """A person sees the generation, the number of passed tests, and every attempt with its error."""
     async with serving(
         script(coder=in_turn(code("wrong"), code("right"))), MemoryKnowledge({}), ScriptedSandbox()
     ) as s:
@@ -283,9 +287,9 @@ async def test_progress_and_state_tell_of_attempts(serving: Serving) -> None:
     assert [attempt.error for attempt in state.attempts] == ["test_right: no right", None]
 
 
-async def test_offline_a_given_file_is_repaired_by_search(serving: Serving) -> None:
-    """The twin offers the given program, a search finds the edit that passes, and the report says what it was."""
-    given = (GivenFile(name="solution.py", text="def f():\n    return 1\n"),)
+async def test_given_file_is_repaired_without_a_model(serving: Serving) -> None:
+    """The fallback offers the given program, a search finds the edit that passes, and the report describes it."""
+    given = (InputFile(name="solution.py", text="def f():\n    return 1\n"),)
     box = ScriptedSandbox(needed=("return 2",))
     async with serving(None, MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK.model_copy(update={"files": given}))).result()
@@ -295,19 +299,19 @@ async def test_offline_a_given_file_is_repaired_by_search(serving: Serving) -> N
     assert "line 2: `1` became `2`" in result.attempts[1].approach
 
 
-async def test_offline_code_of_the_documents_is_tried(serving: Serving) -> None:
-    """With no model the program is one that somebody has written, found by the name the tests import."""
+async def test_code_of_the_documents_is_tried_without_a_model(serving: Serving) -> None:
+    """Without a model the program comes from the documents, found by the name that the tests import."""
     text = "Here is how.\n\n```python\ndef f():\n    return 'right'\n```"
     source = KITCHEN["bread"].__class__(uri="a.md", title="A", text=text.replace("\n\n", "\n"))
-    task = TASK.model_copy(update={"corpora": ("a",), "limits": Limits(min_relevance=0)})
+    task = TASK.model_copy(update={"corpora": ("a",), "limits": RunLimits(min_relevance=0)})
     async with serving(None, MemoryKnowledge({"a": source}), ScriptedSandbox()) as stage:
         result = await (await stage.start(task)).result()
 
     assert result.status == "done" and result.code == "def f():\n    return 'right'\n"
 
 
-async def test_offline_without_fitting_code_it_says_what_it_cannot_do(serving: Serving) -> None:
-    """No model and nothing to start from: no program, and no made-up one."""
+async def test_missing_code_is_reported_without_a_model(serving: Serving) -> None:
+    """Without a model or code to start from there is no program, not even an invented one."""
     async with serving(None, MemoryKnowledge({}), ScriptedSandbox()) as stage:
         result = await (await stage.start(TASK)).result()
 

@@ -1,13 +1,13 @@
-"""Tasks that think, act and observe: what they do with a model that acts well, badly, or not at all."""
+"""ReAct tasks with a model that acts well, acts badly, or does not answer."""
 
 import asyncio
 import json
 
 import pytest
 
-from tenure.contracts.research.spiral import Step, SubagentResult
+from tenure.contracts.research.spiral import PlanStep, SubagentResult
 from tests.conftest import Serving
-from tests.roles.wrong_ways import WAYS, acts
+from tests.roles.invalid_actions import INVALID_ACTIONS, build_action
 from tests.workflows.research.test_strategies import carried_out, searched, task
 from tests.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, Source, says, story
 
@@ -21,27 +21,27 @@ WORLD = {
 
 
 async def test_a_model_that_acts_wrongly_is_corrected_and_never_obeyed(serving: Serving) -> None:
-    """Wrong steps are not done: the model is told so, three of them end the loop, and what there is stays."""
+    """Invalid steps are answered with a correction; three in a row end the loop, and the passages found stay."""
 
     async def wrongly(prompt: str) -> Reply:
-        return WAYS[prompt.partition("<task>\nBread, by way of ")[2].partition("\n")[0]].says
+        return INVALID_ACTIONS[prompt.partition("<task>\nBread, by way of ")[2].partition("\n")[0]].answer
 
     knowledge = MemoryKnowledge(dict(WORLD))
     names = ("instruction of a page", "repeated action", "invalid JSON")
-    requests = [task("react", step=Step(id="s", query=f"Bread, by way of {name}", topic="Bread")) for name in names]
+    requests = [task("react", step=PlanStep(id="s", query=f"Bread, by way of {name}", topic="Bread")) for name in names]
     async with serving(ScriptedChat(story(react=wrongly)), knowledge) as stage:
         results = await asyncio.gather(*(carried_out(stage, request) for request in requests))
 
     for name, result in zip(names, results, strict=True):
-        assert result.candidates and result.ending == "astray"
-        assert WAYS[name].told in result.steps[-1].observation
+        assert result.candidates and result.stop_reason == "no_valid_action"
+        assert INVALID_ACTIONS[name].error in result.steps[-1].observation
         assert [step.corrected for step in result.steps] == [False] * (name == "repeated action") + [True] * 3
     assert knowledge.documents == WORLD
     assert {search.query for search in knowledge.searches} <= {"bread", *(one.step.query for one in requests)}
 
 
 def lines(*replies: Reply) -> "asyncio.Queue[Reply]":
-    """Replies one after the other."""
+    """Return a queue of replies."""
     queue: asyncio.Queue[Reply] = asyncio.Queue()
     for reply in replies:
         queue.put_nowait(reply)
@@ -49,7 +49,7 @@ def lines(*replies: Reply) -> "asyncio.Queue[Reply]":
 
 
 async def reacted(serving: Serving, *replies: Reply, knowledge: MemoryKnowledge | None = None) -> SubagentResult:
-    """Carry out a task whose model says these things, one after the other."""
+    """Run a task whose model gives these replies one after the other."""
     queue = lines(*replies)
 
     async def next_line(prompt: str) -> Reply:
@@ -59,12 +59,12 @@ async def reacted(serving: Serving, *replies: Reply, knowledge: MemoryKnowledge 
 
 
 async def test_a_task_thinks_acts_and_observes(serving: Serving) -> None:
-    """Steps are recorded with thought, call, observation, confidence and reliability; what is cited comes first."""
+    """Steps are recorded with thought, call, observation, confidence and reliability; cited passages come first."""
     result = await reacted(
         serving,
-        acts("hybrid_search", "Look for bread.", query="bread", k=4),
-        acts("vector_search", "What rises?", answer="Bread rises [1].", confidence=0.4, query="rise"),
-        acts("finish", "Done.", answer="Rye is last [3].", confidence=0.7),
+        build_action("hybrid_search", "Look for bread.", query="bread", k=4),
+        build_action("vector_search", "What rises?", answer="Bread rises [1].", confidence=0.4, query="rise"),
+        build_action("finish", "Done.", answer="Rye is last [3].", confidence=0.7),
     )
     first, second, last = result.steps
 
@@ -72,52 +72,52 @@ async def test_a_task_thinks_acts_and_observes(serving: Serving) -> None:
     assert first.passages and first.reliability > 0 and "[1]" in first.observation
     assert (second.tool, second.thought, second.confidence) == ("vector_search", "What rises?", 0.4)
     assert (last.tool, last.observation, result.answer) == ("finish", "Rye is last [3].", "Rye is last [3].")
-    assert (result.ending, result.queries) == ("complete", ("bread", "rise"))
+    assert (result.stop_reason, result.queries) == ("complete", ("bread", "rise"))
     assert len(result.candidates) >= 3
 
 
-async def test_a_sure_answer_ends_the_loop(serving: Serving) -> None:
-    """An answer that cites what was seen and is sure enough is enough, whatever action stands beside it."""
+async def test_a_confident_answer_ends_the_loop(serving: Serving) -> None:
+    """A confident answer that cites passages seen ends the loop, whatever action it comes with."""
     knowledge = MemoryKnowledge(KITCHEN)
     result = await reacted(
         serving,
-        acts("hybrid_search", query="bread"),
-        acts("hybrid_search", answer="It is made of flour [1].", confidence=0.95, query="cheese"),
+        build_action("hybrid_search", query="bread"),
+        build_action("hybrid_search", answer="It is made of flour [1].", confidence=0.95, query="cheese"),
         knowledge=knowledge,
     )
 
-    assert (result.ending, result.answer) == ("complete", "It is made of flour [1].")
+    assert (result.stop_reason, result.answer) == ("complete", "It is made of flour [1].")
     assert [search.query for search in knowledge.searches] == ["bread"]
 
 
-async def test_the_bound_of_steps_leaves_the_best_partial_answer(serving: Serving) -> None:
-    """A model that never ends is ended; the surest answer that it gave on the way stands."""
+async def test_the_step_limit_leaves_the_best_partial_answer(serving: Serving) -> None:
+    """A model that never finishes is stopped; its most confident answer is kept."""
     steps = [
-        acts("vector_search", query=f"bread {n}", answer=f"Part {n}.", confidence=sure)
+        build_action("vector_search", query=f"bread {n}", answer=f"Part {n}.", confidence=sure)
         for n, sure in enumerate((0.1, 0.6, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0))
     ]
     result = await reacted(serving, *steps)
 
-    assert (result.ending, len(result.steps), result.answer) == ("bound", 8, "Part 1.")
+    assert (result.stop_reason, len(result.steps), result.answer) == ("limit_reached", 8, "Part 1.")
     assert result.candidates
 
 
-async def test_without_an_answer_the_twin_says_what_there_is(serving: Serving) -> None:
-    """Where the model has answered nothing until the bound, sentences of what was seen do, and nothing is degraded."""
-    steps = [acts("hybrid_search", query=f"bread {n}") for n in range(8)]
+async def test_without_an_answer_the_fallback_quotes_passages(serving: Serving) -> None:
+    """Without an answer before the limit, sentences of passages are the answer, and no fallback is recorded."""
+    steps = [build_action("hybrid_search", query=f"bread {n}") for n in range(8)]
     result = await reacted(serving, *steps)
 
-    assert result.ending == "bound" and "Bread" in result.answer and "[" in result.answer
-    assert result.degraded == ()
+    assert result.stop_reason == "limit_reached" and "Bread" in result.answer and "[" in result.answer
+    assert result.fallbacks == ()
 
 
-async def test_without_a_model_a_task_acts_all_the_same(serving: Serving) -> None:
-    """The twin searches and finishes with a sentence of what it has seen; a model that says nothing is stood in for."""
+async def test_without_a_model_the_fallback_acts(serving: Serving) -> None:
+    """The fallback searches and finishes with a sentence of a passage; it also replaces a model that says nothing."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         alone = await carried_out(stage, task("react"))
     silent = await searched(serving, task("react"), react=says(""))
 
     for result in (alone, silent):
         assert [step.tool for step in result.steps] == ["hybrid_search", "finish"]
-        assert (result.ending, "[1]" in result.answer) == ("complete", True)
-    assert (alone.degraded, {one.role for one in silent.degraded}) == ((), {"react"})
+        assert (result.stop_reason, "[1]" in result.answer) == ("complete", True)
+    assert (alone.fallbacks, {one.role for one in silent.fallbacks}) == ((), {"react"})

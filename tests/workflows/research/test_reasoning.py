@@ -1,4 +1,4 @@
-"""A run that reasons: strategies, their check, and what the writers and the report get of it."""
+"""Reasoning in a run: strategies, verification, and what writers and the report get of it."""
 
 import asyncio
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 
 from tenure.contracts.evidence.reasoning import ReasoningChoice
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.models.chat import RequestRejected
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, ROUTE, Line, MemoryKnowledge, Reply, ScriptedChat, all_hold, in_turn, says, story
 
@@ -19,17 +19,17 @@ MADE = "Bread is made from flour, water, salt and yeast."
 
 
 def asked(reasoning: ReasoningChoice | None) -> RunRequest:
-    """A short run that reasons in some way, None for what its question suggests."""
+    """Return a short run with a reasoning strategy; None for what its question suggests."""
     return RunRequest(
         question="How are bread and cheese made?",
         corpora=("kitchen",),
-        limits=Limits(
+        limits=RunLimits(
             min_relevance=0.05,
             max_sections=1,
             max_cycles=1,
-            max_revisions=0,
-            max_reflexions=0,
-            evaluation_bar=0,
+            max_report_revisions=0,
+            max_section_revisions=0,
+            min_evaluation_score=0,
             reasoning=reasoning,
         ),
     )
@@ -38,12 +38,12 @@ def asked(reasoning: ReasoningChoice | None) -> RunRequest:
 def step(
     text: str, *passages: int, kind: str = "premise", follows: tuple[int, ...] = (), link: str = ""
 ) -> dict[str, Any]:
-    """A step as a model writes it."""
+    """Return a step as a model writes it."""
     return {"kind": kind, "text": text, "passages": list(passages), "follows": list(follows), "link": link}
 
 
 def thinks(*steps: dict[str, Any], answer: str = "", confidence: float = 0.9) -> dict[str, Any]:
-    """A line of thought whose last step is the conclusion."""
+    """Return a line of thought whose last step is the conclusion."""
     return {"steps": list(steps), "conclusion": len(steps), "answer": answer, "confidence": confidence}
 
 
@@ -57,8 +57,8 @@ async def reasoned(
         return await asyncio.wait_for(run.result(), PATIENCE), chat
 
 
-async def test_a_tree_is_grown_pruned_and_put_together(serving: Serving) -> None:
-    """Branches that the evaluator scores low are not followed but told, and writers read the line that is left."""
+async def test_a_tree_of_thoughts_is_pruned_into_a_line(serving: Serving) -> None:
+    """Thoughts with low scores are listed as rejected, and writers read the line that remains."""
 
     async def proposer(prompt: str) -> Reply:
         later = "<previous>" in prompt
@@ -78,7 +78,7 @@ async def test_a_tree_is_grown_pruned_and_put_together(serving: Serving) -> None
     )
 
     assert result.reasoning is not None and result.reasoning.conclusion is not None
-    assert [one.text for one in result.reasoning.considered] == ["Bread is dear."]
+    assert [one.text for one in result.reasoning.rejected] == ["Bread is dear."]
     assert result.reasoning.conclusion.claim.citations
     assert (chat.count("thought_proposer"), chat.count("thought_evaluator")) == (3, 2)
     told = next(prompt for role, prompt in chat.asked if role == "reasoner")
@@ -88,7 +88,7 @@ async def test_a_tree_is_grown_pruned_and_put_together(serving: Serving) -> None
 
 
 async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
-    """Each sample has sources of its own, and the answer of the majority is told with its share of the votes."""
+    """Each sample has sources of its own, and the majority's answer is given with its share of the votes."""
 
     async def reasoner(prompt: str) -> Reply:
         text = "It takes hours." if 'source="Bread"' in prompt else "It takes some hours."
@@ -103,8 +103,8 @@ async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
     assert (result.reasoning.answer, result.reasoning.confidence) == ("hours", 1.0)
 
 
-async def test_hops_search_for_what_they_name_and_steps_are_checked(serving: Serving) -> None:
-    """The next hop searches by the name that the last one found; a step that its source refutes is taken out."""
+async def test_hops_search_for_the_name_before_and_are_verified(serving: Serving) -> None:
+    """The next hop searches for the name that the last one found; a step that its source refutes is removed."""
     first = {
         "fact": MADE,
         "passages": [1],
@@ -145,8 +145,8 @@ async def test_hops_search_for_what_they_name_and_steps_are_checked(serving: Ser
     assert any("Yeast is a metal" in note for note in result.notes)
 
 
-async def test_reasoning_that_fails_or_finds_nothing_costs_the_report_nothing(serving: Serving) -> None:
-    """The report is written all the same, without the part, and a note says why where somebody has asked for it."""
+async def test_failed_reasoning_does_not_stop_the_report(serving: Serving) -> None:
+    """The report is written without the part, and a note says why if a person asked for reasoning."""
 
     async def refused(prompt: str) -> Reply:
         raise RequestRejected("the server does not want to think")
@@ -157,8 +157,8 @@ async def test_reasoning_that_fails_or_finds_nothing_costs_the_report_nothing(se
 
     assert failed.status == empty.status == "done"
     assert failed.reasoning is None and failed.sections
-    assert any(note.startswith("Reasoning (causal) was given up: ") for note in failed.notes)
+    assert any(note.startswith("Reasoning (causal) failed: ") for note in failed.notes)
     assert empty.reasoning is None and empty.sections
-    assert any("bears no line of thought" in note for note in empty.notes)
+    assert any("supports no line of thought" in note for note in empty.notes)
     assert unasked.reasoning is None and unasked.sections and chat.count("reasoner") == 1
     assert not any("Reasoning" in note for note in unasked.notes)

@@ -1,4 +1,4 @@
-"""The spiral with models that plan badly, decide badly, or are told something on the way."""
+"""The research loop with models that plan badly, decide badly, or get feedback meanwhile."""
 
 import asyncio
 import json
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Feedback, Limits, RunRequest
-from tenure.models.chat import RequestRejected
-from tests.conftest import Serving, slow_form
+from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.models.errors import RequestRejected
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.workflows.run.test_agent import until
 from tests.worlds import (
     ENOUGH,
@@ -34,7 +35,9 @@ MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "The oven is m
 
 
 def asked(cycles: int = 4, **limits: Any) -> RunRequest:
-    bounds = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1, effort="complex", max_cycles=cycles)
+    bounds = RunLimits(
+        min_relevance=0.05, max_section_revisions=0, max_report_revisions=1, effort="complex", max_cycles=cycles
+    )
     return RunRequest(question=QUESTION, corpora=("kitchen",), limits=bounds.model_copy(update=limits))
 
 
@@ -46,45 +49,45 @@ async def researched(serving: Serving, chat: ScriptedChat, request: RunRequest |
 
 
 def wanting(planner: Line, **lines: Line) -> ScriptedChat:
-    """A model that always wants more."""
+    """Return a model that always wants another cycle."""
     return ScriptedChat(story(planner=planner, decider=says(MORE), **lines))
 
 
-async def test_what_is_missing_reaches_the_next_plan_and_the_next_synthesis(serving: Serving) -> None:
-    """The decision's reasoning and key factors are in the prompts of the cycle after it."""
+async def test_decisions_reach_the_next_plan_and_synthesis(serving: Serving) -> None:
+    """Reasoning and key factors of the decision are in the prompts of the next cycle."""
     planner = in_turn(plans(search("What is flour?")), plans(search("How does cheese ripen?", "Cheese")), FINISH)
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
     result = await researched(serving, chat)
     second = [prompt for role, prompt in chat.asked if role == "planner"][1]
     assert "The oven is missing." in second and "- ovens" in second
     assert any("The oven is missing." in prompt for role, prompt in chat.asked if role == "synthesizer")
-    assert result.decisions[0] == "Cycle 1: went on. The oven is missing."
+    assert result.decisions[0] == "Cycle 1: the research continued. The oven is missing."
     assert "It is enough." in result.decisions[1]
     assert len(result.information_gain) == 2
     assert result.synthesis is not None and "So wait." in result.synthesis.resolution
 
 
-async def test_the_resolution_waits_for_the_end(serving: Serving) -> None:
-    """Situation and complication are asked for in every cycle, the resolution only when the research is finished."""
+async def test_the_resolution_is_written_at_the_end(serving: Serving) -> None:
+    """Situation and complication are written in every cycle, the resolution only when the research has ended."""
     chat = ScriptedChat(story(planner=in_turn(plans(search("What is bread made of?")), FINISH)))
     await researched(serving, chat)
     due = ["write the resolution" in prompt for role, prompt in chat.asked if role == "synthesizer"]
     assert due == [False] * (len(due) - 1) + [True]
 
 
-async def test_a_planner_that_repeats_itself_is_ended(serving: Serving) -> None:
-    """One query for ever is asked once, refused afterwards, and the run ends because no other comes."""
+async def test_a_repeated_query_ends_the_research(serving: Serving) -> None:
+    """A query that is proposed again is refused, and the run ends because no other comes."""
     chat = wanting(says(plans(search("What is bread made of?"))))
     result = await researched(serving, chat, asked(9))
     told = "\n".join(prompt for role, prompt in chat.asked if role == "planner")
-    assert "“What is bread made of?” was not asked: it was asked before" in told
+    assert "“What is bread made of?” was not searched: it was searched before" in told
     assert len(result.information_gain) == 2
     assert "Ended in cycle 2: the planner sees nothing more to look for." in result.decisions
     assert result.sections
 
 
-async def test_a_planner_that_never_finishes_is_ended(serving: Serving) -> None:
-    """A model that plans and wants more for ever stops at the limit of cycles, or when nothing new comes."""
+async def test_a_planner_that_never_finishes_is_stopped(serving: Serving) -> None:
+    """A model that always wants more stops at the limit of cycles, or when nothing new comes."""
     numbers = iter(range(1000))
 
     async def planner(prompt: str) -> dict[str, Any]:
@@ -98,8 +101,8 @@ async def test_a_planner_that_never_finishes_is_ended(serving: Serving) -> None:
     assert result.status == "done"
 
 
-async def test_steps_that_wait_for_each_other_are_planned_anew(serving: Serving) -> None:
-    """A circle of dependencies is not carried out; the planner hears which, once, and the report says so."""
+async def test_a_dependency_cycle_is_planned_again(serving: Serving) -> None:
+    """A dependency cycle is not executed; planner and report name it once."""
     circle = plans(
         search("What is bread made of?", id="a", depends_on=["b"]),
         search("Which mould is in cheese?", id="b", depends_on=["a"]),
@@ -108,12 +111,12 @@ async def test_steps_that_wait_for_each_other_are_planned_anew(serving: Serving)
     result = await researched(serving, chat)
     told = [prompt for role, prompt in chat.asked if role == "planner"]
     assert "steps that wait for each other were not carried out" in told[1]
-    assert any("was made anew: its steps waited for each other" in note for note in result.notes)
+    assert any("was planned again: its steps depended on each other" in note for note in result.notes)
     assert result.synthesis is not None
 
 
 async def test_dependent_steps_wait(serving: Serving) -> None:
-    """A step begins when what it depends on has brought something, whatever the order of the plan."""
+    """A step starts when the steps it depends on have results, whatever the order of the plan."""
     plan = plans(
         search("Which oven does the baker use?", id="second", depends_on=["first"]),
         search("How long does dough rise?", id="first"),
@@ -127,7 +130,7 @@ async def test_dependent_steps_wait(serving: Serving) -> None:
 
 
 async def test_a_topic_in_each_cycle_stops_at_the_limit(serving: Serving) -> None:
-    """A planner that adds a topic whenever it is asked fills the outline and no more."""
+    """A planner that adds a topic in each cycle fills the outline up to its limit."""
     numbers = iter(range(1000))
 
     async def planner(prompt: str) -> dict[str, Any]:
@@ -143,7 +146,7 @@ async def test_a_topic_in_each_cycle_stops_at_the_limit(serving: Serving) -> Non
 
 
 async def test_topics_of_any_length_are_cut(serving: Serving) -> None:
-    """A heading of ten thousand characters becomes one that fits a report."""
+    """A heading of ten thousand characters is cut to one that fits a report."""
     long = "bread " * 2000
     add = {"action": "ADD_TO_OUTLINE", "query": long, "target_outline_topic": long}
     chat = wanting(in_turn(plans(add, search(long, long)), FINISH))
@@ -153,15 +156,15 @@ async def test_topics_of_any_length_are_cut(serving: Serving) -> None:
 
 
 async def test_an_empty_plan_ends_the_research(serving: Serving) -> None:
-    """A planner that proposes nothing twice has nothing more to look for; the sections are still written."""
+    """A planner that proposes nothing twice ends the research; the sections are still written."""
     result = await researched(serving, wanting(says(plans())), asked(6))
-    assert any("no step was left of it" in note for note in result.notes)
+    assert any("it has no valid step" in note for note in result.notes)
     assert [section.topic for section in result.sections] == ["Bread", "Cheese"]
     assert len(result.information_gain) == 1
 
 
-async def test_failing_subagents_cost_their_own_tasks_alone(serving: Serving) -> None:
-    """Where every task fails the cycle is planned anew, and the report is written and says what failed."""
+async def test_failing_subagents_fail_only_their_tasks(serving: Serving) -> None:
+    """If every task fails, the cycle is planned again, and the report is written and names the failures."""
 
     async def refused(prompt: str) -> dict[str, Any]:
         raise RequestRejected("the refiner is out of order")
@@ -171,13 +174,13 @@ async def test_failing_subagents_cost_their_own_tasks_alone(serving: Serving) ->
         search("Why does the cheese of the cellar ripen for weeks or even for years?", "Cheese"),
     )
     result = await researched(serving, wanting(in_turn(plan, plans()), query_refiner=refused), asked(3))
-    assert sum("could not be looked for: the refiner is out of order" in note for note in result.notes) == 2
+    assert sum("failed: the refiner is out of order" in note for note in result.notes) == 2
     assert any("2 of its steps failed" in note for note in result.notes)
     assert result.sections
 
 
 async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serving) -> None:
-    """A word said while a cycle runs is in the next planner's prompt, and the report tells what was asked for it."""
+    """Feedback during a cycle is in the next planner's prompt, and the report lists the queries made for it."""
     held = Held(plans(search("What is bread made of?")))
     calls = 0
 
@@ -197,11 +200,11 @@ async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serv
         await until(run, lambda progress: progress.feedback)
         held.released.set()
         result = await asyncio.wait_for(run.result(), PATIENCE)
-    assert result.feedback[0].outcome.startswith("The research asked “Which sourdough is in rye bread?”.")
+    assert result.feedback[0].outcome.startswith("The research searched for “Which sourdough is in rye bread?”.")
 
 
-async def test_a_history_begun_anew_carries_the_research_on(serving: Serving) -> None:
-    """A spiral that continues as new goes on with its outline, its gains and its accounts."""
+async def test_continue_as_new_keeps_the_research_state(serving: Serving) -> None:
+    """A loop that continues as new keeps its outline, its gains and its usage."""
     numbers = iter(range(1000))
 
     async def planner(prompt: str) -> dict[str, Any]:
@@ -209,16 +212,16 @@ async def test_a_history_begun_anew_carries_the_research_on(serving: Serving) ->
         return plans(search(f"{list(KITCHEN.values())[n % 2].text.split()[n]} {n} of number{n}?"))
 
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, ENOUGH)))
-    result = await researched(serving, chat, asked(6, long_history=20))
+    result = await researched(serving, chat, asked(6, max_history_events=20))
     assert result.usage.model_calls == len(chat.asked)
     assert len(result.information_gain) >= 2
     asked_again = [json.dumps(prompt) for role, prompt in chat.asked if role == "planner"]
     assert len(asked_again) == len(set(asked_again))
 
 
-@slow_form
-async def test_the_same_answers_give_the_same_state_to_the_byte(serving: Serving) -> None:
-    """Two runs with one script carry the same state into each history and end in the same result."""
+@exhaustive
+async def test_the_same_answers_give_identical_states(serving: Serving) -> None:
+    """Two runs with one script carry the same state into each history and end with the same result."""
 
     async def carried() -> list[bytes]:
         planner = in_turn(
@@ -228,7 +231,7 @@ async def test_the_same_answers_give_the_same_state_to_the_byte(serving: Serving
         )
         chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
         async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
-            run = await stage.start(asked(long_history=10))
+            run = await stage.start(asked(max_history_events=10))
             await asyncio.wait_for(run.result(), PATIENCE)
             histories = [
                 (await stage.client.get_workflow_handle(e.id, run_id=e.run_id).fetch_history()).events

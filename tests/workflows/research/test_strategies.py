@@ -1,4 +1,4 @@
-"""The strategies of a task: what each asks, what it brings back, and when it stops."""
+"""Retrieval strategies: which queries each makes, what it returns, and when it stops."""
 
 import asyncio
 import uuid
@@ -9,13 +9,15 @@ import pytest
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.retrieval import Side, Strategy
-from tenure.contracts.research.spiral import Step, SubagentRequest, SubagentResult
-from tenure.contracts.run.budget import Resource
-from tenure.contracts.run.run import Limits, Stance
+from tenure.contracts.evidence.retrieval import PassageStance, RetrievalStrategy
+from tenure.contracts.research.spiral import PlanStep, SubagentRequest, SubagentResult
+from tenure.contracts.run.budget import BudgetResource
+from tenure.contracts.run.run import ControlState, RunLimits
 from tests.conftest import Serving, Stage
 from tests.worlds import KITCHEN, Line, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
-from workflows.research.strategies import ROUNDS, STRATEGIES
+from workflows.research.strategies import list_strategy_names
+from workflows.research.strategies.iterative import MAX_ROUNDS
+from workflows.research.strategy_registry import STRATEGIES
 from workflows.research.subagent import SubagentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -26,25 +28,25 @@ DONE: dict[str, Any] = {"complete": True, "query": ""}
 
 
 def asks(*queries: str) -> list[dict[str, Any]]:
-    """Answers of the refiner, one query each."""
+    """Return answers of the query refiner, one query each."""
     return [{"complete": False, "query": query} for query in queries]
 
 
 def passage(name: str) -> PassageRef:
-    """A passage of the kitchen."""
+    """Return a passage of the kitchen corpus."""
     return PassageRef(chunk=ChunkId(name), source=SourceId(name.split(":")[0]), score=1.0, relevance=0.9)
 
 
-def task(strategy: Strategy, **others: Any) -> SubagentRequest:
+def task(strategy: RetrievalStrategy, **others: Any) -> SubagentRequest:
     return SubagentRequest(
         **{
             "run": RunId("nobody"),
             "question": "How are bread and cheese made?",
-            "step": Step(id="s1", query=TASK, topic="Bread"),
+            "step": PlanStep(id="s1", query=TASK, topic="Bread"),
             "strategy": strategy,
-            "hops": 3,
+            "max_hops": 3,
             "corpora": ("kitchen",),
-            "limits": Limits(min_relevance=0.05),
+            "limits": RunLimits(min_relevance=0.05),
             **others,
         }
     )
@@ -53,13 +55,13 @@ def task(strategy: Strategy, **others: Any) -> SubagentRequest:
 async def searched(
     serving: Serving, request: SubagentRequest, knowledge: MemoryKnowledge | None = None, **lines: Line
 ) -> SubagentResult:
-    """Carry a task out by itself."""
+    """Run one task."""
     async with serving(ScriptedChat(story(**lines)), knowledge or MemoryKnowledge(KITCHEN)) as stage:
         return await carried_out(stage, request)
 
 
 async def carried_out(stage: Stage, request: SubagentRequest) -> SubagentResult:
-    """Carry a task out; what it tells its run stays unread, since no worker serves that one."""
+    """Run one task; its progress signals stay unread, since no worker serves its run."""
     client, run = stage.client, f"run-{uuid.uuid4().hex[:8]}"
     parent = await client.start_workflow("Unserved", id=run, task_queue=f"{run}-queue")
     handle = await client.start_workflow(
@@ -75,16 +77,22 @@ async def carried_out(stage: Stage, request: SubagentRequest) -> SubagentResult:
 
 
 def crowd(size: int) -> dict[str, Source]:
-    """Documents of one passage each, all about bread and each about something else besides."""
+    """Return documents of one passage each, all about bread and each about something else."""
     return {
         f"d{n:02}": Source(uri=f"d{n:02}.md", title=f"Bread {n}", text=f"Bread is made with number{n} word{n}.")
         for n in range(size)
     }
 
 
+def test_every_module_of_the_package_is_a_strategy() -> None:
+    """A strategy has the name of its module and a description for the planner."""
+    assert tuple(STRATEGIES) == list_strategy_names() and len(STRATEGIES) >= 7
+    assert all(strategy.name == name and strategy.description for name, strategy in STRATEGIES.items())
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_every_strategy_brings_back_the_same(serving: Serving, strategy: Strategy) -> None:
-    """Each passage comes once, with its query, its ranks and a fused score, best first, the task's query made once."""
+async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: RetrievalStrategy) -> None:
+    """Each passage comes once, with query, ranks and fused score, best first; the task's query is made once."""
     result = await searched(serving, task(strategy), query_refiner=in_turn(*asks("What is rye bread?"), DONE))
     chunks = [candidate.passage.chunk for candidate in result.candidates]
     assert len(chunks) == len(set(chunks)) > 0
@@ -96,50 +104,50 @@ async def test_every_strategy_brings_back_the_same(serving: Serving, strategy: S
 
 
 async def test_a_direct_task_searches_once(serving: Serving) -> None:
-    """No model is asked, and no other query is made."""
+    """No model is called, and no other query is made."""
     knowledge = MemoryKnowledge(KITCHEN)
-    result = await searched(serving, task("direct", hypothetical="Dough rises."), knowledge)
+    result = await searched(serving, task("direct", hypothetical_answer="Dough rises."), knowledge)
     assert [search.query for search in knowledge.searches] == [TASK]
-    assert knowledge.searches[0].hypothetical == "Dough rises."
-    assert (result.queries, result.ending) == ((), "complete")
+    assert knowledge.searches[0].hypothetical_answer == "Dough rises."
+    assert (result.queries, result.stop_reason) == ((), "complete")
 
 
 async def test_an_iterative_task_ends_when_its_best_passages_stay(serving: Serving) -> None:
-    """A query that brings something new without changing the five best passages is the last one."""
+    """A query with new passages that leaves the five best unchanged is the last one."""
     knowledge = MemoryKnowledge(crowd(40))
     result = await searched(serving, task("iterative"), knowledge, query_refiner=in_turn(*asks("bread number30")))
-    assert (result.queries, result.ending) == (("bread number30",), "converged")
+    assert (result.queries, result.stop_reason) == (("bread number30",), "converged")
     assert {candidate.round for candidate in result.candidates} == {1, 2}
 
 
-async def test_an_iterative_task_ends_where_nothing_new_comes(serving: Serving) -> None:
-    """A round that only brings what is there ends it, however different its words are."""
+async def test_an_iterative_task_ends_without_new_passages(serving: Serving) -> None:
+    """A round without new passages ends the task, however different its words are."""
     result = await searched(serving, task("iterative"), query_refiner=in_turn(*asks("bread, flour and rye")))
-    assert (result.queries, result.ending) == (("bread, flour and rye",), "nothing_new")
+    assert (result.queries, result.stop_reason) == (("bread, flour and rye",), "nothing_new")
 
 
 async def test_an_iterative_task_has_five_rounds(serving: Serving) -> None:
-    """A refiner that always finds other words, and a corpus with ever other passages, are bounded."""
+    """A refiner that always rewords and a corpus with ever new passages stop at the limit."""
     knowledge = MemoryKnowledge(crowd(90))
     words = [" ".join(f"word{n} number{n}" for n in range(12 * part, 12 * part + 12)) for part in range(1, 8)]
     result = await searched(serving, task("iterative"), knowledge, query_refiner=in_turn(*asks(*words)))
-    assert len(knowledge.searches) == ROUNDS or result.ending == "converged"
-    assert result.ending in ("bound", "converged")
+    assert len(knowledge.searches) == MAX_ROUNDS or result.stop_reason == "converged"
+    assert result.stop_reason in ("limit_reached", "converged")
 
 
 async def test_hops_follow_what_is_found(serving: Serving) -> None:
-    """Each hop asks what the refiner makes of the one before, until it says that the evidence is complete."""
+    """Each hop makes the query that the refiner derives from the last one, until the evidence is complete."""
     hops = in_turn(*asks("How does rye sourdough age?"), DONE)
     knowledge = MemoryKnowledge(crowd(30) | KITCHEN)
     result = await searched(serving, task("multi_hop"), knowledge, query_refiner=hops)
     assert result.queries == ("How does rye sourdough age?",)
-    assert result.ending == "complete"
+    assert result.stop_reason == "complete"
     assert {candidate.round for candidate in result.candidates} == {1, 2}
 
 
 @pytest.mark.parametrize("hops", [1, 2])
 async def test_hops_are_bounded(serving: Serving, hops: int) -> None:
-    """A refiner that never has enough makes as many searches as the task may have."""
+    """A refiner that always wants more makes as many searches as the task may."""
     numbers = iter(range(100))
 
     async def more(prompt: str) -> dict[str, Any]:
@@ -147,38 +155,38 @@ async def test_hops_are_bounded(serving: Serving, hops: int) -> None:
         return asks(" ".join(f"word{n + k} number{n + k}" for k in range(9)))[0]
 
     knowledge = MemoryKnowledge(crowd(40))
-    result = await searched(serving, task("multi_hop", hops=hops), knowledge, query_refiner=more)
+    result = await searched(serving, task("multi_hop", max_hops=hops), knowledge, query_refiner=more)
     assert len(knowledge.searches) == hops
-    assert result.ending == "bound"
+    assert result.stop_reason == "limit_reached"
 
 
 @pytest.mark.parametrize("strategy", ["iterative", "multi_hop"])
-async def test_a_query_that_was_made_ends_the_search(serving: Serving, strategy: Strategy) -> None:
-    """A refiner that repeats itself is taken to have no other query."""
+async def test_a_repeated_query_ends_the_search(serving: Serving, strategy: RetrievalStrategy) -> None:
+    """A refiner that repeats itself has no other query."""
     result = await searched(serving, task(strategy), query_refiner=in_turn(*asks(TASK)))
-    assert (result.queries, result.ending) == ((), "complete")
+    assert (result.queries, result.stop_reason) == ((), "complete")
 
 
 @pytest.mark.parametrize("strategy", ["iterative", "multi_hop", "hierarchical"])
-async def test_where_nothing_is_found_nothing_more_is_asked(serving: Serving, strategy: Strategy) -> None:
-    """A task without evidence ends after its first search."""
+async def test_a_task_without_evidence_stops(serving: Serving, strategy: RetrievalStrategy) -> None:
+    """A task whose first search finds nothing makes no second one."""
     knowledge = MemoryKnowledge({})
     result = await searched(serving, task(strategy), knowledge)
-    assert (len(knowledge.searches), result.candidates, result.ending) == (1, (), "nothing_new")
+    assert (len(knowledge.searches), result.candidates, result.stop_reason) == (1, (), "nothing_new")
 
 
 @pytest.mark.parametrize("strategy", ["iterative", "multi_hop", "hierarchical", "contrastive"])
-async def test_who_finishes_gets_what_there_is(serving: Serving, strategy: Strategy) -> None:
-    """A task that is told to finish makes no second round and returns what the first has found."""
+async def test_a_finishing_task_makes_no_second_round(serving: Serving, strategy: RetrievalStrategy) -> None:
+    """A finishing task returns the passages of the first round."""
     knowledge = MemoryKnowledge(KITCHEN)
-    request = task(strategy, stance=Stance(finishing=True))
+    request = task(strategy, control=ControlState(finishing=True))
     result = await searched(serving, request, knowledge, query_refiner=in_turn(*asks("What is rye bread?")))
-    assert (len(knowledge.searches), result.ending) == (1, "stopped")
+    assert (len(knowledge.searches), result.stop_reason) == (1, "stopped")
     assert result.candidates
 
 
-async def test_a_broad_search_is_followed_into_its_groups(serving: Serving) -> None:
-    """Every group gets a query of its own, and what it finds says which group it was."""
+async def test_a_broad_search_is_followed_by_one_for_each_group(serving: Serving) -> None:
+    """Every group gets a query of its own, and passages name their group."""
 
     async def narrow(prompt: str) -> dict[str, Any]:
         return asks("When does cheese ripen?" if "rennet" in prompt else "What is rye sourdough?")[0]
@@ -190,34 +198,34 @@ async def test_a_broad_search_is_followed_into_its_groups(serving: Serving) -> N
     assert {candidate.cluster for candidate in result.candidates if candidate.round == 2} <= {1, 2, 3}
 
 
-async def test_groups_of_one_query_are_asked_once(serving: Serving) -> None:
-    """Where the refiner has nothing for a group, or the same for two, no search is wasted."""
+async def test_equal_queries_of_groups_are_made_once(serving: Serving) -> None:
+    """A group without a query, or with that of another group, costs no search."""
     knowledge = MemoryKnowledge(KITCHEN)
     await searched(serving, task("hierarchical"), knowledge, query_refiner=says(asks("What is rye sourdough?")[0]))
     nothing = MemoryKnowledge(KITCHEN)
     result = await searched(serving, task("hierarchical"), nothing, query_refiner=says(DONE))
     assert [search.query for search in knowledge.searches] == [TASK, "What is rye sourdough?"]
-    assert ([search.query for search in nothing.searches], result.ending) == ([TASK], "complete")
+    assert ([search.query for search in nothing.searches], result.stop_reason) == ([TASK], "complete")
 
 
 async def test_a_position_is_searched_from_both_sides(serving: Serving) -> None:
-    """Evidence for and against it is looked for besides, and every passage carries the side that was judged."""
+    """Evidence for and against the position is searched, and every passage carries its label."""
 
     async def sided(prompt: str) -> dict[str, Any]:
         return asks("Why is cheese bad?" if "evidence against" in prompt else "Why is cheese good?")[0]
 
-    sides: list[Side] = ["supporting", "contradicting"]
+    sides: list[PassageStance] = ["supporting", "contradicting"]
     stances = [{"passage": n, "side": side} for n, side in enumerate(sides, 1)]
     result = await searched(
         serving, task("contrastive"), query_refiner=sided, stance_judge=says({"stances": [*stances, stances[0]][:2]})
     )
     assert result.queries == ("Why is cheese good?", "Why is cheese bad?")
-    judged = {candidate.side for candidate in result.candidates}
+    judged = {candidate.stance for candidate in result.candidates}
     assert judged == {"supporting", "contradicting", "neutral"}
 
 
-async def test_what_is_known_is_left_out_and_what_helped_is_asked_again(serving: Serving) -> None:
-    """The run's own findings come no second time; remembered queries are made, remembered passages come along."""
+async def test_memory_leads_the_search(serving: Serving) -> None:
+    """Findings of the run are left out; remembered queries are made, and remembered passages are added."""
     known, remembered = "bread:0", passage("cheese:52")
     knowledge = replace(
         MemoryKnowledge(KITCHEN),
@@ -225,7 +233,7 @@ async def test_what_is_known_is_left_out_and_what_helped_is_asked_again(serving:
         remembered=(remembered,),
         helpful=("What is rye sourdough?", TASK, "Which mould needs air?", "a third one"),
     )
-    result = await searched(serving, task("memory", limits=Limits(min_relevance=0.4)), knowledge)
+    result = await searched(serving, task("memory", limits=RunLimits(min_relevance=0.4)), knowledge)
     chunks = [candidate.passage.chunk for candidate in result.candidates]
     assert result.queries == ("What is rye sourdough?", "Which mould needs air?")
     assert known not in chunks
@@ -233,12 +241,12 @@ async def test_what_is_known_is_left_out_and_what_helped_is_asked_again(serving:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_a_budget_bounds_every_strategy(serving: Serving, strategy: Strategy) -> None:
-    """Reading on in a source, and a spent budget, leave a task with what it has, never with an error."""
-    spent: Resource = "searches"
-    reading = Step(id="s1", query=TASK, topic="Bread", reads=passage("bread:0"))
-    stance = Stance(finishing=True, spent=spent)
+async def test_a_budget_bounds_every_strategy(serving: Serving, strategy: RetrievalStrategy) -> None:
+    """Reading on in a source and an exhausted budget leave a task with what it has, without an error."""
+    spent: BudgetResource = "searches"
+    reading = PlanStep(id="s1", query=TASK, topic="Bread", read_passage=passage("bread:0"))
+    control = ControlState(finishing=True, exhausted=spent)
     knowledge = MemoryKnowledge(KITCHEN)
-    result = await searched(serving, task(strategy, step=reading, stance=stance), knowledge)
-    assert all(search.sources == ("bread",) and not search.hypothetical for search in knowledge.searches)
+    result = await searched(serving, task(strategy, step=reading, control=control), knowledge)
+    assert all(search.sources == ("bread",) and not search.hypothetical_answer for search in knowledge.searches)
     assert result.candidates

@@ -1,13 +1,13 @@
-"""Claims that do not hold do not reach the report, whatever the model does."""
+"""Unsupported claims do not reach the report, whatever the model does."""
 
 import json
 
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.worlds import GOOD_REPORT, KITCHEN, MemoryKnowledge, Reply, ScriptedChat, Source, in_turn, says, story, text
 
-LIMITS = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=1)
+LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS)
 
 LIES = {
@@ -21,21 +21,21 @@ TRUE = "Bread is made from flour and water."
 
 
 async def lie(prompt: str) -> Reply:
-    """A writer's answer: one honest sentence among inventions."""
+    """Return a writer's answer: one honest sentence among inventions."""
     sentences = [{"text": said, "passages": [99 if name == "made_up" else 1]} for name, said in LIES.items()]
     honest = {"text": TRUE, "passages": list(range(1, 4))}
     return {"blocks": [{"kind": "paragraph", "sentences": [honest, *sentences]}]}
 
 
 async def run(
-    serving: Serving, chat: ScriptedChat | None, knowledge: MemoryKnowledge, limits: Limits = LIMITS
+    serving: Serving, chat: ScriptedChat | None, knowledge: MemoryKnowledge, limits: RunLimits = LIMITS
 ) -> Result:
     async with serving(chat, knowledge) as stage:
         return await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
 
 
 async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
-    """Made-up sources, wrong numbers, strange names, dead links and quotes that are not there are gone, with notes.
+    """Invented sources, numbers, names, links and quotes are removed with notes.
 
     The checker of the same model vouches for all of them, and its rewriter insists.
     """
@@ -50,11 +50,11 @@ async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
     assert TRUE in told
     claims = [claim for section in result.sections for claim in section.claims]
     assert all(claim.citations for claim in claims if claim.status == "supported")
-    assert sum("a claim was taken out" in note for note in result.notes) >= 4
+    assert sum("a claim was removed" in note for note in result.notes) >= 4
 
 
-async def test_an_unsupported_claim_is_written_anew(serving: Serving) -> None:
-    """A claim that the checker refutes gives way to what the rewriter makes of it, if that holds."""
+async def test_a_refuted_claim_is_rewritten(serving: Serving) -> None:
+    """A claim that the checker refutes is replaced by the rewritten one if that is supported."""
     verdicts = [
         {"verdicts": [{"claim": 1, "verdict": verdict, "confidence": 0.9}]} for verdict in ("refuted", "supported")
     ]
@@ -70,8 +70,8 @@ async def test_an_unsupported_claim_is_written_anew(serving: Serving) -> None:
     assert [(claim.text, claim.status) for claim in result.sections[0].claims] == [("Bread needs flour.", "supported")]
 
 
-async def test_quotes_cost_no_check(serving: Serving) -> None:
-    """Without a model every claim is a quote: nobody checks it, and the report is evaluated all the same."""
+async def test_quotes_need_no_check(serving: Serving) -> None:
+    """Without a model every claim is a quote: no claim is checked, and the report is still evaluated."""
     result = await run(serving, None, MemoryKnowledge(KITCHEN))
 
     assert "claim_checker" not in result.usage.by_role
@@ -79,8 +79,8 @@ async def test_quotes_cost_no_check(serving: Serving) -> None:
     assert all(claim.status == "supported" for section in result.sections for claim in section.claims)
 
 
-async def test_sources_that_disagree_are_shown(serving: Serving) -> None:
-    """Two documents that give different figures for the same thing are quoted side by side."""
+async def test_contradicting_sources_are_quoted(serving: Serving) -> None:
+    """Two documents with different figures for the same thing are both quoted."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
     knowledge.documents["bread"] = Source(
         uri="kitchen/bread.md",
@@ -99,8 +99,8 @@ async def test_sources_that_disagree_are_shown(serving: Serving) -> None:
     assert {found.a.source, found.b.source} <= {source.n for source in result.sources}
 
 
-async def test_a_report_below_the_bar_is_refined_once_more(serving: Serving) -> None:
-    """A weak evaluation has the sections it names written anew, once, and the second evaluation counts."""
+async def test_a_report_below_the_required_score_is_revised_once(serving: Serving) -> None:
+    """A weak evaluation has its sections rewritten once, and the second evaluation counts."""
     weak = {
         **GOOD_REPORT,
         "contradictions": ["It rises and falls."],
@@ -115,10 +115,10 @@ async def test_a_report_below_the_bar_is_refined_once_more(serving: Serving) -> 
     assert [record.critique for record in result.critiques] == ["Say how long."]
 
 
-async def test_no_bar_asks_for_no_refinement(serving: Serving) -> None:
-    """With a bar of zero a weak report stays as it is."""
+async def test_a_required_score_of_zero_needs_no_revision(serving: Serving) -> None:
+    """A weak report stays as it is."""
     weak = {**GOOD_REPORT, "suggestions": [{"topic": "Bread", "critique": "Say how long.", "query": ""}]}
     chat = ScriptedChat(story(self_evaluator=says(weak)))
-    await run(serving, chat, MemoryKnowledge(KITCHEN), LIMITS.model_copy(update={"evaluation_bar": 0.0}))
+    await run(serving, chat, MemoryKnowledge(KITCHEN), LIMITS.model_copy(update={"min_evaluation_score": 0.0}))
 
     assert chat.count("self_evaluator") == 1 and chat.count("section_rewriter") == 0

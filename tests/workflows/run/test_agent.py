@@ -12,9 +12,10 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Feedback, Limits, Progress, RunRequest
-from tenure.models.chat import RequestRejected, TransportError
-from tests.conftest import Serving, slow_form
+from tenure.contracts.run.run import Feedback, RunLimits, RunProgress, RunRequest
+from tenure.models.errors import RequestRejected, TransportError
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.worlds import (
     KITCHEN,
     NO_CRITIQUE,
@@ -31,13 +32,13 @@ from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 QUESTION = "How are bread and cheese made?"
-LIMITS = Limits(min_relevance=0.05, max_reflexions=2, max_revisions=2)
+LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=2, max_report_revisions=2)
 REQUEST = RunRequest(question=QUESTION, corpora=("kitchen",), limits=LIMITS)
 PATIENCE = 30
 
 
-async def until(handle: WorkflowHandle[Any, Result], true: Any) -> Progress:
-    """Query progress until it is as expected; bounded by the test's timeout."""
+async def until(handle: WorkflowHandle[Any, Result], true: Any) -> RunProgress:
+    """Query the progress until it satisfies a condition; the test's timeout limits the wait."""
     while True:
         progress = await handle.query(AgentWorkflow.progress)
         if true(progress):
@@ -45,8 +46,8 @@ async def until(handle: WorkflowHandle[Any, Result], true: Any) -> Progress:
         await asyncio.sleep(0.02)
 
 
-async def test_a_run_ends_in_a_report_of_the_models_words(serving: Serving) -> None:
-    """A run with no criticism writes each section once and its sentences are the model's, cited verbatim."""
+async def test_run_without_critique_writes_each_section_once(serving: Serving) -> None:
+    """A run without critique writes each section once, in the model's sentences with verbatim citations."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
@@ -62,9 +63,9 @@ async def test_a_run_ends_in_a_report_of_the_models_words(serving: Serving) -> N
 
 
 async def test_usage_counts_every_finished_call(serving: Serving) -> None:
-    """The report's usage equals what the model was asked, call for call and token for token.
+    """The usage of the report equals the requests to the model, in calls and in tokens.
 
-    One role asks no model: no two sources speak of the same thing, so that there is nothing to compare.
+    The contradiction finder asks no model here: no two sources make statements on the same subject.
     """
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -76,8 +77,8 @@ async def test_usage_counts_every_finished_call(serving: Serving) -> None:
     assert result.usage.by_role["router"].models == ("scripted-fast",)
 
 
-async def test_offline_twins_write_the_report_from_the_documents(serving: Serving) -> None:
-    """Without a model every claim is a sentence of a document, and no sentence stands twice."""
+async def test_fallbacks_write_the_report_from_the_documents(serving: Serving) -> None:
+    """Without a model every claim is a sentence of a document, and no sentence is repeated."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
@@ -94,8 +95,8 @@ async def test_offline_twins_write_the_report_from_the_documents(serving: Servin
     }
 
 
-async def test_a_question_the_documents_do_not_touch_ends_without_evidence(serving: Serving) -> None:
-    """No relevant passage gives a result that says so, not an invention."""
+async def test_question_without_relevant_passages_ends_without_evidence(serving: Serving) -> None:
+    """Without a relevant passage the result says so and invents nothing."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST.model_copy(update={"question": "Quantum chromodynamics?"}))).result()
 
@@ -103,8 +104,8 @@ async def test_a_question_the_documents_do_not_touch_ends_without_evidence(servi
     assert result.sections == () and result.sources == ()
 
 
-async def test_an_empty_knowledge_base_ends_without_evidence(serving: Serving) -> None:
-    """A corpus with no document at all gives the same clear end."""
+async def test_empty_knowledge_base_ends_without_evidence(serving: Serving) -> None:
+    """A corpus without documents ends without evidence as well."""
     request = REQUEST.model_copy(update={"ingest": (IngestRequest(corpus="kitchen", paths=("/nowhere",)),)})
     async with serving(None, MemoryKnowledge({})) as stage:
         result = await (await stage.start(request)).result()
@@ -113,10 +114,13 @@ async def test_an_empty_knowledge_base_ends_without_evidence(serving: Serving) -
     assert "Corpus “kitchen”: 0 files." in result.notes
 
 
-async def test_a_request_for_a_program_takes_the_coding_path(serving: Serving) -> None:
-    """A question routed to CODE is no question of research; where nobody runs programs it ends with these words."""
+async def test_request_for_a_program_takes_the_coding_path(serving: Serving) -> None:
+    """A question routed to CODE is not researched; without a sandbox worker the run ends and says so."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        asked = {"question": "Write a function that bakes bread in Python", "limits": Limits(sandbox_wait=0.3)}
+        asked = {
+            "question": "Write a function that bakes bread in Python",
+            "limits": RunLimits(sandbox_wait_seconds=0.3),
+        }
         request = REQUEST.model_copy(update=asked)
         result = await (await stage.start(request)).result()
 
@@ -124,8 +128,8 @@ async def test_a_request_for_a_program_takes_the_coding_path(serving: Serving) -
     assert any("No worker runs programs" in note for note in result.notes)
 
 
-async def test_filters_hold_for_every_search_of_a_run(serving: Serving) -> None:
-    """A person's conditions reach the first search, the tasks' and the sections', and the report tells them."""
+async def test_filters_apply_to_every_search(serving: Serving) -> None:
+    """Filters apply to the first search, to tasks and to sections, and the report names them."""
     only = Filter(field="published", min="2020")
     limits = LIMITS.model_copy(update={"filters": (only,)})
     knowledge = MemoryKnowledge(KITCHEN)
@@ -136,9 +140,9 @@ async def test_filters_hold_for_every_search_of_a_run(serving: Serving) -> None:
     assert "Only passages were read whose published >= 2020." in result.notes
 
 
-@slow_form
-async def test_the_report_is_in_the_language_that_was_asked_for(serving: Serving) -> None:
-    """What people read is written in it by a model, and without one the report says that nothing was translated."""
+@exhaustive
+async def test_report_is_in_the_requested_language(serving: Serving) -> None:
+    """A model writes the texts in that language; without a model the report says that nothing was translated."""
     asked = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"language": "German"})})
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -151,8 +155,8 @@ async def test_the_report_is_in_the_language_that_was_asked_for(serving: Serving
     assert [any("translated into German" in note for note in one.notes) for one in (written, quoted)] == [False, True]
 
 
-async def test_mode_research_overrules_the_router(serving: Serving) -> None:
-    """A person's --mode decides, whatever the router thinks."""
+async def test_requested_mode_overrides_the_router(serving: Serving) -> None:
+    """The requested mode takes precedence over the decision of the router."""
     route = {"mode": "CODE", "complexity": "simple", "query_type": "factual", "reason": "wrongly"}
     async with serving(ScriptedChat(story(router=says(route))), MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST.model_copy(update={"mode": "research"}))).result()
@@ -160,8 +164,8 @@ async def test_mode_research_overrules_the_router(serving: Serving) -> None:
     assert result.mode == "RESEARCH" and result.status == "done"
 
 
-async def test_reviewers_search_brings_new_evidence_into_the_rewrite(serving: Serving) -> None:
-    """SEARCH looks for the reviewer's query and the rewriter sees the critique."""
+async def test_reviewer_search_adds_evidence_to_the_rewrite(serving: Serving) -> None:
+    """The action SEARCH executes the reviewer's query, and the rewriter receives the critique."""
     review = in_turn(
         {"critique": "Nothing on mould.", "action": "SEARCH", "query": "blue cheese mould needs air"}, NO_CRITIQUE
     )
@@ -176,8 +180,8 @@ async def test_reviewers_search_brings_new_evidence_into_the_rewrite(serving: Se
     assert any("says it better" in section.markdown for section in result.sections)
 
 
-async def test_a_rewrite_that_the_reviewer_finds_worse_is_undone(serving: Serving) -> None:
-    """The reviewer sees the text before the rewriting, and the better of the two stays."""
+async def test_worse_rewrite_is_reverted(serving: Serving) -> None:
+    """The reviewer compares both texts, and the better one stays."""
 
     async def review(prompt: str) -> dict[str, Any]:
         seen = "<previous>" in prompt
@@ -194,11 +198,11 @@ async def test_a_rewrite_that_the_reviewer_finds_worse_is_undone(serving: Servin
 
     assert chat.count("section_rewriter") == 2 and chat.count("section_reviewer") == 4
     assert not any("says it better" in section.markdown for section in result.sections)
-    assert "“Bread” keeps an earlier draft, since its rewriting made it worse." in result.notes
+    assert "“Bread” keeps an earlier draft, since the rewrite made it worse." in result.notes
 
 
-async def test_a_rewrite_that_loses_its_sources_is_undone(serving: Serving) -> None:
-    """Whatever a reviewer wished for, a text without sources replaces none that has them."""
+async def test_rewrite_without_sources_is_reverted(serving: Serving) -> None:
+    """A text without sources never replaces a text with sources."""
     uncited = {"blocks": [{"kind": "paragraph", "sentences": [{"text": "So it is.", "passages": []}]}]}
     review = says({"critique": "Dull.", "action": "REWRITE", "query": ""})
     chat = ScriptedChat(story(section_reviewer=review, section_rewriter=says(uncited)))
@@ -209,8 +213,8 @@ async def test_a_rewrite_that_loses_its_sources_is_undone(serving: Serving) -> N
     assert not any("So it is." in section.markdown for section in result.sections)
 
 
-async def test_a_critique_that_returns_ends_the_reflexion(serving: Serving) -> None:
-    """A reviewer that says the same again is not obeyed for ever."""
+async def test_repeated_critique_ends_the_reflexion(serving: Serving) -> None:
+    """A reviewer that repeats its critique ends the loop."""
     again = says({"critique": "Too dull.", "action": "REWRITE", "query": ""})
     chat = ScriptedChat(story(section_reviewer=again))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -220,8 +224,8 @@ async def test_a_critique_that_returns_ends_the_reflexion(serving: Serving) -> N
     assert chat.count("section_reviewer") == 4
 
 
-async def test_reflector_has_its_section_rewritten_until_r_max(serving: Serving) -> None:
-    """K that never empties is worked off R_max − 1 times, only in the section concerned."""
+async def test_critiqued_section_is_rewritten_until_the_limit(serving: Serving) -> None:
+    """A critique that is repeated after every revision is worked off up to the limit, only in its section."""
     counter = iter(range(100))
 
     async def never_content(prompt: str) -> dict[str, Any]:
@@ -238,8 +242,8 @@ async def test_reflector_has_its_section_rewritten_until_r_max(serving: Serving)
     assert "tells of" in result.sections[0].markdown and "says it better" in result.sections[1].markdown
 
 
-async def test_a_missing_section_asked_for_by_the_reflector_is_written(serving: Serving) -> None:
-    """A critique without a topic adds a section of its own."""
+async def test_missing_section_is_written(serving: Serving) -> None:
+    """A critique without a topic adds a section."""
     reflect = in_turn(
         {
             "critiques": [{"topic": "", "critique": "Rye is missing.", "query": "rye bread sourdough"}],
@@ -253,8 +257,8 @@ async def test_a_missing_section_asked_for_by_the_reflector_is_written(serving: 
     assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye bread sourdough"]
 
 
-async def test_repeated_sentences_are_dropped(serving: Serving) -> None:
-    """The same sentence in two sections stays in the first only."""
+async def test_repeated_sentences_are_removed(serving: Serving) -> None:
+    """A sentence of two sections stays in the first one only."""
     same = says(text(("Salt is everywhere.", 1), ("Only once.", 1)))
     async with serving(ScriptedChat(story(section_writer=same)), MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
@@ -262,8 +266,8 @@ async def test_repeated_sentences_are_dropped(serving: Serving) -> None:
     assert sum("Salt is everywhere." in section.markdown for section in result.sections) == 1
 
 
-async def test_invented_passage_numbers_are_refused(serving: Serving) -> None:
-    """A citation of a passage that was not given never becomes a source."""
+async def test_invented_passage_numbers_are_rejected(serving: Serving) -> None:
+    """A citation of an unknown passage never becomes a source."""
     wrong = says(text(("A fact from nowhere.", 99)))
     synthesizer = says(synthesis("A fact from nowhere.", passage=99))
     chat = ScriptedChat(story(section_writer=wrong, abstract_writer=wrong, synthesizer=synthesizer))
@@ -274,19 +278,19 @@ async def test_invented_passage_numbers_are_refused(serving: Serving) -> None:
     assert all(claim.status == "invalid_source" for section in result.sections for claim in section.claims)
 
 
-async def test_an_unusable_model_answer_is_replaced_by_the_twin_and_told(serving: Serving) -> None:
-    """Three answers that fit no schema make the twin answer, and the report says for which role."""
+async def test_unusable_answer_is_replaced_by_the_fallback(serving: Serving) -> None:
+    """After three answers that do not fit the schema the fallback decides, and the report names the role."""
     chat = ScriptedChat(story(outliner=says("I would rather not.")))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert [degraded.role for degraded in result.degraded] == ["outliner"]
+    assert [fallbacks.role for fallbacks in result.fallbacks] == ["outliner"]
     assert chat.count("outliner") == 3
     assert result.status == "done"
 
 
-async def test_feedback_changes_the_section_it_concerns_while_it_is_written(serving: Serving) -> None:
-    """Feedback that arrives during the draft leads to a search for it and a rewrite of that section alone."""
+async def test_feedback_changes_its_section(serving: Serving) -> None:
+    """Feedback during the draft of a section leads to a search and a rewrite of that section alone."""
     draft = Held(text(("The first draft.", 1)))
 
     async def write(prompt: str) -> Any:
@@ -305,14 +309,14 @@ async def test_feedback_changes_the_section_it_concerns_while_it_is_written(serv
     assert "Say more on mould" in [search.query for search in knowledge.searches]
     assert chat.count("section_rewriter") == 1
     assert "says it better" in result.sections[1].markdown and "All about bread." in result.sections[0].markdown
-    assert [(h.text, h.outcome) for h in result.feedback] == [("Say more on mould", "Taken up in “Cheese”.")]
+    assert [(h.text, h.outcome) for h in result.feedback] == [("Say more on mould", "Considered in “Cheese”.")]
 
 
-async def test_feedback_after_the_sections_is_worth_another_generation(serving: Serving) -> None:
-    """Feedback that finds all sections written reaches the next generation, even at R_max."""
+async def test_late_feedback_starts_another_revision(serving: Serving) -> None:
+    """Feedback after all sections are written reaches the next revision, even at the limit of revisions."""
     reflection = Held({"critiques": [], "further_considerations": []})
     chat = ScriptedChat(story(report_reflector=reflection))
-    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"max_revisions": 1})})
+    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"max_report_revisions": 1})})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(request)
         await reflection.reached.wait()
@@ -323,11 +327,11 @@ async def test_feedback_after_the_sections_is_worth_another_generation(serving: 
 
     assert chat.count("section_rewriter") == 1
     assert "says it better" in result.sections[0].markdown
-    assert result.feedback[0].outcome == "Taken up in “Bread”."
+    assert result.feedback[0].outcome == "Considered in “Bread”."
 
 
-async def test_pause_holds_the_run_and_resume_lets_it_go_on(serving: Serving) -> None:
-    """While a run is held no further role is asked; resumed, it ends as if nothing had been."""
+async def test_paused_run_starts_nothing_until_it_is_resumed(serving: Serving) -> None:
+    """A paused run asks no further role; after the resume it ends normally."""
     outline = Held({"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
     chat = ScriptedChat(story(outliner=outline))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -336,7 +340,7 @@ async def test_pause_holds_the_run_and_resume_lets_it_go_on(serving: Serving) ->
         await handle.signal(AgentWorkflow.pause)
         await until(handle, lambda p: p.status == "paused")
         research = stage.client.get_workflow_handle(f"{handle.id}/research")
-        await until_signalled(research, "take")
+        await until_signalled(research, "update_control")
         outline.released.set()
         await until_history(research, "outliner")
         assert chat.count("hypothetical_document") == 0
@@ -347,7 +351,7 @@ async def test_pause_holds_the_run_and_resume_lets_it_go_on(serving: Serving) ->
 
 
 async def until_signalled(handle: WorkflowHandle[Any, Any], signal: str) -> None:
-    """Wait until a signal stands in a workflow's history."""
+    """Wait until a signal is in a workflow's history."""
     while True:
         events = (await handle.fetch_history()).events
         if any(e.workflow_execution_signaled_event_attributes.signal_name == signal for e in events):
@@ -356,7 +360,7 @@ async def until_signalled(handle: WorkflowHandle[Any, Any], signal: str) -> None
 
 
 async def until_history(handle: WorkflowHandle[Any, Any], activity: str) -> None:
-    """Wait until the workflow has taken in the completion of the activity scheduled last under a name."""
+    """Wait until a workflow has processed the completion of the last activity of a name."""
     while True:
         events = (await handle.fetch_history()).events
         scheduled = {
@@ -372,8 +376,8 @@ async def until_history(handle: WorkflowHandle[Any, Any], activity: str) -> None
         await asyncio.sleep(0.02)
 
 
-async def test_finish_delivers_what_there_is(serving: Serving) -> None:
-    """Finish lets the section in the making end, starts no other, and delivers."""
+async def test_finish_delivers_the_started_sections(serving: Serving) -> None:
+    """Finish lets the current section end, starts no other and delivers the report."""
     draft = Held(text(("Bread is what there is.", 1)))
     chat = ScriptedChat(story(section_writer=draft))
     request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"parallel_sections": 1})})
@@ -381,7 +385,7 @@ async def test_finish_delivers_what_there_is(serving: Serving) -> None:
         handle = await stage.start(request)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.finish)
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-1"), "take")
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-1"), "update_control")
         draft.released.set()
         result = await handle.result()
 
@@ -391,8 +395,8 @@ async def test_finish_delivers_what_there_is(serving: Serving) -> None:
     assert any("Cheese" in note and "finish" in note for note in result.notes)
 
 
-async def test_cancel_by_signal_stops_and_delivers_what_is_written(serving: Serving) -> None:
-    """Cancel gives up the section in the making and reports the finished one, with no further model call."""
+async def test_cancel_signal_delivers_the_written_sections(serving: Serving) -> None:
+    """Cancel aborts the current section and delivers the finished one without another model call."""
     stuck = Held(text(("Never said.", 1)))
 
     async def write(prompt: str) -> Any:
@@ -413,8 +417,8 @@ async def test_cancel_by_signal_stops_and_delivers_what_is_written(serving: Serv
     assert chat.count("title_writer") == 0
 
 
-async def test_cancellation_by_temporal_ends_as_cancelled(serving: Serving) -> None:
-    """The web UI's cancel button ends the run as cancelled, and the model call in flight with it."""
+async def test_temporal_cancellation_ends_as_cancelled(serving: Serving) -> None:
+    """A cancellation by the server ends the run and the model call in flight."""
     stuck = Held(text(("Never said.", 1)))
     async with serving(ScriptedChat(story(section_writer=stuck)), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
@@ -427,8 +431,8 @@ async def test_cancellation_by_temporal_ends_as_cancelled(serving: Serving) -> N
     assert progress.status == "cancelled"
 
 
-async def test_queries_answer_at_any_time_and_after_the_end(serving: Serving) -> None:
-    """Progress and state are true while a section is written and when all is done."""
+async def test_queries_answer_during_and_after_the_run(serving: Serving) -> None:
+    """Progress and state are correct while a section is written and after the end."""
     draft = Held(text(("Something.", 1)))
     async with serving(ScriptedChat(story(section_writer=draft)), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
@@ -444,8 +448,8 @@ async def test_queries_answer_at_any_time_and_after_the_end(serving: Serving) ->
     assert {t.phase for t in after.progress.topics} == {"done"}
 
 
-async def test_search_attributes_and_status_page_tell_the_run(serving: Serving) -> None:
-    """The web UI can filter by mode, phase and status, and each activity says what it is about."""
+async def test_search_attributes_and_status_page_describe_the_run(serving: Serving) -> None:
+    """The web UI can filter by mode, phase and status, and each activity has a summary."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
         await handle.result()
@@ -458,8 +462,8 @@ async def test_search_attributes_and_status_page_tell_the_run(serving: Serving) 
     assert scheduled and all(e.user_metadata.summary.data for e in scheduled)
 
 
-async def test_feedback_to_a_failing_section_is_offered_once(serving: Serving) -> None:
-    """A wish whose section cannot be written costs one more generation, not one after the other for ever."""
+async def test_feedback_for_a_failing_section_is_processed_once(serving: Serving) -> None:
+    """Feedback whose section cannot be written causes one more revision, not an endless series."""
 
     async def write(prompt: str) -> Any:
         if "<topic>\nCheese" in prompt:
@@ -477,11 +481,11 @@ async def test_feedback_to_a_failing_section_is_offered_once(serving: Serving) -
         result = await handle.result()
 
     assert chat.count("report_reflector") == 2
-    assert result.feedback[0].outcome == "No section took it up."
+    assert result.feedback[0].outcome == "No section considered it."
 
 
-async def test_a_pause_before_the_research_begins_holds_it(serving: Serving) -> None:
-    """A run paused while the router answers asks nothing more until it is resumed."""
+async def test_pause_before_the_research_delays_it(serving: Serving) -> None:
+    """A run paused during the routing asks nothing until it is resumed."""
     route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
     chat = ScriptedChat(story(router=route))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -498,8 +502,8 @@ async def test_a_pause_before_the_research_begins_holds_it(serving: Serving) -> 
     assert result.status == "done"
 
 
-async def test_a_finish_before_the_research_begins_ends_the_run(serving: Serving) -> None:
-    """Finish during routing delivers an empty report at once instead of a full one."""
+async def test_finish_before_the_research_ends_the_run(serving: Serving) -> None:
+    """Finish during the routing delivers an empty report immediately."""
     route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
     chat = ScriptedChat(story(router=route))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -513,8 +517,8 @@ async def test_a_finish_before_the_research_begins_ends_the_run(serving: Serving
     assert (result.status, result.sections, chat.count("decomposer")) == ("finished_early", (), 0)
 
 
-async def test_a_cancel_before_the_first_worker_is_kept(server: WorkflowEnvironment, serving: Serving) -> None:
-    """A run cancelled while no worker serves it ends as cancelled once one does."""
+async def test_cancel_before_the_first_worker_is_applied(server: WorkflowEnvironment, serving: Serving) -> None:
+    """A run cancelled while no worker serves it ends as cancelled as soon as a worker does."""
     chat = ScriptedChat(story())
     handle = await server.client.start_workflow(
         AgentWorkflow.run, REQUEST, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
@@ -526,9 +530,9 @@ async def test_a_cancel_before_the_first_worker_is_kept(server: WorkflowEnvironm
     assert (result.status, chat.asked) == ("cancelled", [])
 
 
-@pytest.mark.parametrize("query", [pytest.param("Cheese", marks=slow_form), "cheese"])
-async def test_a_section_asked_for_twice_is_written_once(serving: Serving, query: str) -> None:
-    """A missing section that exists under the name is a critique of it; nobody's text is lost."""
+@pytest.mark.parametrize("query", [pytest.param("Cheese", marks=exhaustive), "cheese"])
+async def test_section_requested_twice_is_written_once(serving: Serving, query: str) -> None:
+    """A missing section whose heading exists becomes a critique of that section."""
     asked = {"topic": "", "critique": "It is missing.", "query": query}
     rye = {"topic": "", "critique": "Rye is missing.", "query": "Rye"}
     reflect = in_turn(
@@ -541,8 +545,8 @@ async def test_a_section_asked_for_twice_is_written_once(serving: Serving, query
     assert "says it better" in result.sections[1].markdown
 
 
-async def test_new_sections_stay_within_the_limit(serving: Serving) -> None:
-    """Sections that critiques ask for count against the run's limit, and the report says what was left out."""
+async def test_new_sections_respect_the_limit(serving: Serving) -> None:
+    """Sections requested by critiques count against the limit, and the report names the omitted ones."""
     wanted = [{"topic": "", "critique": f"{name} is missing.", "query": name} for name in ("Rye", "Butter")]
     reflect = in_turn(
         {"critiques": wanted, "further_considerations": []}, {"critiques": [], "further_considerations": []}
@@ -555,8 +559,8 @@ async def test_new_sections_stay_within_the_limit(serving: Serving) -> None:
     assert "A critique of the report was not followed: Butter is missing." in result.notes
 
 
-async def test_one_failing_section_costs_itself_alone(serving: Serving) -> None:
-    """A rejected call in one section leaves the other one in the report, with a note."""
+async def test_failing_section_does_not_affect_the_others(serving: Serving) -> None:
+    """A rejected call in one section leaves the other section in the report, with a note."""
 
     async def write(prompt: str) -> Any:
         if "<topic>\nCheese" in prompt:
@@ -570,8 +574,8 @@ async def test_one_failing_section_costs_itself_alone(serving: Serving) -> None:
     assert any("Cheese" in note and "the model refuses cheese" in note for note in result.notes)
 
 
-async def test_a_rejected_router_call_fails_the_run_with_one_line(serving: Serving) -> None:
-    """A wrong key fails the run at once and says what to fix, also through the query."""
+async def test_rejected_router_call_fails_the_run(serving: Serving) -> None:
+    """A wrong API key fails the run immediately with one line of advice, also in the query."""
 
     async def refuse(prompt: str) -> Any:
         raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
@@ -587,8 +591,8 @@ async def test_a_rejected_router_call_fails_the_run_with_one_line(serving: Servi
 
 
 @pytest.mark.parametrize("role", ["report_reflector", "title_writer", "abstract_writer"])
-async def test_a_key_that_expires_half_way_leaves_what_is_written(serving: Serving, role: str) -> None:
-    """A call that fails for good after sections are written ends the run as failed, with them and with the reason."""
+async def test_expired_key_keeps_the_written_sections(serving: Serving, role: str) -> None:
+    """A call that fails permanently after some sections ends the run as failed, with these sections and the reason."""
 
     async def refuse(prompt: str) -> Any:
         raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
@@ -599,12 +603,12 @@ async def test_a_key_that_expires_half_way_leaves_what_is_written(serving: Servi
         progress = await handle.query(AgentWorkflow.progress)
 
     assert (result.status, [section.topic for section in result.sections]) == ("failed", ["Bread", "Cheese"])
-    assert result.decisions[-1] == "Ended because a step failed for good: the key is wrong; set OPENAI_API_KEY"
+    assert result.decisions[-1] == "Ended because a step failed permanently: the key is wrong; set OPENAI_API_KEY"
     assert (progress.status, progress.error) == ("failed", result.decisions[-1])
 
 
-async def test_a_section_that_cannot_be_reviewed_is_kept(serving: Serving) -> None:
-    """A draft outlives the call that should have improved it, with a note that says why it was not."""
+async def test_unreviewed_section_is_kept(serving: Serving) -> None:
+    """A draft whose review fails is kept, with a note that gives the reason."""
 
     async def refuse(prompt: str) -> Any:
         raise RequestRejected("no such model", status=404)
@@ -613,11 +617,11 @@ async def test_a_section_that_cannot_be_reviewed_is_kept(serving: Serving) -> No
         result = await (await stage.start(REQUEST)).result()
 
     assert (result.status, [section.topic for section in result.sections]) == ("done", ["Bread", "Cheese"])
-    assert "“Bread” was not improved any further: no such model" in result.notes
+    assert "“Bread” was not improved further: no such model" in result.notes
 
 
-async def test_a_passing_outage_is_retried_by_temporal(serving: Serving) -> None:
-    """A transport error is tried again after the delay the server asked for, and the run goes on."""
+async def test_transient_outage_is_retried(serving: Serving) -> None:
+    """A transport error is retried after the delay that the server requests, and the run continues."""
     calls = iter(range(10))
 
     async def twice(prompt: str) -> Any:

@@ -1,15 +1,15 @@
-"""Follow-up questions: cited like a report, remembered from one to the next, and with a second search where allowed."""
+"""Follow-up questions: citations, the thread of a conversation, and the second search."""
 
 from typing import Any
 
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.result.ask import REMEMBERED, Answer, AskRequest, Exchange, Thread
-from tenure.contracts.run.run import Limits
+from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, Thread
+from tenure.contracts.run.run import RunLimits
 from tests.conftest import Serving, Stage
-from tests.workflows.runtime.test_web import BREAD, SCOPE, Outside
+from tests.workflows.runtime.test_web_client import BREAD, SCOPE, Outside
 from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
 
-LIMITS = Limits(min_relevance=0.05)
+LIMITS = RunLimits(min_relevance=0.05)
 
 
 def asked(question: str, **others: Any) -> AskRequest:
@@ -17,13 +17,13 @@ def asked(question: str, **others: Any) -> AskRequest:
     return AskRequest(run=RunId("run"), topic="How are bread and cheese made?", question=question, **fields)
 
 
-async def answered(stage: Stage, request: AskRequest) -> Answer:
-    """Have a question answered."""
+async def answered(stage: Stage, request: AskRequest) -> AskReply:
+    """Return the answer to a question."""
     return await (await stage.ask(request)).result()
 
 
-async def test_answers_are_cited_and_know_what_was_said_before(serving: Serving) -> None:
-    """Quotes are verbatim, a source keeps the number it had, and the next question is told the exchange."""
+async def test_answers_are_cited_and_extend_the_thread(serving: Serving) -> None:
+    """Quotes are verbatim, sources keep their numbers, and the next question receives the exchange."""
     chat = ScriptedChat(
         story(
             question_rewriter=says({"question": "How long does the dough of the bread rise?"}),
@@ -50,9 +50,11 @@ async def test_answers_are_cited_and_know_what_was_said_before(serving: Serving)
     assert [exchange.question for exchange in second.thread.exchanges] == ["And how long does it rise?", "Why?"]
 
 
-async def test_without_a_model_an_answer_is_made_of_quotes(serving: Serving) -> None:
-    """The twin answers in sentences of the sources, and says that nothing was found where they say nothing."""
-    old = tuple(Exchange(question=f"What is {n}?", asked=f"What is {n}?") for n in range(REMEMBERED))
+async def test_fallback_answers_in_quotes(serving: Serving) -> None:
+    """The fallback answers in sentences of the sources, or replies that there is no evidence."""
+    old = tuple(
+        Exchange(question=f"What is {n}?", standalone_question=f"What is {n}?") for n in range(MAX_THREAD_EXCHANGES)
+    )
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         found = await answered(stage, asked("What is rye bread made with?", thread=Thread(exchanges=old)))
         nothing = await answered(
@@ -61,13 +63,13 @@ async def test_without_a_model_an_answer_is_made_of_quotes(serving: Serving) -> 
 
     assert any("sourdough" in claim.text for claim in found.claims)
     assert all(claim.text in KITCHEN["bread"].text for claim in found.claims)
-    assert len(found.thread.exchanges) == REMEMBERED and found.thread.exchanges[0].question == "What is 1?"
+    assert len(found.thread.exchanges) == MAX_THREAD_EXCHANGES and found.thread.exchanges[0].question == "What is 1?"
     assert (nothing.status, nothing.markdown, nothing.sources) == ("no_evidence", "", ())
     assert nothing.thread.exchanges[0].answer == ""
 
 
-async def test_a_second_search_reads_the_web_where_it_may(serving: Serving) -> None:
-    """With search allowed, what is missing is looked for once more, and pages are read into a corpus of their own."""
+async def test_second_search_reads_the_web(serving: Serving) -> None:
+    """If allowed, a second search looks for missing information, and pages are read into a separate corpus."""
     outside = Outside()
     chat = ScriptedChat(
         story(
@@ -87,8 +89,8 @@ async def test_a_second_search_reads_the_web_where_it_may(serving: Serving) -> N
     assert answer.usage.pages >= 1
 
 
-async def test_an_answer_keeps_to_its_budget(serving: Serving) -> None:
-    """With one answer of the model allowed, the twins give the rest, and the answer says so."""
+async def test_answer_respects_its_budget(serving: Serving) -> None:
+    """With a budget of one model call the fallbacks decide the rest, and the answer says so."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         answer = await answered(
@@ -96,7 +98,7 @@ async def test_an_answer_keeps_to_its_budget(serving: Serving) -> None:
         )
 
     assert len(chat.asked) == answer.usage.model_calls == 1
-    assert "answerer" in {call.role for call in answer.degraded}
+    assert "answerer" in {call.role for call in answer.fallbacks}
     assert answer.status == "answered"
 
 

@@ -1,4 +1,4 @@
-"""BatchWorkflow: many runs, so many at a time, and a summary whatever becomes of them."""
+"""BatchWorkflow: concurrent runs and their summary."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.batch import BatchItem, BatchOutcome, BatchReport, BatchRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.models.chat import RequestRejected
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
 from tests.worlds import KITCHEN, Held, MemoryKnowledge, Reply, ScriptedChat, story
 from workflows.run.agent import AgentWorkflow
@@ -22,7 +22,7 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 SHARED = RunRequest(
     question="?",
     corpora=("kitchen",),
-    limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
+    limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0),
 )
 
 ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
@@ -35,14 +35,14 @@ def asking(*questions: str, **others: Any) -> BatchRequest:
 
 
 async def begin(client: Client, request: BatchRequest) -> WorkflowHandle[Any, BatchReport]:
-    """Start a batch with a name of its own."""
+    """Start a batch with a unique id."""
     return await client.start_workflow(
         BatchWorkflow.run, request, id=f"test-batch-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
     )
 
 
 async def until(handle: WorkflowHandle[Any, BatchReport], true: Callable[[BatchReport], bool]) -> BatchReport:
-    """Ask for the summary until it is as expected; bounded by the test's timeout."""
+    """Query the summary until it satisfies a condition; the test's timeout limits the wait."""
     while True:
         report = await handle.query(BatchWorkflow.progress)
         if true(report):
@@ -50,9 +50,9 @@ async def until(handle: WorkflowHandle[Any, BatchReport], true: Callable[[BatchR
         await asyncio.sleep(0.02)
 
 
-async def test_every_question_is_a_run_of_its_own(serving: Serving) -> None:
-    """Each question ends in a report under the name of the batch, and the summary has its figures."""
-    request = asking("How is bread made?", "Quantum chromodynamics?", parallel=1)
+async def test_every_question_has_its_own_run(serving: Serving) -> None:
+    """Each question ends in a report under an id of the batch, and the summary has its figures."""
+    request = asking("How is bread made?", "Quantum chromodynamics?", max_parallel=1)
     read = RunRequest(**{**SHARED.model_dump(), "ingest": (IngestRequest(corpus="kitchen", paths=("/kitchen",)),)})
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         handle = await begin(stage.client, request.model_copy(update={"shared": read}))
@@ -67,8 +67,8 @@ async def test_every_question_is_a_run_of_its_own(serving: Serving) -> None:
     assert not any("files" in note for note in first.notes)  # the documents were read once, before
 
 
-async def test_a_failed_question_stops_nothing(serving: Serving) -> None:
-    """A run that fails is an entry with its reason; the others are answered, with limits of their own."""
+async def test_failed_question_does_not_stop_the_batch(serving: Serving) -> None:
+    """A failed run is an entry with its reason; the others are answered with their own limits."""
 
     async def routed(prompt: str) -> Reply:
         if "chromodynamics" in prompt:
@@ -81,7 +81,7 @@ async def test_a_failed_question_stops_nothing(serving: Serving) -> None:
         BatchItem(key="good", question="How are bread and cheese made?", max_searches=50),
     )
     async with serving(ScriptedChat(whole | {"router": routed}), MemoryKnowledge(KITCHEN)) as stage:
-        handle = await begin(stage.client, BatchRequest(shared=SHARED, items=items, parallel=1))
+        handle = await begin(stage.client, BatchRequest(shared=SHARED, items=items, max_parallel=1))
         bad, good = (await handle.result()).outcomes
         answered: Result = await stage.client.get_workflow_handle(good.run, result_type=Result).result()
 
@@ -90,11 +90,11 @@ async def test_a_failed_question_stops_nothing(serving: Serving) -> None:
     assert good.tokens > 0 and answered.limits["searches"] == 50
 
 
-async def test_no_more_runs_than_allowed_and_a_stop_for_all(serving: Serving) -> None:
-    """So many are at work at a time; a cancelled batch has those deliver, and begins no other."""
+async def test_batch_limits_parallel_runs_and_cancels_them(serving: Serving) -> None:
+    """No more than the allowed number of runs is active; a cancelled batch lets these deliver and starts no other."""
     held = Held(ROUTE)
     async with serving(ScriptedChat(story(router=held)), MemoryKnowledge(KITCHEN)) as stage:
-        handle = await begin(stage.client, asking(*["How are bread and cheese made?"] * 3, parallel=2))
+        handle = await begin(stage.client, asking(*["How are bread and cheese made?"] * 3, max_parallel=2))
         await until(handle, lambda report: [one.status for one in report.outcomes].count("running") == 2)
         await held.reached.wait()
         await handle.signal(BatchWorkflow.cancel)
@@ -105,8 +105,8 @@ async def test_no_more_runs_than_allowed_and_a_stop_for_all(serving: Serving) ->
     assert report.cancelled
 
 
-async def test_what_is_known_is_not_asked_again(serving: Serving) -> None:
-    """A batch that goes on takes over the outcomes there are, and a name that is taken is a failure in the summary."""
+async def test_earlier_outcomes_are_not_repeated(serving: Serving) -> None:
+    """A continued batch keeps earlier outcomes, and an existing workflow id is a failure in the summary."""
     request = asking("How is bread made?", "How is cheese made?")
     known = BatchOutcome(key="1", run=RunId("elsewhere"), question="How is bread made?", status="done")
     held = Held(ROUTE)
@@ -114,7 +114,10 @@ async def test_what_is_known_is_not_asked_again(serving: Serving) -> None:
         name = f"test-batch-{uuid4().hex[:8]}"
         taken = await stage.client.start_workflow(AgentWorkflow.run, SHARED, id=f"{name}-2", task_queue=TENURE_QUEUE)
         report = await stage.client.execute_workflow(
-            BatchWorkflow.run, request.model_copy(update={"known": (known,)}), id=name, task_queue=TENURE_QUEUE
+            BatchWorkflow.run,
+            request.model_copy(update={"earlier_outcomes": (known,)}),
+            id=name,
+            task_queue=TENURE_QUEUE,
         )
         held.released.set()
         await taken.result()

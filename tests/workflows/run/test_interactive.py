@@ -1,4 +1,4 @@
-"""Words of people to a run on a real server: in the right phase and the wrong ones, twice, at once, after the end."""
+"""Commands to a run on a real server: in allowed and other phases, twice, concurrently, and after the end."""
 
 import asyncio
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.service import RPCError
 
-from tenure.contracts.run.control import Acknowledged, Budget, OutlineTopic, Steering
-from tenure.contracts.run.run import Feedback, Limits
+from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
+from tenure.contracts.run.run import Feedback, RunLimits
 from tests.conftest import Serving
 from tests.workflows.run.test_agent import REQUEST, until, until_signalled
 from tests.worlds import (
@@ -33,9 +33,9 @@ MEGABYTE = "x" * 2**20
 
 
 async def told(run: Handle, verb: Any, **given: Any) -> str:
-    """Say something to a run and return what it answers, be it a refusal."""
+    """Send a command to a run and return its reply or the refusal."""
     try:
-        answer = await run.execute_update("steer", Steering(verb=verb, **given), result_type=Acknowledged)
+        answer = await run.execute_update("steer", RunCommand(name=verb, **given), result_type=RunCommandReply)
     except WorkflowUpdateFailedError as error:
         return f"refused: {error.cause}"
     affects: str = answer.affects
@@ -50,8 +50,8 @@ def limited(**limits: Any) -> Any:
     return REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
 
 
-async def test_every_word_is_answered_or_refused(serving: Serving) -> None:
-    """A run says what a word changes or why it does not follow it, hears nothing twice, and survives any input."""
+async def test_every_command_is_applied_or_refused(serving: Serving) -> None:
+    """A run replies with the effect or the reason for the refusal, applies nothing twice, and survives any input."""
     held = Held(text(("All about it.", 1)))
     async with serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST)
@@ -62,13 +62,13 @@ async def test_every_word_is_answered_or_refused(serving: Serving) -> None:
             await told(run, "feedback", text="More", topic="Wine"),
             await told(run, "feedback", text=MEGABYTE),
             await told(run, "outline", outline=topics(*"abcdefghijklm")),
-            await told(run, "budget", budget=Budget(max_tokens=1)),
+            await told(run, "budget", budget=BudgetBounds(max_tokens=1)),
             await told(run, "approve"),
             await told(run, "answer", text="Yes."),
         ]
         at_once = await asyncio.gather(*(told(run, "pause") for _ in range(3)), told(run, "resume"))
         with pytest.raises(WorkflowUpdateFailedError, match="Workflow update failed"):
-            await run.execute_update("steer", {"verb": "explode"})
+            await run.execute_update("steer", {"name": "explode"})
         for signal, given in (
             ("feedback", MEGABYTE),
             ("feedback", [1, {"x": None}]),
@@ -80,14 +80,14 @@ async def test_every_word_is_answered_or_refused(serving: Serving) -> None:
         ):
             await run.signal(signal, *([] if given is None else [given]))
         await told(run, "resume")
-        refused = (await run.query(AgentWorkflow.progress)).refused
+        refused = (await run.query(AgentWorkflow.progress)).refused_signals
         held.released.set()
         result = await run.result()
         late = await asyncio.gather(told(run, "pause"), told(run, "feedback", text="x"), return_exceptions=True)
 
     assert said[:3] == [
-        "“Bread” will know it.",
-        "It was said before and changes nothing more.",
+        "“Bread” will consider it.",
+        "The run has this feedback already; nothing changes.",
         "refused: Refused: there is no topic “Wine”: the outline has “Bread”, “Cheese”",
     ]
     assert all(line.startswith("refused: Refused: ") and "\n" not in line for line in said[3:])
@@ -95,14 +95,14 @@ async def test_every_word_is_answered_or_refused(serving: Serving) -> None:
     assert [word.text for word in result.feedback] == ["More on rye", "Blue cheese"]
     assert len(refused) == 6 and set(refused) <= set(result.notes)
     assert refused[0] == (
-        "A signal “feedback” was refused: the feedback has 1,048,576 characters, and 4,000 is the most."
+        "A signal “feedback” was refused: the feedback has 1,048,576 characters, and the limit is 4,000."
     )
     assert result.status == "done"
     assert all(isinstance(error, RPCError) for error in late)
 
 
-async def test_an_outline_is_set_before_the_research(serving: Serving) -> None:
-    """A person's outline takes the place of the planned one, and no role changes it."""
+async def test_outline_is_set_before_the_research(serving: Serving) -> None:
+    """A person's outline replaces the planned one, and no role changes it."""
     held = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
     added = {"action": "ADD_TO_OUTLINE", "query": "How is wine made?", "target_outline_topic": "Wine"}
     chat = ScriptedChat(story(router=held, planner=in_turn(plans(added), FINISH)))
@@ -118,8 +118,8 @@ async def test_an_outline_is_set_before_the_research(serving: Serving) -> None:
     assert chat.count("outliner") == 0
 
 
-async def test_an_outline_is_changed_while_the_research_goes_on(serving: Serving) -> None:
-    """Topics are added, dropped and renamed between two cycles; the research goes on with the new ones."""
+async def test_outline_is_changed_during_the_research(serving: Serving) -> None:
+    """Topics are added, removed and renamed between two cycles, and the research continues with the new ones."""
     held = Held(ENOUGH)
     planner = in_turn(plans(search("How long does the dough rise?")), plans(search("What is wine?", "Wine")), FINISH)
     chat = ScriptedChat(story(planner=planner, decider=held))
@@ -136,8 +136,8 @@ async def test_an_outline_is_changed_while_the_research_goes_on(serving: Serving
     assert "“Cheese” was taken out of the outline by a person." in result.notes
 
 
-async def test_sections_that_are_written_stay_when_the_outline_changes(serving: Serving) -> None:
-    """While sections are written a dropped one is given up, a written one keeps its text, and a new one is written."""
+async def test_written_sections_survive_an_outline_change(serving: Serving) -> None:
+    """During the writing a removed section is aborted, a written one keeps its text, and a new one is written."""
     held = Held(text(("Too late.", 1)))
     lines: list[Line] = [says(text(("Bread is what it is.", 1))), held]
     chat = ScriptedChat(story(section_writer=lambda prompt: (lines.pop(0) if lines else late)(prompt)))
@@ -157,35 +157,35 @@ async def test_sections_that_are_written_stay_when_the_outline_changes(serving: 
     assert chat.count("section_writer") == 3
 
 
-async def test_a_higher_budget_takes_a_spent_run_up_again(serving: Serving) -> None:
-    """A run that is to write up for want of searches researches on when it may make more."""
+async def test_higher_budget_resumes_an_exhausted_run(serving: Serving) -> None:
+    """A run that is finishing because of its search budget continues the research when the budget is raised."""
     held = Held({"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
     chat = ScriptedChat(story(outliner=held))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(max_searches=1))
         await held.reached.wait()
         spent = await run.query(AgentWorkflow.state)
-        affects = await told(run, "budget", budget=Budget(max_searches=200))
+        affects = await told(run, "budget", budget=BudgetBounds(max_searches=200))
         held.released.set()
         result = await run.result()
 
     assert spent.finishing
-    assert affects == "The new bounds hold from the next call on. The run takes up again what the old ones ended."
+    assert affects == "The new budgets apply from the next call. The run resumes the work that the old budgets ended."
     assert (result.status, result.limits["searches"]) == ("done", 200)
     assert chat.count("planner") == 1 and result.usage.searches > 1
 
 
-async def test_a_lower_budget_binds_at_once(serving: Serving) -> None:
-    """A run that nothing limited makes no call more than it may from now on."""
+async def test_lower_budget_applies_immediately(serving: Serving) -> None:
+    """A run without limits makes no call beyond a new limit."""
     held = Held(text(("All about it.", 1)))
     chat = ScriptedChat(story(section_writer=held))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(parallel_sections=1))
         await held.reached.wait()
         used = (await until(run, lambda progress: progress.phase == "write")).usage.model_calls
-        low = await told(run, "budget", budget=Budget(max_calls=used - 1))
-        await told(run, "budget", budget=Budget(max_calls=used + 4))
-        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/section-1"), "take")
+        low = await told(run, "budget", budget=BudgetBounds(max_calls=used - 1))
+        await told(run, "budget", budget=BudgetBounds(max_calls=used + 4))
+        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/section-1"), "update_control")
         held.released.set()
         result = await run.result()
 
@@ -195,18 +195,18 @@ async def test_a_lower_budget_binds_at_once(serving: Serving) -> None:
     assert result.decisions[-1] == f"Ended because the budget of {used + 4} model calls was used up."
 
 
-async def test_a_pause_stops_the_clock_and_starts_nothing(serving: Serving) -> None:
-    """A held run is not ended by its deadline, however long it is held, and a longer one holds for the rest."""
+async def test_pause_stops_the_clock(serving: Serving) -> None:
+    """The deadline does not end a paused run, and a later deadline applies to the rest."""
     held = Held(text(("All about it.", 1)))
     chat = ScriptedChat(story(section_writer=held))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(max_seconds=600.0))
         await held.reached.wait()
         await told(run, "pause")
-        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/section-1"), "take")
+        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/section-1"), "update_control")
         held.released.set()
-        shorter = await told(run, "budget", budget=Budget(max_seconds=0.01))
-        longer = await told(run, "budget", budget=Budget(max_seconds=6_000.0))
+        shorter = await told(run, "budget", budget=BudgetBounds(max_seconds=0.01))
+        longer = await told(run, "budget", budget=BudgetBounds(max_seconds=6_000.0))
         reviewed = chat.count("section_reviewer")
         stood = await run.query(AgentWorkflow.progress)
         await told(run, "resume")
@@ -214,12 +214,12 @@ async def test_a_pause_stops_the_clock_and_starts_nothing(serving: Serving) -> N
 
     assert (stood.status, reviewed) == ("paused", 0)
     assert shorter.endswith("are used already")
-    assert longer == "The new bounds hold from the next call on."
+    assert longer == "The new budgets apply from the next call."
     assert (result.status, result.limits["time"]) == ("done", 6_000.0)
 
 
-async def test_a_cancelled_run_can_be_discarded(serving: Serving) -> None:
-    """With --discard nothing of what is written is delivered, and the report says so."""
+async def test_cancelled_run_can_be_discarded(serving: Serving) -> None:
+    """With `discard` nothing is delivered, and the report says so."""
     held = Held({"critiques": [], "further_considerations": []})
     async with serving(ScriptedChat(story(report_reflector=held)), MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST)
@@ -228,17 +228,17 @@ async def test_a_cancelled_run_can_be_discarded(serving: Serving) -> None:
         result = await run.result()
         held.released.set()
 
-    assert affects == "It stops at once, and what is written is thrown away."
+    assert affects == "It stops immediately, and written sections are discarded."
     assert (result.status, result.sections) == ("cancelled", ())
     assert "Cancelled by a person, who wanted nothing of it to be delivered." in result.notes
 
 
-async def test_a_plan_waits_for_approval_and_may_be_changed_meanwhile(serving: Serving) -> None:
-    """Nothing is researched before a person approves the outline; a change of it is shown at once."""
+async def test_plan_waits_for_approval_and_can_be_changed(serving: Serving) -> None:
+    """No research starts before the approval of the outline; a change of the outline is displayed immediately."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(approve_plan=True))
-        asked = await until(run, lambda progress: progress.waiting)
+        asked = await until(run, lambda progress: progress.input_request)
         await told(run, "outline", outline=topics("Cheese"))
         await until(run, lambda progress: [topic.topic for topic in progress.topics] == ["Cheese"])
         planned = chat.count("planner")
@@ -246,16 +246,16 @@ async def test_a_plan_waits_for_approval_and_may_be_changed_meanwhile(serving: S
         again = await told(run, "approve")
         result = await run.result()
 
-    assert asked.waiting
-    assert (asked.status, asked.phase, asked.waiting.kind) == ("waiting", "outline", "plan")
-    assert asked.waiting.assumed == "the outline is followed as it is" and asked.waiting.until
-    assert (planned, affects) == (0, "The research begins.")
+    assert asked.input_request
+    assert (asked.status, asked.phase, asked.input_request.kind) == ("waiting", "outline", "plan")
+    assert asked.input_request.assumption == "the outline is followed as it is" and asked.input_request.deadline
+    assert (planned, affects) == (0, "The research starts.")
     assert again.startswith("refused: ")
     assert [section.topic for section in result.sections] == ["Cheese"]
 
 
-async def test_nobody_answering_leaves_what_was_assumed(serving: Serving) -> None:
-    """When the time is up the plan is followed as it is; a person is reminded once before."""
+async def test_missing_approval_leads_to_the_assumption(serving: Serving) -> None:
+    """After the deadline the plan is followed unchanged; the person is reminded once before."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(limited(approve_plan=True, answer_seconds=0.2))).result()
 
@@ -264,42 +264,46 @@ async def test_nobody_answering_leaves_what_was_assumed(serving: Serving) -> Non
     assert "Nobody answered “Is this the right outline?”; assumed: the outline is followed as it is" in result.notes
 
 
-async def test_the_answer_to_a_question_is_planned_with(serving: Serving) -> None:
-    """A planner's question holds an interactive run; the answer is in the next plan and in the report."""
+async def test_answer_reaches_the_plan_and_the_report(serving: Serving) -> None:
+    """The planner's question stops an interactive run; the answer is in the next plan and in the report."""
     question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
     chat = ScriptedChat(story(planner=in_turn(plans(question, search("Which cheese is blue?", "Cheese")), FINISH)))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(interactive=True))
-        asked = await until(run, lambda progress: progress.waiting)
+        asked = await until(run, lambda progress: progress.input_request)
         affects = await told(run, "answer", text="Blue cheese.")
         result = await run.result()
 
-    assert asked.waiting
-    assert (asked.status, asked.waiting.text, asked.waiting.assumed) == ("waiting", "Which cheese?", "any cheese")
-    assert affects == "The research plans anew with the answer."
+    assert asked.input_request
+    assert (asked.status, asked.input_request.text, asked.input_request.assumption) == (
+        "waiting",
+        "Which cheese?",
+        "any cheese",
+    )
+    assert affects == "The research is replanned with the answer."
     assert "a person answers: Blue cheese." in [prompt for role, prompt in chat.asked if role == "planner"][1]
     assert [word.text for word in result.feedback] == ["To “Which cheese?” a person answers: Blue cheese."]
-    assert "Asked of people: Which cheese? A person answered." in result.notes
+    assert "Question to the user: Which cheese? A user answered." in result.notes
 
 
 WHICH = {"question": "What does ‘it’ stand for?", "assumption": "bread"}
 
 
-async def test_an_unclear_question_is_asked_back_once(serving: Serving) -> None:
-    """Before the outline is drawn up the run asks what is meant, reads the question so, and looks again for that."""
+async def test_ambiguous_question_is_clarified_once(serving: Serving) -> None:
+    """Before the outline the run asks for the meaning, uses the answer, and searches again."""
     chat, knowledge = ScriptedChat(story(clarifier=says(WHICH))), MemoryKnowledge(KITCHEN)
     async with serving(chat, knowledge) as stage:
         run = await stage.start(limited(interactive=True).model_copy(update={"question": "How is it made?"}))
-        asked = await until(run, lambda progress: progress.waiting)
+        asked = await until(run, lambda progress: progress.input_request)
         drawn_up = chat.count("outliner")
         affects = await told(run, "answer", text="rye bread")
         result = await run.result()
 
-    assert asked.waiting
-    assert (asked.status, asked.phase, asked.waiting.kind) == ("waiting", "route", "clarification")
-    assert (asked.waiting.text, asked.waiting.assumed) == (WHICH["question"], "bread")
+    assert asked.input_request
+    assert (asked.status, asked.phase, asked.input_request.kind) == ("waiting", "route", "clarification")
+    assert (asked.input_request.text, asked.input_request.assumption) == (WHICH["question"], "bread")
     assert (drawn_up, chat.count("clarifier")) == (0, 1)
-    assert affects == "The question is read with the answer, and the research begins."
+    assert affects == "The answer is added to the question, and the research starts."
     assert [search.query for search in knowledge.searches[:2]] == ["How is it made?", "How is rye bread made?"]
     assert "How is rye bread made?" in next(prompt for role, prompt in chat.asked if role == "outliner")
     assert (result.status, result.question) == ("done", "How is rye bread made?")
@@ -308,8 +312,8 @@ async def test_an_unclear_question_is_asked_back_once(serving: Serving) -> None:
     ]
 
 
-async def test_what_is_assumed_of_a_question_holds_where_nobody_answers(serving: Serving) -> None:
-    """When the time is up the question is read with the assumption, and the report says so."""
+async def test_missing_clarification_leads_to_the_assumption(serving: Serving) -> None:
+    """After the deadline the question is read with the assumption, and the report says so."""
     chat = ScriptedChat(story(clarifier=says(WHICH)))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         asked = limited(interactive=True, answer_seconds=0.2).model_copy(update={"question": "How is it made?"})
@@ -320,20 +324,20 @@ async def test_what_is_assumed_of_a_question_holds_where_nobody_answers(serving:
 
 
 @pytest.mark.parametrize(("verb", "status"), [("finish", "finished_early"), ("cancel", "cancelled")])
-async def test_a_question_back_does_not_hold_a_run_that_is_to_end(serving: Serving, verb: str, status: str) -> None:
-    """Who wants the run to end need not answer first; it asks nothing any more."""
+async def test_open_question_does_not_delay_the_end(serving: Serving, verb: str, status: str) -> None:
+    """A run that is asked to finish needs no answer and asks nothing more."""
     async with serving(ScriptedChat(story(clarifier=says(WHICH))), MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(interactive=True))
-        await until(run, lambda progress: progress.waiting)
+        await until(run, lambda progress: progress.input_request)
         await told(run, verb)
         result = await run.result()
         after = await run.query(AgentWorkflow.progress)
 
-    assert (result.status, result.question, after.waiting) == (status, REQUEST.question, None)
+    assert (result.status, result.question, after.input_request) == (status, REQUEST.question, None)
 
 
-async def test_a_question_is_asked_back_only_where_somebody_wants_to_be_asked(serving: Serving) -> None:
-    """Neither a run that is not interactive nor one whose outline a person has set asks what is meant."""
+async def test_only_interactive_runs_ask_for_clarification(serving: Serving) -> None:
+    """Neither a non-interactive run nor a run with a person's outline asks for the meaning."""
     held = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
     chat = ScriptedChat(story(clarifier=says(WHICH), router=held))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -347,11 +351,11 @@ async def test_a_question_is_asked_back_only_where_somebody_wants_to_be_asked(se
     assert chat.count("clarifier") == 0
 
 
-async def test_finishing_ends_the_waiting(serving: Serving) -> None:
-    """A run that waits for a person and is asked to finish goes on at once."""
+async def test_finish_ends_the_wait_for_a_person(serving: Serving) -> None:
+    """A run that waits for a person continues immediately when it is asked to finish."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(approve_plan=True))
-        await until(run, lambda progress: progress.waiting)
+        await until(run, lambda progress: progress.input_request)
         await told(run, "finish")
         result = await run.result()
 
@@ -359,8 +363,8 @@ async def test_finishing_ends_the_waiting(serving: Serving) -> None:
     assert not any("Nobody answered" in note for note in result.notes)
 
 
-async def test_words_at_the_moment_of_a_new_history_are_heard(serving: Serving) -> None:
-    """While the research begins its history anew after every cycle, no word that is said gets lost."""
+async def test_commands_during_continue_as_new_are_applied(serving: Serving) -> None:
+    """No command is lost while the research continues as new after every cycle."""
     numbers = iter(range(100))
 
     async def planner(prompt: str) -> Any:
@@ -368,7 +372,9 @@ async def test_words_at_the_moment_of_a_new_history_are_heard(serving: Serving) 
 
     more = {"needs_more_research": True, "reasoning": "More.", "key_factors": []}
     chat = ScriptedChat(story(planner=planner, decider=says(more)))
-    limits = Limits(min_relevance=0.05, max_reflexions=0, max_revisions=0, max_cycles=6, long_history=1)
+    limits = RunLimits(
+        min_relevance=0.05, max_section_revisions=0, max_report_revisions=0, max_cycles=6, max_history_events=1
+    )
     texts = [f"Mind matter {n} of the dough." for n in range(40)]
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST.model_copy(update={"limits": limits}))

@@ -1,4 +1,4 @@
-"""Steering between workflows: whatever the moment of a word, every child hears it."""
+"""Control of workflows: every command reaches every child, whenever it is sent."""
 
 import uuid
 
@@ -7,59 +7,61 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tenure.contracts.base import Contract
-from tenure.contracts.run.run import Feedback, Stance
-from worker import runner
-from workflows.runtime.control import Steered
+from tenure.contracts.run.run import ControlState, Feedback
+from worker import create_workflow_runner
+from workflows.runtime.control import ControllableWorkflow
 
 
-class Start(Contract):
-    """What both workflows are started with."""
+class StartRequest(Contract):
+    """Request of both workflows."""
 
-    stance: Stance = Stance()
+    control: ControlState = ControlState()
     feedback: tuple[Feedback, ...] = ()
 
 
 @workflow.defn(sandboxed=False)
-class Child(Steered):
-    """Ends once it has heard a finish and a person's word."""
+class Child(ControllableWorkflow):
+    """Ends when it has received a finish and feedback."""
 
     @workflow.init
-    def __init__(self, request: Start) -> None:
-        super().__init__(request.stance)
-        self.wishes = list(request.feedback)
+    def __init__(self, request: StartRequest) -> None:
+        super().__init__(request.control)
+        self.feedback_items = list(request.feedback)
 
     @workflow.run
-    async def run(self, request: Start) -> list[str]:
-        await workflow.wait_condition(lambda: self.finishing and bool(self.wishes))
-        return [wish.text for wish in self.wishes]
+    async def run(self, request: StartRequest) -> list[str]:
+        await workflow.wait_condition(lambda: self.is_finishing and bool(self.feedback_items))
+        return [feedback.text for feedback in self.feedback_items]
 
 
 @workflow.defn(sandboxed=False)
-class Parent(Steered):
-    """Starts a child with what was known before it was steered, as if that came while the child is started."""
+class Parent(ControllableWorkflow):
+    """Starts a child with the request from before all commands, as if they arrived while the child is started."""
 
-    async def heard(self, feedback: Feedback) -> None:
-        await super().heard(feedback)
+    async def add_feedback(self, feedback: Feedback) -> None:
+        await super().add_feedback(feedback)
         for child in self.children.values():
             await child.signal("feedback", feedback)
 
     @workflow.run
-    async def run(self, request: Start) -> list[str]:
-        await workflow.wait_condition(lambda: self.finishing and bool(self.wishes))
+    async def run(self, request: StartRequest) -> list[str]:
+        await workflow.wait_condition(lambda: self.is_finishing and bool(self.feedback_items))
         name = f"{workflow.info().workflow_id}/child"
-        child = await self.begin("child", Child.run, request, name, "waits", len(request.feedback))
-        heard: list[str] = await child
+        child = await self.start_child("child", Child.run, request, name, "waits", len(request.feedback))
+        received: list[str] = await child
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return heard
+        return received
 
 
-async def test_a_word_said_while_a_child_starts_reaches_it_once(server: WorkflowEnvironment) -> None:
-    """A child is told where the run is, and each wish once, if its request does not hold them."""
+async def test_feedback_during_the_start_of_a_child_reaches_it_once(server: WorkflowEnvironment) -> None:
+    """A child receives the control state, and each feedback item once that its request lacks."""
     name = f"steering-{uuid.uuid4().hex[:8]}"
-    async with Worker(server.client, task_queue=name, workflows=[Parent, Child], workflow_runner=runner()):
-        handle = await server.client.start_workflow(Parent.run, Start(), id=name, task_queue=name)
+    async with Worker(
+        server.client, task_queue=name, workflows=[Parent, Child], workflow_runner=create_workflow_runner()
+    ):
+        handle = await server.client.start_workflow(Parent.run, StartRequest(), id=name, task_queue=name)
         await handle.signal(Parent.finish)
         await handle.signal(Parent.feedback, Feedback(text="Mind the oven."))
-        heard = await handle.result()
+        received = await handle.result()
 
-    assert heard == ["Mind the oven."]
+    assert received == ["Mind the oven."]

@@ -1,4 +1,4 @@
-"""Embedding in the background: begun by runs, shared by them, held and let go on."""
+"""Embedding in the background: started and shared by runs, paused and resumed."""
 
 import asyncio
 import threading
@@ -10,9 +10,10 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureEr
 
 from tenure.contracts.evidence.corpora import EmbedReport, EmbedRequest, IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
-from tenure.contracts.run.run import Limits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.store.errors import EmbeddingCancelled
-from tests.conftest import Serving, slow_form
+from tests.conftest import Serving
+from tests.tiers import exhaustive
 from tests.worlds import KITCHEN, MemoryKnowledge
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.embed import EmbedWorkflow
@@ -20,7 +21,7 @@ from workflows.upkeep.ingest import IngestWorkflow
 
 
 class ColdKnowledge(MemoryKnowledge):
-    """A knowledge base of which less than half has vectors; embedding lasts until it is released or told to stop."""
+    """A knowledge base with vectors of less than half of its chunks; its embedding waits for a release."""
 
     def __init__(self) -> None:
         super().__init__(dict(KITCHEN))
@@ -48,7 +49,7 @@ class ColdKnowledge(MemoryKnowledge):
         return EmbedReport(corpus=request.corpus, chunks=9, embedded=8, seconds=2.0)
 
     async def embedding(self) -> None:
-        """Wait until another embedding has begun."""
+        """Wait until another embedding has started."""
         assert await asyncio.to_thread(self.begun.acquire, timeout=60)
 
 
@@ -57,7 +58,7 @@ def _request(corpus: str) -> RunRequest:
         question="How are bread and cheese made?",
         ingest=(IngestRequest(corpus=corpus, paths=("/kitchen",)),),
         corpora=(corpus,),
-        limits=Limits(min_relevance=0.05),
+        limits=RunLimits(min_relevance=0.05),
     )
 
 
@@ -65,9 +66,9 @@ def _background(client: Client, corpus: str) -> WorkflowHandle[EmbedWorkflow, Em
     return client.get_workflow_handle_for(EmbedWorkflow.run, f"embed-{corpus}")
 
 
-@slow_form
-async def test_runs_share_one_embedding_and_do_not_wait_for_it(serving: Serving) -> None:
-    """Two runs over a cold corpus end with a report that tells the share, while one embedding goes on behind them."""
+@exhaustive
+async def test_runs_share_one_embedding_without_waiting(serving: Serving) -> None:
+    """Two runs over a cold corpus end with a report that names the share, while one embedding continues."""
     knowledge, corpus = ColdKnowledge(), uuid4().hex[:8]
     async with serving(None, knowledge) as stage:
         runs = [await stage.start(_request(corpus)) for _ in range(2)]
@@ -85,8 +86,8 @@ async def test_runs_share_one_embedding_and_do_not_wait_for_it(serving: Serving)
     assert all("Only 42 % of the passages had vectors" in " ".join(result.notes) for result in results)
 
 
-async def test_a_held_embedding_goes_on_where_it_was(serving: Serving) -> None:
-    """A pause stops the work under way, a resume has it done; both can be said again without harm."""
+async def test_paused_embedding_continues_after_the_resume(serving: Serving) -> None:
+    """A pause stops the running activity and a resume restarts it; both can be repeated."""
     knowledge, corpus = ColdKnowledge(), uuid4().hex[:8]
     async with serving(None, knowledge) as stage:
         handle = await stage.client.start_workflow(
@@ -103,8 +104,8 @@ async def test_a_held_embedding_goes_on_where_it_was(serving: Serving) -> None:
     assert report.chunks == 9
 
 
-async def test_a_cancelled_embedding_ends_as_cancelled(serving: Serving) -> None:
-    """A person who cancels it ends the work and the workflow."""
+async def test_cancelled_embedding_ends_as_cancelled(serving: Serving) -> None:
+    """A cancellation ends the activity and the workflow."""
     knowledge, corpus = ColdKnowledge(), uuid4().hex[:8]
     async with serving(None, knowledge) as stage:
         handle = await stage.client.start_workflow(
@@ -119,8 +120,8 @@ async def test_a_cancelled_embedding_ends_as_cancelled(serving: Serving) -> None
     assert status == WorkflowExecutionStatus.CANCELED
 
 
-async def test_whoever_waits_for_an_ingestion_waits_for_all_vectors(serving: Serving) -> None:
-    """An ingestion by itself reads, then embeds, and its report counts both."""
+async def test_ingestion_waits_for_all_vectors(serving: Serving) -> None:
+    """A separate ingestion reads, then embeds, and its report counts both."""
     knowledge = ColdKnowledge()
     knowledge.released.set()
     request = IngestRequest(corpus="kitchen", paths=("/kitchen",))

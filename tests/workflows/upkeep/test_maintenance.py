@@ -1,4 +1,4 @@
-"""Maintenance as a workflow, and the schedule that starts it."""
+"""The maintenance workflow and its schedule."""
 
 import asyncio
 from datetime import timedelta
@@ -12,15 +12,15 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.knowledge.maintenance import MaintenanceReport
 from tenure.settings import Settings
-from tenure.temporal.schedules import maintenance_id, schedule_upkeep
+from tenure.temporal.schedules import make_maintenance_id, schedule_upkeep
 from tests.conftest import Serving
 from tests.worlds import MemoryKnowledge
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.maintenance import MaintenanceWorkflow
 
 
-async def test_the_steps_follow_each_other(serving: Serving) -> None:
-    """Compaction, indexes and old versions are an activity each, and the page says what came of them."""
+async def test_steps_are_executed_in_order(serving: Serving) -> None:
+    """Compaction, indexes and old versions are one activity each, and the status page shows their results."""
     async with serving(None, MemoryKnowledge({})) as stage:
         handle = await stage.client.start_workflow(
             MaintenanceWorkflow.run, id=f"maintenance-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
@@ -42,7 +42,7 @@ async def test_the_steps_follow_each_other(serving: Serving) -> None:
 
 @pytest.fixture
 def cached_workflows() -> int:
-    """Keep workflows in the cache: the query after the end then finds its workflow."""
+    """Keep workflows in the cache, so that the query after the end finds its workflow."""
     return 1000
 
 
@@ -50,10 +50,10 @@ def settings(tmp_path: Path, hours: float) -> Settings:
     return Settings(home=tmp_path, maintenance_hours=hours, consolidation_hours=0)
 
 
-async def test_the_schedule_is_as_the_settings_say(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """One for each home, never two maintenances at once; a changed interval is taken over, a pause is kept."""
+async def test_schedule_follows_the_settings(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Each home has one schedule without overlaps; a changed interval is applied and a pause is kept."""
     client = server.client
-    handle = client.get_schedule_handle(maintenance_id(settings(tmp_path, 6)))
+    handle = client.get_schedule_handle(make_maintenance_id(settings(tmp_path, 6)))
     await schedule_upkeep(client, settings(tmp_path, 6))
     first = (await handle.describe()).schedule
     await handle.pause(note="not now")
@@ -70,11 +70,11 @@ async def test_the_schedule_is_as_the_settings_say(server: WorkflowEnvironment, 
         await handle.describe()
 
 
-async def test_the_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -> None:
-    """What the schedule starts runs to its end on the worker's queues."""
+async def test_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -> None:
+    """A maintenance started by the schedule completes on the worker's queues."""
     async with serving(None, MemoryKnowledge({})) as stage:
         await schedule_upkeep(stage.client, settings(tmp_path, 6))
-        handle = stage.client.get_schedule_handle(maintenance_id(settings(tmp_path, 6)))
+        handle = stage.client.get_schedule_handle(make_maintenance_id(settings(tmp_path, 6)))
         await handle.trigger()
         while True:
             if actions := (await handle.describe()).info.recent_actions:
@@ -84,22 +84,20 @@ async def test_the_schedule_starts_a_maintenance(serving: Serving, tmp_path: Pat
         await run.result()
         await handle.delete()
 
-    assert actions[0].action.workflow_id.startswith(maintenance_id(settings(tmp_path, 6)))  # type: ignore[attr-defined]
+    assert actions[0].action.workflow_id.startswith(make_maintenance_id(settings(tmp_path, 6)))  # type: ignore[attr-defined]
 
 
-async def test_a_server_that_refuses_schedules_is_no_reason_not_to_work(
-    server: WorkflowEnvironment, tmp_path: Path
-) -> None:
-    """A namespace that is not there refuses; the worker is told nothing but goes on."""
+async def test_refused_schedule_does_not_stop_the_worker(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """A missing namespace refuses the schedule, and the worker continues."""
     foreign = Client(server.client.service_client, namespace="nowhere")
 
     await schedule_upkeep(foreign, settings(tmp_path, 6))
 
 
-def test_homes_and_shared_stores_have_schedules_of_their_own(tmp_path: Path) -> None:
+def test_homes_and_shared_stores_have_separate_schedules(tmp_path: Path) -> None:
     """Two homes have two schedules; two workers on one object store have one."""
     one, two = Settings(home=tmp_path / "one"), Settings(home=tmp_path / "two")
-    shared = {maintenance_id(home.model_copy(update={"lancedb_uri": "s3://bucket/base"})) for home in (one, two)}
+    shared = {make_maintenance_id(home.model_copy(update={"lancedb_uri": "s3://bucket/base"})) for home in (one, two)}
 
-    assert maintenance_id(one) != maintenance_id(two)
+    assert make_maintenance_id(one) != make_maintenance_id(two)
     assert len(shared) == 1

@@ -1,4 +1,4 @@
-"""Memories through workflows: consolidation step by step, and what people ask of them."""
+"""Workflows on memories: consolidation, search, list and deletion."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,16 +13,16 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.knowledge.memory import (
     ConsolidationReport,
     ForgetRequest,
-    Impression,
     MemoriesRequest,
     MemoryReply,
     MemoryRequest,
-    Recollecting,
+    MemorySearchRequest,
+    NewMemory,
     RememberRequest,
 )
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
-from tenure.temporal.schedules import consolidation_id, schedule_upkeep
+from tenure.temporal.schedules import make_consolidation_id, schedule_upkeep
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -32,15 +32,15 @@ from workflows.upkeep.memory import MemoryWorkflow
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-async def test_memories_are_consolidated_and_looked_at(serving: Serving, tmp_path: Path) -> None:
-    """The five steps follow each other over a real knowledge base; what is left is found, listed and forgotten."""
+async def test_memories_are_consolidated_and_listed(serving: Serving, tmp_path: Path) -> None:
+    """The five steps run in order on a real knowledge base; the remaining memories are found, listed and forgotten."""
     knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
-    said = tuple(Impression(text=text, kind="long_term") for text in ("Bees dance.", "bees dance", "Bread bakes."))
-    knowledge.memories.remember(RememberRequest(impressions=said[:1], owner="ann", now=NOW))
-    knowledge.memories.remember(RememberRequest(impressions=said, now=NOW))
+    said = tuple(NewMemory(text=text, kind="long_term") for text in ("Bees dance.", "bees dance", "Bread bakes."))
+    knowledge.memories.remember(RememberRequest(memories=said[:1], owner="ann", now=NOW))
+    knowledge.memories.remember(RememberRequest(memories=said, now=NOW))
     request = MemoryRequest(
-        forget=ForgetRequest(owner="ann", everything=True),
-        search=Recollecting(query="bees dance", now=NOW),
+        forget=ForgetRequest(owner="ann", all_memories=True),
+        search=MemorySearchRequest(query="bees dance", now=NOW),
         page=MemoriesRequest(),
     )
     async with serving(None, cast(Any, knowledge)) as stage:
@@ -53,14 +53,14 @@ async def test_memories_are_consolidated_and_looked_at(serving: Serving, tmp_pat
         )
 
     assert [step.step for step in report.steps] == ["embed", "promote", "compare", "abstract", "forget"]
-    assert (reply.forgot.forgotten, reply.page.of) == (1, 2)
+    assert (reply.forgotten.forgotten, reply.page.total) == (1, 2)
     assert [one.memory.text for one in reply.found.memories] == ["Bees dance."]
 
 
-async def test_consolidation_has_a_schedule_of_its_own(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """Memories are consolidated as often as the settings say, beside maintenance, and 0 ends it."""
+async def test_consolidation_has_its_own_schedule(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """The consolidation has the interval of the settings, and 0 removes its schedule."""
     settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=12)
-    handle = server.client.get_schedule_handle(consolidation_id(settings))
+    handle = server.client.get_schedule_handle(make_consolidation_id(settings))
     await schedule_upkeep(server.client, settings)
     made = (await handle.describe()).schedule
     await schedule_upkeep(server.client, settings.model_copy(update={"consolidation_hours": 0}))

@@ -1,4 +1,4 @@
-"""NotifyWorkflow: what a run tells people outside, and that it waits for nobody to hear it."""
+"""NotifyWorkflow: notifications of a run, which never waits for their delivery."""
 
 import asyncio
 import json
@@ -8,9 +8,9 @@ import pytest
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.notifications import Notice, Notices
-from tenure.contracts.run.run import Limits, RunRequest
-from tenure.models.chat import RequestRejected
+from tenure.contracts.run.notifications import Notification, NotificationSettings
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.models.errors import RequestRejected
 from tenure.notifications import Notifier
 from tests.conftest import Serving, Stage
 from tests.test_notifications import Receiver
@@ -20,13 +20,13 @@ from tests.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, story
 REQUEST = RunRequest(
     question="How is bread made?",
     corpora=("kitchen",),
-    limits=Limits(min_relevance=0.05, max_sections=1, max_cycles=1, max_revisions=0, max_reflexions=0),
-    notices=Notices(ui="http://ui/"),
+    limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0),
+    notifications=NotificationSettings(ui_url_prefix="http://ui/"),
 )
 
 
 async def told(stage: Stage, run: WorkflowHandle[Any, Result]) -> list[str]:
-    """Wait for the notices that a run has begun, and return their ids."""
+    """Wait for the notifications that a run has started, and return their ids."""
     history = await run.fetch_history()
     begun = [
         event.child_workflow_execution_started_event_attributes.workflow_execution.workflow_id
@@ -39,8 +39,8 @@ async def told(stage: Stage, run: WorkflowHandle[Any, Result]) -> list[str]:
     return mine
 
 
-async def test_a_finished_run_is_told_until_somebody_hears_it(serving: Serving) -> None:
-    """The request is made again where the receiver was busy, with the same body; there is one notice for one end."""
+async def test_notification_is_retried_until_delivery(serving: Serving) -> None:
+    """A busy receiver gets the request again with the same body; the end of a run causes one notification."""
     with Receiver() as receiver:
         receiver.answers = [503, 204]
         async with serving(None, MemoryKnowledge(KITCHEN), notifier=Notifier(receiver.url, b"k")) as stage:
@@ -55,13 +55,13 @@ async def test_a_finished_run_is_told_until_somebody_hears_it(serving: Serving) 
     assert (sent["event"], sent["status"], sent["url"]) == ("finished", "done", f"http://ui/{run.id}")
 
 
-async def test_a_report_waits_for_no_receiver(serving: Serving) -> None:
-    """A run is over while its notice is still on its way."""
+async def test_report_does_not_wait_for_the_receiver(serving: Serving) -> None:
+    """A run ends while its notification is still being delivered."""
     waiting = asyncio.Event()
 
     class Slow(Notifier):
-        async def post(self, notice: Notice) -> None:
-            """Hear nothing before the test lets go."""
+        async def post_webhook(self, notice: Notification) -> None:
+            """Wait until the test releases the request."""
             await waiting.wait()
 
     async with serving(None, MemoryKnowledge(KITCHEN), notifier=Slow()) as stage:
@@ -73,8 +73,8 @@ async def test_a_report_waits_for_no_receiver(serving: Serving) -> None:
     assert (result.status, len(begun)) == ("done", 1)
 
 
-async def test_a_failed_run_is_told(serving: Serving) -> None:
-    """A run that ends in an error tells that as well."""
+async def test_failed_run_sends_a_notification(serving: Serving) -> None:
+    """A run that ends in an error sends a notification as well."""
 
     async def refuses(prompt: str) -> Reply:
         raise RequestRejected("the key is not valid")
@@ -91,27 +91,27 @@ async def test_a_failed_run_is_told(serving: Serving) -> None:
     assert [json.loads(body)["event"] for _, body in receiver.received] == ["failed"]
 
 
-async def test_nobody_is_told_who_did_not_ask(serving: Serving) -> None:
-    """A run of a request without notices begins none."""
+async def test_run_without_settings_sends_no_notification(serving: Serving) -> None:
+    """A request without notification settings starts no notification."""
     with Receiver() as receiver:
         async with serving(None, MemoryKnowledge(KITCHEN), notifier=Notifier(receiver.url)) as stage:
-            run = await stage.start(REQUEST.model_copy(update={"notices": None}))
+            run = await stage.start(REQUEST.model_copy(update={"notifications": None}))
             await run.result()
             begun = await told(stage, run)
 
     assert (begun, receiver.received) == ([], [])
 
 
-async def test_a_run_that_waits_for_a_person_is_told(serving: Serving) -> None:
-    """A plan to be approved is worth one notice before that of the end, also where the run is held meanwhile."""
+async def test_waiting_run_sends_a_notification(serving: Serving) -> None:
+    """A plan that waits for approval causes one notification, even if the run is paused meanwhile."""
     limits = REQUEST.limits.model_copy(update={"approve_plan": True})
     with Receiver() as receiver:
         chat = ScriptedChat(story())
         async with serving(chat, MemoryKnowledge(KITCHEN), notifier=Notifier(receiver.url)) as stage:
             run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
-            await until(run, lambda progress: progress.waiting)
+            await until(run, lambda progress: progress.input_request)
             for word in ("pause", "resume", "approve"):
-                await run.execute_update("steer", {"verb": word})
+                await run.execute_update("steer", {"name": word})
             await run.result()
             begun = await told(stage, run)
 

@@ -1,4 +1,4 @@
-"""Reading the relations of a corpus: every passage once, within a budget, and looked up afterwards."""
+"""Extraction of a corpus's relations: each passage once, within a budget, and the lookup afterwards."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, RelateReport, RelateRequest
-from tenure.contracts.run.run import Limits
+from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.base import KnowledgeBase
 from tests.conftest import Serving, Stage
 from tests.knowledge.word_vectors import WordVectors
@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r'<passage n="(\d+)" source="(\w+)">')
 
 
 async def reader(prompt: str) -> dict[str, Any]:
-    """Find in each passage what it says, and something that it does not say."""
+    """Return the relations of each passage, and an invented relation."""
     return {
         "passages": [
             {
@@ -52,7 +52,7 @@ def knowledge(tmp_path: Path) -> KnowledgeBase:
         (tmp_path / f"{name}.md").write_text(f"# {name}\n\n{name} lies near Ghent.\n", encoding="utf-8")
     knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
     paths = tuple(str(tmp_path / f"{name}.md") for name in names)
-    knowledge.ingest(IngestRequest(corpus="towns", paths=paths), lambda progress: None)
+    knowledge.corpora.ingest(IngestRequest(corpus="towns", paths=paths), lambda progress: None)
     return knowledge
 
 
@@ -63,53 +63,53 @@ async def _relate(stage: Stage, **others: Any) -> RelateReport:
     )
 
 
-async def test_every_passage_is_read_once(serving: Serving, knowledge: KnowledgeBase) -> None:
-    """All passages are read, what they do not hold is refused, and a second reading asks nobody."""
+async def test_each_passage_is_read_once(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """All passages are read, invented relations are rejected, and a second reading makes no model call."""
     chat = ScriptedChat({"relation_extractor": reader})
     async with serving(chat, knowledge) as stage:  # type: ignore[arg-type]
         first = await _relate(stage)
         second = await _relate(stage)
         reply: RelatedReply = await stage.client.execute_workflow(
             GraphWorkflow.run,
-            RelatedRequest(entity="Ghent", corpora=("towns",), most=200),
+            RelatedRequest(entity="Ghent", corpora=("towns",), limit=200),
             id=f"graph-{uuid4().hex[:8]}",
             task_queue=TENURE_QUEUE,
         )
 
-    assert (first.ending, first.passages, first.unread, first.of) == ("complete", PASSAGES, 0, PASSAGES)
+    assert (first.stop_reason, first.passages, first.unread, first.total) == ("complete", PASSAGES, 0, PASSAGES)
     assert (first.relations, first.refused, first.usage.model_calls) == (PASSAGES, PASSAGES, PASSAGES // 2)
-    assert (second.ending, second.passages, second.usage.model_calls) == ("complete", 0, 0)
+    assert (second.stop_reason, second.passages, second.usage.model_calls) == ("complete", 0, 0)
     assert chat.count("relation_extractor") == PASSAGES // 2
-    assert (reply.kind, reply.read, len(reply.relations)) == ("place", PASSAGES, PASSAGES)
+    assert (reply.kind, reply.read_passages, len(reply.relations)) == ("place", PASSAGES, PASSAGES)
     assert {relation.predicate for relation in reply.relations} == {"lies near"}
 
 
-async def test_a_reading_ends_with_its_budget_and_is_gone_on_with(serving: Serving, knowledge: KnowledgeBase) -> None:
-    """No more answers are taken than allowed; another reading takes up what is left, over several histories."""
+async def test_reading_ends_with_its_budget_and_can_be_continued(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """A reading makes no more calls than allowed; another one reads the rest, over several histories."""
     chat = ScriptedChat({"relation_extractor": reader})
     async with serving(chat, knowledge) as stage:  # type: ignore[arg-type]
-        first = await _relate(stage, limits=Limits(max_calls=4))
+        first = await _relate(stage, limits=RunLimits(max_calls=4))
         asked = chat.count("relation_extractor")
-        second = await _relate(stage, limits=Limits(long_history=1))
+        second = await _relate(stage, limits=RunLimits(max_history_events=1))
 
-    assert first.ending == "calls"
+    assert first.stop_reason == "calls"
     assert 1 <= asked <= 4
     assert first.usage.model_calls == asked
     assert first.passages == 2 * asked
-    assert (second.ending, second.passages, second.unread) == ("complete", PASSAGES - first.passages, 0)
+    assert (second.stop_reason, second.passages, second.unread) == ("complete", PASSAGES - first.passages, 0)
     assert chat.count("relation_extractor") == PASSAGES // 2
 
 
-async def test_without_a_model_there_is_nothing_to_read(serving: Serving, knowledge: KnowledgeBase) -> None:
-    """What stands in one sentence is known without reading; the report says that there is no model."""
+async def test_reading_without_a_model_ends_immediately(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """Co-occurrences are known without a model; the report says that no model is configured."""
     async with serving(None, knowledge) as stage:  # type: ignore[arg-type]
         report = await _relate(stage)
 
-    assert (report.ending, report.passages, report.unread) == ("no model", 0, PASSAGES)
+    assert (report.stop_reason, report.passages, report.unread) == ("no model", 0, PASSAGES)
 
 
-async def test_a_person_can_look_and_stop(serving: Serving, knowledge: KnowledgeBase) -> None:
-    """While a model reads, the reading tells how far it is; told to finish, it begins no further call."""
+async def test_reading_can_be_queried_and_finished(serving: Serving, knowledge: KnowledgeBase) -> None:
+    """A query returns the progress; after a finish no further call starts."""
     line = Held({"passages": []})
     async with serving(ScriptedChat({"relation_extractor": line}), knowledge) as stage:  # type: ignore[arg-type]
         handle = await stage.client.start_workflow(
@@ -124,5 +124,5 @@ async def test_a_person_can_look_and_stop(serving: Serving, knowledge: Knowledge
         line.released.set()
         report = await handle.result()
 
-    assert (during.of, during.unread, during.ending) == (PASSAGES, PASSAGES, "")
-    assert (report.ending, report.passages, report.relations) == ("stopped", 4, 0)
+    assert (during.total, during.unread, during.stop_reason) == (PASSAGES, PASSAGES, "")
+    assert (report.stop_reason, report.passages, report.relations) == ("stopped", 4, 0)

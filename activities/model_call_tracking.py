@@ -1,0 +1,88 @@
+"""Track a model call in heartbeats, so that people can watch it and a retry continues it.
+
+An answer costs money, so it is sent in a heartbeat of its own as soon as it arrives. Token counts are only displayed
+and wait for the next regular heartbeat.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from temporalio import activity
+from temporalio.client import AsyncActivityCancelledError
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.heartbeat import send_heartbeats
+from tenure.contracts.run.role_calls import CallProgress
+from tenure.models.chat import ModelCall
+from tenure.models.errors import TransportError
+
+RECORD_TIMEOUT_SECONDS = 2.0
+"""Time that Temporal may take to record the id of a response, for each attempt."""
+
+RECORD_PAUSES_SECONDS = (0.0, 0.2, 0.5)
+"""Pauses before the attempts; in total shorter than the heartbeat timeout."""
+
+
+@asynccontextmanager
+async def track_model_call(role: str) -> AsyncIterator[ModelCall]:
+    """Send heartbeats during a model call, and continue from the answers of an earlier attempt of this activity."""
+    earlier = _load_progress() or CallProgress(role=role)
+    kept = len(earlier.answers)
+
+    def progress() -> CallProgress:
+        return CallProgress(role=role, tokens=call.tokens, response_id=call.response_id, answers=tuple(call.answers))
+
+    def changed(now: ModelCall) -> None:
+        nonlocal kept
+        if len(now.answers) != kept:
+            kept = len(now.answers)
+            activity.heartbeat(progress())
+
+    async def recorded(now: ModelCall) -> None:
+        # The worker sends heartbeat details late and possibly out of order. These replace the delayed ones, so that no
+        # older details can arrive after the record.
+        activity.heartbeat(progress())
+        await _record_progress(progress())
+
+    call = ModelCall(earlier.answers, earlier.response_id, changed, _is_abandoned, recorded)
+    async with send_heartbeats(lambda: (progress(),)):
+        yield call
+
+
+async def _record_progress(progress: CallProgress) -> None:
+    """Wait until Temporal has stored these details: from then on the response they name need not be paid for again.
+
+    Raises:
+        TransportError: Temporal does not store them.
+    """
+    handle = activity.client().get_async_activity_handle(task_token=activity.info().task_token)
+    why = ""
+    for pause in RECORD_PAUSES_SECONDS:
+        await asyncio.sleep(pause)
+        try:
+            async with asyncio.timeout(RECORD_TIMEOUT_SECONDS):
+                await handle.heartbeat(progress)
+        except AsyncActivityCancelledError:  # it has them; the cancellation itself comes by the usual way
+            return
+        except TimeoutError:
+            why = "no answer"
+        except RPCError as error:
+            why = error.status.name
+            if error.status == RPCStatusCode.NOT_FOUND:  # the call is over
+                break
+        else:
+            return
+    raise TransportError(f"Temporal did not record which response a call waits for ({why}); it is requested again")
+
+
+def _load_progress() -> CallProgress | None:
+    """Return the progress of an earlier attempt, or None for the first attempt."""
+    details = activity.info().heartbeat_details
+    return CallProgress.model_validate(details[0]) if details else None
+
+
+def _is_abandoned() -> bool:
+    """Whether no attempt will continue the call; in every other case another attempt does."""
+    why = activity.cancellation_details()
+    return why is not None and (why.cancel_requested or why.not_found)

@@ -1,0 +1,52 @@
+"""A workflow that does nothing but ask a role again and again, for `benchmarks.calls`."""
+
+from pydantic import Field
+from temporalio import workflow
+
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.contracts.base import Contract
+    from tenure.contracts.evidence.passages import Block, Claim, Draft, SearchRequest
+    from tenure.roles.writing import section_reviewer
+    from tenure.roles.writing.section_reviewer import SectionReviewerInput
+
+
+class Rounds(Contract):
+    """What to ask."""
+
+    question: str
+    """The question of all rounds; its passages are looked up once."""
+    corpus: str
+    """Where to look."""
+    count: int = Field(ge=1)
+    """Rounds."""
+    passages: int = Field(default=14, ge=1)
+    """Passages the role is given."""
+
+
+@workflow.defn
+class RoundsWorkflow(ControllableWorkflow):
+    """Asks the section reviewer, one call after the other."""
+
+    @workflow.run
+    async def run(self, rounds: Rounds) -> int:
+        """Ask as often as wanted; return how many passages every question rested on."""
+        clients = ActivityClients(self)
+        request = SearchRequest(query=rounds.question, corpora=(rounds.corpus,), k=rounds.passages)
+        evidence = await clients.knowledge.search(request, 0.0, summary=rounds.question)
+        claims = tuple(Claim(text=f"{rounds.question} It depends ({n}).") for n in range(12))
+        for number in range(rounds.count):
+            await clients.models.ask(
+                section_reviewer.ROLE,
+                SectionReviewerInput(
+                    question=rounds.question,
+                    topic="Rounds",
+                    topic_question=f"{rounds.question} Round {number}.",
+                    draft=Draft(blocks=(Block(claims=claims),)),
+                ),
+                evidence,
+                summary=f"round {number}",
+            )
+        return len(evidence)

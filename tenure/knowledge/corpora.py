@@ -1,0 +1,183 @@
+"""Ingest, embed, fork and drop corpora, and load their sources and passages."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tenure.algorithms.text.passage import Passage
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.corpora import (
+    CorpusStats,
+    EmbedReport,
+    EmbedRequest,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+)
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
+from tenure.contracts.research.fork import ForkReply, ForkRequest
+from tenure.knowledge.cancellation import is_never_cancelled
+from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
+from tenure.knowledge.embeddings.background import BackgroundModel
+from tenure.knowledge.embeddings.cache import EmbeddingCache
+from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
+from tenure.knowledge.ingestion.ingest import Ingestion
+from tenure.knowledge.ingestion.readers import ReaderPool
+from tenure.knowledge.ingestion.web_pages import WebPageIngestion
+from tenure.knowledge.memory.memories import forget_sources
+from tenure.knowledge.pages import readings
+from tenure.knowledge.search.forking import fork_run
+from tenure.knowledge.store import catalogue
+from tenure.knowledge.store.catalogue import SourceRecord
+from tenure.knowledge.store.metrics import SearchMetrics
+from tenure.knowledge.store.store import Store
+from tenure.models.embedding import EmbeddingModel
+
+PAGE_READERS = 2
+"""Processes that parse web pages. They are kept, because starting one takes half a second."""
+
+
+class Corpora:
+    """Corpora of one knowledge base; safe to share between threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        model: EmbeddingModel,
+        cache: EmbeddingCache,
+        chunk_tokens: int,
+        cold_start_chunks: int | None,
+        domain_authority: Mapping[str, float],
+        metrics: SearchMetrics | None = None,
+    ) -> None:
+        """Keep the dependencies; start no process yet.
+
+        Args:
+            store: tables of the knowledge base.
+            model: embedding model.
+            cache: embedding cache.
+            chunk_tokens: target length of a chunk, in tokens.
+            cold_start_chunks: missing vectors up to which an ingestion computes them itself; None for no limit.
+            domain_authority: authority of web domains, from 0 to 1.
+            metrics: counters of cache hits.
+        """
+        self._store, self._model, self._cache, self._metrics = store, model, cache, metrics
+        self._chunk_tokens, self._cold_start_chunks, self._authority = chunk_tokens, cold_start_chunks, domain_authority
+        self._page_readers = ReaderPool(build_recipe(model, chunk_tokens), PAGE_READERS)
+
+    def ingest(
+        self,
+        request: IngestRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = is_never_cancelled,
+    ) -> IngestReport:
+        """Synchronize a corpus with files and folders.
+
+        The operation is idempotent, also after an interruption. If more vectors are missing than an ingestion
+        computes itself, `embed` computes them. `report` and `cancelled` are called at least every two seconds.
+
+        Raises:
+            FileNotFoundError: a path does not exist.
+            EmbeddingModelMismatch: documents outside the paths were embedded with another model.
+            IngestCancelled: `cancelled` returned True.
+            EmbeddingCancelled: `cancelled` returned True after all files were read.
+        """
+        return Ingestion(
+            self._store,
+            self._model,
+            self._cache,
+            self._chunk_tokens,
+            request,
+            report,
+            cancelled,
+            self._cold_start_chunks,
+        ).run()
+
+    def embed(
+        self,
+        request: EmbedRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = is_never_cancelled,
+    ) -> EmbedReport:
+        """Compute the missing vectors of a corpus at low priority; the next call continues an interrupted one.
+
+        Raises:
+            UnknownCorpus: the corpus was never ingested.
+            EmbeddingModelMismatch: its vectors come from another model.
+            EmbeddingCancelled: `cancelled` returned True.
+        """
+        model = BackgroundModel(self._model)
+        cache = EmbeddingCache(self._store, model, self._metrics)
+        return EmbeddingBackfill(self._store, model, cache, request.corpus, report, cancelled).run()
+
+    def read_pages(
+        self,
+        request: ReadPagesRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = is_never_cancelled,
+    ) -> ReadPagesReply:
+        """Ingest pages of the page cache into a corpus; create the corpus if it does not exist.
+
+        Raises:
+            EmbeddingModelMismatch: the corpus was embedded with another model.
+            EmbeddingCancelled: `cancelled` returned True.
+        """
+        writer = self._writer(request.corpus, report, cancelled)
+        return WebPageIngestion(self._store, writer, self._page_readers, self._authority, request, report).run()
+
+    def fork(
+        self,
+        request: ForkRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = is_never_cancelled,
+    ) -> ForkReply:
+        """Copy the knowledge of a run up to a cycle for a fork; the operation is idempotent.
+
+        Raises:
+            UnknownCorpus: the web pages of the original run are deleted.
+            EmbeddingModelMismatch: they were embedded with another model.
+        """
+        writer = self._writer(WebScope(run=request.run).corpus, report, cancelled)
+        return fork_run(self._store, writer, self._model, request)
+
+    def drop(self, corpus: str) -> bool:
+        """Delete a corpus and the memories that only it supports; return False if there is no such corpus."""
+        forget_sources(self._store, catalogue.list_source_ids(self._store, corpus))
+        return catalogue.drop_corpus(self._store, corpus)
+
+    def load_stats(self) -> tuple[CorpusStats, ...]:
+        """Return the size and state of each corpus, sorted by name."""
+        return catalogue.summarize_corpora(self._store)
+
+    def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
+        """Return the passages of references, in their order and with their relevance.
+
+        Raises:
+            UnknownChunk: a passage is not stored.
+        """
+        return catalogue.load_passages(self._store, self._model.dimensions, refs)
+
+    def load_sources(self, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
+        """Return stored sources with their full texts, without those that are deleted."""
+        return catalogue.load_sources(self._store, ids)
+
+    def load_web_account(self, corpus: str) -> WebReport:
+        """Return the web pages that a run has read, and the answers of its search providers."""
+        return readings.build_web_report(self._store, corpus)
+
+    def close(self) -> None:
+        """Stop the processes that parse web pages."""
+        self._page_readers.close()
+
+    def _writer(
+        self, corpus: str, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> CorpusWriter:
+        return CorpusWriter(
+            self._store,
+            self._model,
+            self._cache,
+            self._chunk_tokens,
+            corpus,
+            self._cold_start_chunks,
+            report,
+            cancelled,
+        )

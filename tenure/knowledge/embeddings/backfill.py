@@ -1,0 +1,135 @@
+"""Embed stored chunks that have no vector, while other processes read and write the corpus.
+
+Vectors go into the embedding cache as soon as they are computed, so an interruption loses a few seconds of work. From
+there they are copied into the rows of their chunks, in parts that grow with the corpus, because each copy rewrites the
+whole vector column. The next backfill continues with the rows that still have no vector.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+import pyarrow as pa
+
+from tenure.algorithms.text.passage import Vectors
+from tenure.contracts.evidence.corpora import EmbedReport, IngestProgress
+from tenure.knowledge.embeddings.cache import EmbeddingCache, build_vector_column
+from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
+from tenure.knowledge.store import catalogue
+from tenure.knowledge.store.errors import EmbeddingCancelled, EmbeddingModelMismatch
+from tenure.knowledge.store.locks import process_lock
+from tenure.knowledge.store.schema import build_chunk_schema
+from tenure.knowledge.store.store import Store
+from tenure.models.embedding import EmbeddingModel
+
+_COMMIT_VECTORS = 512
+"""Vectors computed between two commits to the cache: ten seconds on two cores."""
+_MAX_COPIES = 20
+"""Maximum number of copies into rows for a large corpus."""
+_REPORT_SECONDS = 0.5
+_HAS_NO_VECTOR = "vector IS NULL"
+
+
+class EmbeddingBackfill:
+    """One backfill of the missing vectors of a corpus."""
+
+    def __init__(
+        self,
+        store: Store,
+        model: EmbeddingModel,
+        cache: EmbeddingCache,
+        corpus: str,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool],
+        *,
+        holds_lock: bool = False,
+    ) -> None:
+        """Keep the dependencies; read and write nothing yet.
+
+        `holds_lock` says that the caller already holds the ingestion lock of the corpus.
+        """
+        self._store, self._model, self._cache, self._corpus = store, model, cache, corpus
+        self._chunks = ChunkVectors(store, model, cache)
+        self._report, self._cancelled = report, cancelled
+        self._progress = IngestProgress(stage="embedding")
+        self._reported = 0.0
+        self._written = self._computed = 0
+        self._holds_lock = holds_lock
+
+    def run(self) -> EmbedReport:
+        """Embed all chunks under a lock; see `Corpora.embed`."""
+        record = catalogue.load_corpus(self._store, self._corpus)
+        if record.model != self._model.name:
+            raise EmbeddingModelMismatch(self._corpus, record.model, self._model.name)
+        with process_lock(
+            self._store.folder, f"embedding of {self._corpus}", lambda: self._report_progress(force=True)
+        ):
+            return self.embed_all()
+
+    def embed_all(self) -> EmbedReport:
+        """Embed all chunks that have no vector, without taking the lock of the backfill."""
+        started = time.monotonic()
+        # Concurrent ingestions may add more.
+        while chunks := catalogue.list_unembedded_chunks(self._store, self._model.dimensions, self._corpus):
+            self._embed(chunks)
+        if self._written:
+            self._store.refresh_indexes(self._chunks.table)
+        return EmbedReport(
+            corpus=self._corpus, chunks=self._written, embedded=self._computed, seconds=time.monotonic() - started
+        )
+
+    def _embed(self, chunks: Sequence[str]) -> None:
+        self._report_progress(force=True, to_embed=self._progress.embedded + len(chunks))
+        for portion in _split(chunks, max(_COMMIT_VECTORS, -(-len(chunks) // _MAX_COPIES))):
+            texts: dict[str, str] = {}
+            for part in _split(portion, _COMMIT_VECTORS):
+                texts |= self._compute_vectors(part)
+            self._write_vectors(texts)
+
+    def _compute_vectors(self, chunks: Sequence[str]) -> dict[str, str]:
+        """Put the vectors of chunks into the cache; return the embedded text of each chunk."""
+        texts = self._chunks.load_texts(chunks, _HAS_NO_VECTOR)
+        before = self._progress.embedded
+        made = self._cache.embed(list(texts.values()), lambda done: self._report_progress(embedded=before + done))
+        self._computed += made.computed
+        self._report_progress(force=True, embedded=before + len(chunks))
+        return texts
+
+    def _write_vectors(self, texts: dict[str, str]) -> None:
+        """Copy vectors from the cache into the rows of chunks whose text has not changed since."""
+        with nullcontext() if self._holds_lock else self._lock_corpus():
+            now = self._chunks.load_texts(list(texts), _HAS_NO_VECTOR)
+            same = [chunk for chunk, text in now.items() if texts[chunk] == text]
+            vectors = self._cache.embed([texts[chunk] for chunk in same]).vectors
+            self._store.update_columns(self._chunks.table, self._rows(same, vectors), "id")
+            self._written += len(same)
+            self._update_pending()
+
+    def _rows(self, chunks: list[str], vectors: Vectors) -> pa.Table:
+        schema = build_chunk_schema(self._model.dimensions)
+        fields = pa.schema([schema.field("id"), schema.field("vector")])
+        return pa.table({"id": chunks, "vector": build_vector_column(vectors)}, schema=fields)
+
+    def _lock_corpus(self) -> AbstractContextManager[None]:
+        return process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True))
+
+    def _update_pending(self) -> None:
+        """Store the number of chunks without a vector in the corpus record, where searches read it."""
+        pending = len(catalogue.list_unembedded_chunks(self._store, self._model.dimensions, self._corpus))
+        record = catalogue.list_corpora(self._store).get(self._corpus)
+        if record is not None and record.pending != pending:
+            catalogue.save_corpus(self._store, replace(record, pending=pending))
+
+    def _report_progress(self, force: bool = False, **changes: int) -> None:
+        """Update the progress, report it at intervals, and raise if cancelled."""
+        self._progress = self._progress.model_copy(update=changes)
+        if force or time.monotonic() - self._reported >= _REPORT_SECONDS:
+            self._reported = time.monotonic()
+            self._report(self._progress)
+            if self._cancelled():
+                raise EmbeddingCancelled(self._corpus, self._progress.embedded, self._progress.to_embed)
+
+
+def _split(values: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (values[at : at + size] for at in range(0, len(values), size))

@@ -1,0 +1,248 @@
+"""Execute a role: ask the model, validate its answer, ask for corrections, or decide by the fallback.
+
+An answer that does not fit the role's schema is sent back to the model with the errors, at most twice. Then the
+deterministic fallback answers, and the result contains the reason.
+"""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic
+
+from tenure.algorithms.control.budget import compute_cost
+from tenure.contracts.messages import Message
+from tenure.contracts.run.budget import CallBudget, Price
+from tenure.contracts.run.role_calls import ModelAnswer
+from tenure.models.answer_parsing import SCHEMA_MISMATCH, InvalidAnswer, iterate_objects, parse_answer, strip_reasoning
+from tenure.models.chat import OFFLINE, ChatModel, ChatRequest, ModelCall
+from tenure.models.errors import ContextOverflow, RequestRejected, UnusableAnswer
+from tenure.models.usage import TokenUsage
+from tenure.roles.base import BaseRole, Evidence, I, O
+
+MAX_CORRECTIONS = 2
+"""Number of times that an answer that does not fit is sent back."""
+
+_MAX_SHOWN_CHARACTERS = 8_000
+_MIN_OUTPUT_TOKENS = 256
+_MAX_ANSWER_CHARACTERS = 100_000  # a model that repeats itself; Temporal limits the size of recorded answers
+
+
+@dataclass(frozen=True)
+class RoleAnswer(Generic[O]):
+    """Decision of a role, with its author and its cost."""
+
+    output: O
+    """The decision."""
+    model: str
+    """Model that decided; `offline` for the fallback."""
+    model_calls: int = 0
+    """Number of paid answers, including unusable ones."""
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    """Tokens of all answers."""
+    cost_usd: float | None = None
+    """Price of these tokens; None if the model has no known price."""
+    first_token_seconds: float | None = None
+    """Time to the first token of the answer that was used; None if it was not streamed."""
+    fallback_reason: str | None = None
+    """Reason why the fallback answered although a model is configured; None if the model answered."""
+    prompt: tuple[Message, ...] = ()
+    """Prompt for the model, without the correction of invalid answers; empty if no model is configured."""
+
+
+class _CallAccount:
+    """Cost of all answers of one call, and the rest of its budget."""
+
+    def __init__(self, price: Price | None, budget: CallBudget | None) -> None:
+        self._price = price
+        self._budget = budget
+        self.model = OFFLINE
+        self.calls = 0
+        self.usage = TokenUsage()
+        self.first_token_seconds: float | None = None
+        self.prompt: tuple[Message, ...] = ()
+
+    def add(self, answer: ModelAnswer) -> None:
+        self.model = answer.model or self.model
+        self.calls += 1
+        self.usage = TokenUsage(
+            self.usage.tokens_in + answer.tokens_in,
+            self.usage.tokens_out + answer.tokens_out,
+            self.usage.tokens_cached + answer.tokens_cached,
+        )
+        self.first_token_seconds = answer.first_token_seconds
+
+    def limit_output(self, prompt_tokens: int) -> int | None:
+        """Return the token limit of the next answer; None for no limit.
+
+        Raises:
+            _BudgetExceeded: the budget does not cover another answer.
+        """
+        if self._budget is None:
+            return None
+        calls = self._budget.calls - self.calls
+        tokens = self._budget.tokens_out - self.usage.tokens_out
+        if calls < 1 or tokens < _MIN_OUTPUT_TOKENS or prompt_tokens > self._budget.tokens_in - self.usage.tokens_in:
+            raise _BudgetExceeded("the budget does not allow another answer")
+        return max(tokens // calls, _MIN_OUTPUT_TOKENS)
+
+    def build_answer(self, output: O, fallback_reason: str | None = None) -> RoleAnswer[O]:
+        """Return the decision with its cost."""
+        price, usage = self._price, self.usage
+        return RoleAnswer(
+            output,
+            OFFLINE if fallback_reason else self.model,
+            self.calls,
+            usage,
+            None if price is None else compute_cost(price, usage.tokens_in, usage.tokens_out, usage.tokens_cached),
+            None if fallback_reason else self.first_token_seconds,
+            fallback_reason,
+            self.prompt,
+        )
+
+
+class _BudgetExceeded(Exception):
+    """The next request would exceed the budget of the call; never leaves this module."""
+
+
+async def execute_role(
+    role: BaseRole[I, O, Any],
+    input: I,
+    evidence: Evidence,
+    chat: ChatModel | None,
+    call: ModelCall | None = None,
+    budget: CallBudget | None = None,
+) -> RoleAnswer[O]:
+    """Execute a role by the model, or by its fallback if no model is configured.
+
+    Args:
+        role: the role.
+        input: its input.
+        evidence: its evidence.
+        chat: the model; None if the fallbacks answer.
+        call: state of the call that earlier attempts left.
+        budget: budget of the call; None for no limit.
+
+    Raises:
+        TransportError: the same call may succeed later.
+        RequestRejected: the same call will fail again until a setting is changed.
+    """
+    if chat is None:
+        return RoleAnswer(await asyncio.to_thread(role.fallback, input, evidence), OFFLINE)
+    price = chat.get_price(role.name, role.tier)
+    if budget and budget.priced and price is None:
+        raise RequestRejected(f"the price of the model of {role.name} is not known, yet the run's money is limited")
+    account = _CallAccount(price, budget)
+    try:
+        output = await _ask_with_fitting_evidence(role, input, evidence, chat, call or ModelCall(), account)
+    except UnusableAnswer as unusable:
+        output = await asyncio.to_thread(role.fallback, input, evidence)
+        return account.build_answer(output, fallback_reason=unusable.reason)
+    return account.build_answer(output)
+
+
+async def _ask_with_fitting_evidence(
+    role: BaseRole[I, O, Any], input: I, evidence: Evidence, chat: ChatModel, call: ModelCall, account: _CallAccount
+) -> O:
+    """Ask with as much evidence as fits the model's context window and the budget.
+
+    The history of the conversation is dropped first. Then passages are dropped from the end: they are sorted best
+    first, and the remaining ones keep the numbers that citations refer to. One passage always remains, since a role
+    without evidence would invent its answer.
+    """
+    while True:
+        try:
+            return await _ask(role, input, evidence, chat, call, account)
+        except (ContextOverflow, _BudgetExceeded) as too_long:
+            if evidence.history:
+                evidence = replace(evidence, history=())
+                continue
+            kept = len(evidence.passages) // 2
+            if not kept and isinstance(too_long, _BudgetExceeded):
+                raise UnusableAnswer(str(too_long)) from None
+            if not kept:
+                advice = f"the prompt of {role.name} is too long for the model; choose one with a longer context"
+                raise RequestRejected(advice) from None
+            evidence = replace(evidence, passages=evidence.passages[:kept])
+
+
+async def _ask(
+    role: BaseRole[I, O, Any], input: I, evidence: Evidence, chat: ChatModel, call: ModelCall, account: _CallAccount
+) -> O:
+    account.prompt = tuple(role.prompt(input, evidence))
+    acting = role.actions
+    request = ChatRequest(
+        role.name,
+        role.tier,
+        account.prompt,
+        role.output.model_json_schema(),
+        role.streamed,
+        functions=acting.functions(input) if acting else (),
+        plain_format=acting.plain_format if acting else "",
+    )
+    reason = SCHEMA_MISMATCH
+    for attempt in range(MAX_CORRECTIONS + 1):
+        try:
+            answer = call.replay_answer() or await _request_answer(request, chat, call, account)
+        except (ContextOverflow, _BudgetExceeded):
+            if attempt:  # the prompt fitted; only the correction of a bad answer exceeds the limit
+                break
+            raise
+        account.add(answer)
+        if answer.problem:
+            raise UnusableAnswer(answer.problem)
+        try:
+            # The repair of a degenerate answer can take a while; the event loop has to send heartbeats meanwhile.
+            return await asyncio.to_thread(_parse_role_answer, role, answer.text)
+        except InvalidAnswer as invalid:
+            reason = invalid.reason
+            request = replace(request, messages=(*request.messages, *_build_correction(answer.text, invalid)))
+    raise UnusableAnswer(reason)
+
+
+async def _request_answer(request: ChatRequest, chat: ChatModel, call: ModelCall, account: _CallAccount) -> ModelAnswer:
+    """Ask the model and record its answer immediately: if the worker dies, the next one need not pay for it again.
+
+    Raises:
+        ModelError: there is no answer; for an unusable one only if the server billed nothing.
+    """
+    try:
+        completion = await chat.complete(replace(request, max_output=account.limit_output(request.prompt_tokens)), call)
+    except UnusableAnswer as unusable:
+        if unusable.usage is None:
+            raise
+        answer = _build_model_answer(unusable.usage, unusable.model, problem=unusable.reason)
+    else:
+        readable = len(completion.text) <= _MAX_ANSWER_CHARACTERS
+        content = {"text": completion.text} if readable else {"problem": "answer longer than a role can have"}
+        answer = _build_model_answer(
+            completion.usage, completion.model, **content, first_token_seconds=completion.first_token_seconds
+        )
+    call.record_answer(answer)
+    return answer
+
+
+def _build_model_answer(usage: TokenUsage, model: str, **content: Any) -> ModelAnswer:
+    return ModelAnswer(
+        model=model,
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        tokens_cached=usage.tokens_cached,
+        **content,
+    )
+
+
+def _build_correction(text: str, invalid: InvalidAnswer) -> list[Message]:
+    """Return the messages that show the model its answer and the errors."""
+    return [
+        Message(role="assistant", content=text[:_MAX_SHOWN_CHARACTERS]),
+        Message(
+            role="user",
+            content=f"That answer cannot be used: {invalid}\nAnswer again with one corrected JSON object only.",
+        ),
+    ]
+
+
+def _parse_role_answer(role: BaseRole[I, O, Any], text: str) -> O:
+    if role.actions is None:
+        return parse_answer(text, role.output)
+    answer = strip_reasoning(text)
+    return role.actions.parse(answer, iterate_objects(answer))

@@ -1,0 +1,52 @@
+"""Find the roles: every module in a subpackage of `tenure.roles` declares one as `ROLE`, and is named for it.
+
+`role_names` and `check_role_name` read file names only, so that settings can be validated without importing a role.
+"""
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator
+
+import tenure.roles
+
+if TYPE_CHECKING:
+    from tenure.roles.base import BaseRole
+
+
+@cache
+def _role_modules() -> dict[str, str]:
+    """Return the module of each role by the role's name, in alphabetical order."""
+    found: dict[str, str] = {}
+    for group in iter_modules(tenure.roles.__path__, f"{tenure.roles.__name__}."):
+        if group.ispkg:
+            package = import_module(group.name)
+            found |= {module.name: f"{group.name}.{module.name}" for module in iter_modules(package.__path__)}
+    return dict(sorted(found.items()))
+
+
+def list_role_names() -> tuple[str, ...]:
+    """Return the names of all roles in alphabetical order."""
+    return tuple(_role_modules())
+
+
+def load_roles() -> "dict[str, BaseRole[Any, Any, Any]]":
+    """Import and return all roles by name, in alphabetical order."""
+    return {name: import_module(module).ROLE for name, module in _role_modules().items()}
+
+
+def check_role_name(name: str) -> str:
+    """Return the name of a role unchanged.
+
+    Raises:
+        ValueError: no role has this name.
+    """
+    if name not in _role_modules():
+        raise ValueError(f"no role is named {name!r}; there are {', '.join(_role_modules())}")
+    return name
+
+
+RoleName = Annotated[str, AfterValidator(check_role_name)]
+"""Name of a role; also the name of its module and of its Temporal activity."""

@@ -1,0 +1,122 @@
+"""Parse DOCX with python-docx: styles determine headings, lists and code."""
+
+import io
+import re
+from typing import Any, Final
+
+import docx
+from docx.document import Document as WordDocument
+from docx.opc.exceptions import OpcError
+from docx.table import Table, _Row
+from docx.text.paragraph import Paragraph
+
+from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.normal_form import NormalFormWriter
+from tenure.sources.document.zip_package import PACKAGE_ERRORS, build_document, check_package
+from tenure.sources.parsers.registry import Format
+
+DOCX: Final = Format(
+    parser="parse_docx",
+    description="Word documents: headings, lists and tables",
+    suffixes=(".docx",),
+    media_types=("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
+    is_binary=True,
+    package_member=b"word/document.xml",
+)
+
+_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_LIST = re.compile(r"list (bullet|number|continue|paragraph)?\s*(\d?)", re.IGNORECASE)
+_LITERAL = re.compile(r"code|preformatted|plain text|source", re.IGNORECASE)
+
+
+def parse_docx(data: bytes, limit_bytes: int) -> Document:
+    """Parse a Word document.
+
+    Raises:
+        Unreadable: the file is encrypted, in the old binary format, damaged, or decompresses to far more than the
+            limit.
+    """
+    try:
+        check_package(data, limit_bytes, "the old binary Word format")
+        word = docx.Document(io.BytesIO(data))
+        return build_document(_read_blocks(word), word.core_properties)
+    except (OpcError, *PACKAGE_ERRORS) as error:
+        raise Unreadable("is not a valid Word document") from error
+
+
+def _read_blocks(word: WordDocument) -> NormalFormWriter:
+    form = NormalFormWriter()
+    lists = _ListWriter(form)
+    for block in word.iter_inner_content():
+        if isinstance(block, Table):
+            lists.close()
+            for row in block.rows:
+                form.add_row(_get_cell_texts(row))
+        else:
+            _write_paragraph(form, lists, block)
+    lists.close()
+    return form
+
+
+def _write_paragraph(form: NormalFormWriter, lists: "_ListWriter", paragraph: Paragraph) -> None:
+    style = paragraph.style.name or "" if paragraph.style is not None else ""
+    item = _find_list_position(paragraph, style)
+    if item is not None and paragraph.text.strip():
+        lists.item(*item, paragraph.text)
+        return
+    lists.close()
+    if heading := _HEADING.match(style):
+        form.add_heading(int(heading[1]), paragraph.text)
+    elif style == "Title":
+        form.add_heading(1, paragraph.text)
+    elif _LITERAL.search(style):
+        form.add_literal(paragraph.text)
+    else:
+        form.add_paragraph(paragraph.text)
+
+
+def _find_list_position(paragraph: Paragraph, style: str) -> tuple[int, bool] | None:
+    """Return depth from 0 and whether the list is numbered, or None if the paragraph is no list item."""
+    match = _LIST.match(style)
+    properties = paragraph._p.pPr.numPr if paragraph._p.pPr is not None else None
+    if properties is None and (match is None or match[1] is None or match[1].lower() in ("paragraph", "continue")):
+        return None
+    level = _get_level(properties)
+    depth = max(int(match[2]) - 1, 0) if match and match[2] else level
+    return depth, bool(match and match[1] and match[1].lower() == "number")
+
+
+def _get_level(properties: Any) -> int:
+    # The descriptors of python-docx do not have the types of the child elements.
+    level = properties.ilvl if properties is not None else None
+    return int(level.val) if level is not None else 0
+
+
+def _get_cell_texts(row: _Row) -> list[str]:
+    """Return the texts of the cells of a row; python-docx repeats merged cells, which are returned once."""
+    cells = row.cells
+    return [cell.text for i, cell in enumerate(cells) if i == 0 or cell._tc is not cells[i - 1]._tc]
+
+
+class _ListWriter:
+    """Writer that opens and closes lists as the depth of items changes."""
+
+    def __init__(self, form: NormalFormWriter) -> None:
+        self._form = form
+        self._open: list[bool] = []
+
+    def item(self, depth: int, numbered: bool, text: str) -> None:
+        while len(self._open) > depth + 1 or (len(self._open) == depth + 1 and self._open[-1] != numbered):
+            self._form.close_list()
+            self._open.pop()
+        while len(self._open) < depth + 1:
+            self._form.open_list(1 if numbered else None)
+            self._open.append(numbered)
+        self._form.open_item()
+        self._form.add_paragraph(text)
+        self._form.close_item()
+
+    def close(self) -> None:
+        for _ in self._open:
+            self._form.close_list()
+        self._open.clear()

@@ -1,0 +1,134 @@
+"""Parse HTML: the main text as trafilatura extracts it, and the metadata of the page.
+
+Elements that a browser would not show are removed first; see `tenure.sources.parsers.html_tree`.
+"""
+
+import logging
+import re
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlsplit
+
+import trafilatura
+from lxml import etree
+from lxml.html import HtmlElement
+
+from tenure.algorithms.text.urls import InvalidUrlError, extract_host, resolve_url
+from tenure.sources.document.document import NO_TEXT, Document, Unreadable, WebDocument
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
+from tenure.sources.parsers.formats.markdown import parse_markdown
+from tenure.sources.parsers.html_blocks import write_blocks
+from tenure.sources.parsers.html_tree import parse_html_tree, remove_hidden
+from tenure.sources.parsers.registry import Format
+
+HTML: Final = Format(
+    parser="parse_html",
+    description="web pages: the main text, without navigation, advertising and hidden text",
+    suffixes=(".html", ".htm", ".xhtml"),
+    media_types=("text/html", "application/xhtml+xml"),
+)
+
+_MAX_VISIBLE_LENGTH: Final = 50_000
+"""Maximum length of the visible text, in characters."""
+
+_WORDS = etree.XPath("//body//text()[not(ancestor::script or ancestor::style or ancestor::noscript)]")
+_LINKS = etree.XPath(
+    "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href | //meta[@property='og:url']/@content"
+)
+_LANGUAGES = etree.XPath(
+    "/html/@lang | /html/@*[name()='xml:lang'] | //meta[@property='og:locale']/@content"
+    " | //meta[translate(@http-equiv, 'CONTELAGU', 'contelagu')='content-language']/@content"
+)
+_TIERS = etree.XPath("//meta[@property='article:content_tier' or @name='article:content_tier']/@content")
+_DATA = etree.XPath("//script[@type='application/ld+json']/text()")
+_NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?\s*false', re.IGNORECASE)
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
+_HOST_PREFIX = re.compile(r"^(?:www|m|mobile|amp)\.")
+
+# Without a handler, Python would write the log of the library to the terminal.
+logging.getLogger("trafilatura").addHandler(logging.NullHandler())
+logging.getLogger("htmldate").addHandler(logging.NullHandler())
+
+
+def parse_html(markup: str) -> Document:
+    """Parse a page from a file.
+
+    Raises:
+        Unreadable: the page has no text.
+    """
+    return parse_web_page(markup, "").document
+
+
+def parse_web_page(markup: str, url: str) -> WebDocument:
+    """Parse a page; without a recognizable main text, all its text is used.
+
+    Args:
+        markup: HTML of the page.
+        url: URL of the page; empty for a file.
+
+    Raises:
+        Unreadable: the page has no text, or is too large or nested too deeply.
+    """
+    tree = parse_html_tree(markup)
+    is_paywalled = bool(_NOT_FREE.search(" ".join(_DATA(tree)))) or any(tier != "free" for tier in _TIERS(tree))
+    hidden = remove_hidden(tree)
+    visible = collapse_whitespace(" ".join(_WORDS(tree)))
+    document, site = _extract_main_text(tree)
+    if not document.text:
+        document = replace(document, text=_extract_all_text(tree))
+    if not document.text:
+        raise Unreadable(NO_TEXT)
+    return WebDocument(
+        document=document,
+        url=_choose_canonical_url(_LINKS(tree), url),
+        language=_choose_language(_LANGUAGES(tree)),
+        site=site or urlsplit(url).netloc.removeprefix("www."),
+        visible_text=visible[:_MAX_VISIBLE_LENGTH],
+        hidden_text=hidden,
+        is_paywalled=is_paywalled,
+    )
+
+
+def _extract_main_text(tree: HtmlElement) -> tuple[Document, str]:
+    """Return the main text, which may be empty, and the name of the site."""
+    found = trafilatura.bare_extraction(
+        tree,
+        include_formatting=True,
+        include_comments=False,
+        favor_recall=True,
+        with_metadata=True,
+        date_extraction_params={"extensive_search": False, "original_date": True},
+    )
+    if not isinstance(found, trafilatura.settings.Document):
+        return Document(title=collapse_whitespace(tree.findtext(".//title") or ""), text="", kind="prose"), ""
+    read = parse_markdown(found.text or "")
+    title = found.title or read.title or collapse_whitespace(tree.findtext(".//title") or "")
+    document = replace(read, title=title, author=found.author or "", published=found.date or "")
+    return document, found.sitename or ""
+
+
+def _extract_all_text(tree: HtmlElement) -> str:
+    form = NormalFormWriter()
+    write_blocks(form, tree)
+    return form.text
+
+
+def _choose_canonical_url(links: list[str], url: str) -> str:
+    """Return the first canonical link with the host of the URL; a page cannot pose as a page of another site."""
+    for link in links:
+        try:
+            own = resolve_url(url, link)
+            if _strip_host_prefix(own) == _strip_host_prefix(url):
+                return own
+        except InvalidUrlError:
+            continue
+    return url
+
+
+def _strip_host_prefix(url: str) -> str:
+    """Return the host of a URL without prefixes such as `www` and `m`."""
+    return _HOST_PREFIX.sub("", extract_host(url))
+
+
+def _choose_language(tags: list[str]) -> str:
+    return next((tag.strip().replace("_", "-") for tag in tags if _LANGUAGE.fullmatch(tag.strip())), "")

@@ -1,0 +1,99 @@
+"""Parse PPTX with python-pptx: a slide is a page and a section."""
+
+import io
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pptx
+from pptx.exc import PythonPptxError
+from pptx.slide import Slide
+from pptx.text.text import TextFrame
+
+from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.normal_form import NormalFormWriter
+from tenure.sources.document.zip_package import PACKAGE_ERRORS, build_document, check_package
+from tenure.sources.parsers.registry import Format
+
+PPTX: Final = Format(
+    parser="parse_pptx",
+    description="presentations, slide by slide: text, notes, tables and the data of charts",
+    suffixes=(".pptx",),
+    media_types=("application/vnd.openxmlformats-officedocument.presentationml.presentation",),
+    is_binary=True,
+    package_member=b"ppt/presentation.xml",
+)
+
+
+def parse_pptx(data: bytes, limit_bytes: int) -> Document:
+    """Parse a presentation.
+
+    Raises:
+        Unreadable: the file is encrypted, in the old binary format, damaged, or decompresses to far more than the
+            limit.
+    """
+    try:
+        check_package(data, limit_bytes, "the old binary PowerPoint format")
+        presentation = pptx.Presentation(io.BytesIO(data))
+        form, pages = NormalFormWriter(), []
+        for number, slide in enumerate(presentation.slides, 1):
+            pages.append(form.length + 2 if number > 1 else 0)
+            _write_slide(form, number, slide)
+        return build_document(form, presentation.core_properties, tuple(pages))
+    except (PythonPptxError, *PACKAGE_ERRORS) as error:
+        raise Unreadable("is not a valid presentation") from error
+
+
+def _write_slide(form: NormalFormWriter, number: int, slide: Slide) -> None:
+    title = slide.shapes.title
+    form.add_heading(1, (title.text_frame.text if title is not None else "").strip() or f"Slide {number}")
+    _write_shapes(form, (shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id))
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+        form.add_paragraph(notes.text)
+
+
+def _write_shapes(form: NormalFormWriter, shapes: Iterable[Any]) -> None:
+    # python-pptx distinguishes kinds of shapes by their attributes.
+    for shape in shapes:
+        if hasattr(shape, "shapes"):
+            _write_shapes(form, shape.shapes)
+        elif getattr(shape, "has_table", False):
+            for row in shape.table.rows:
+                form.add_row([cell.text for cell in row.cells if not cell.is_spanned])
+        elif getattr(shape, "has_chart", False):
+            _write_chart(form, shape.chart)
+        elif shape.has_text_frame:
+            _write_texts(form, shape.text_frame)
+
+
+def _write_chart(form: NormalFormWriter, chart: Any) -> None:
+    """Write the data of a chart as a table with one row per category."""
+    for plot in chart.plots:
+        series = list(plot.series)
+        form.add_row(["", *(line.name for line in series)])
+        for place, category in enumerate(plot.categories):
+            form.add_row([str(category), *(_format_value(line.values, place) for line in series)])
+
+
+def _format_value(values: tuple[float | None, ...], place: int) -> str:
+    value = values[place] if place < len(values) else None
+    return "" if value is None else f"{value:g}"
+
+
+def _write_texts(form: NormalFormWriter, frame: TextFrame) -> None:
+    """Write one paragraph as a paragraph, and several as a list, which they mostly are."""
+    paragraphs = [paragraph for paragraph in frame.paragraphs if paragraph.text.strip()]
+    if len(paragraphs) < 2:
+        form.add_paragraph(frame.text)
+        return
+    depth = 0
+    for paragraph in paragraphs:
+        for _ in range(depth, paragraph.level + 1):
+            form.open_list()
+        for _ in range(paragraph.level + 1, depth):
+            form.close_list()
+        depth = paragraph.level + 1
+        form.open_item()
+        form.add_paragraph(paragraph.text)
+        form.close_item()
+    for _ in range(depth):
+        form.close_list()

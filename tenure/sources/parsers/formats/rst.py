@@ -1,0 +1,296 @@
+"""Parse reStructuredText with the parser of docutils, without its transforms.
+
+Transforms, role functions and most directives are omitted: they resolve links, highlight code and include files,
+which does not change the words and takes most of the time. Unknown directives and roles (of Sphinx, for example) keep
+their text. Nothing is read from disk and nothing is printed.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Directive, Parser, directives, states
+from docutils.parsers.rst.languages import en
+from docutils.utils import new_document, unescape
+
+from tenure.sources.document.document import Document
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
+from tenure.sources.parsers.registry import Format
+
+RST: Final = Format(
+    parser="parse_rst",
+    description="reStructuredText, including unknown directives and roles",
+    suffixes=(".rst", ".rest"),
+    media_types=("text/x-rst",),
+)
+
+_DIRECTIVE = re.compile(r"\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w:.+-]{0,60}?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
+_MAIL_HEADER = re.compile(r"\s*(?:[A-Z][\w-]*:(?: .*)?\n(?:[ \t]+\S.*\n)*){2}")
+_TITLED_ROLE = re.compile(r"^(.*?)\s*<[^<>]*>$", re.DOTALL)
+_NUMBERED_ROLES = {"pep": "PEP", "rfc": "RFC"}
+_AUTHOR_FIELDS = ("author", "authors")
+_DATE_FIELDS = ("date", "created", "published")
+_ADDRESS = re.compile(r"\s*<[^<>]*>")
+_ERROR = 3
+
+
+class _AnyOptions(dict[str, Callable[[str], str]]):
+    """Option table that accepts every name and value."""
+
+    def __missing__(self, name: str) -> Callable[[str], str]:
+        return str
+
+
+class _LiteralDirective(Directive):
+    """Directive whose content is code; its argument names a language."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec: ClassVar[Any] = _AnyOptions(name=str)
+
+    def run(self) -> list[nodes.Node]:
+        words = "\n".join(self.content) or (self.arguments[0] if self.arguments else "")
+        return [nodes.literal_block(words, words)] if words else []
+
+
+class _OmittedDirective(_LiteralDirective):
+    """Directive without text for readers, or with access to another file."""
+
+    def run(self) -> list[nodes.Node]:
+        return []
+
+
+class _TextDirective(_LiteralDirective):
+    """Unknown directive: its argument becomes a paragraph, and its content is parsed."""
+
+    def run(self) -> list[nodes.Node]:
+        box = nodes.container()
+        if self.arguments:
+            words, messages = self.state.inline_text(self.arguments[0], self.lineno)
+            box += nodes.paragraph("", "", *words, *messages)
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
+_NAMES: dict[type[Directive], str] = {
+    _LiteralDirective: "code code-block sourcecode parsed-literal math doctest testcode testoutput testsetup prompt "
+    "productionlist graphviz digraph mermaid console ipython",
+    _OmittedDirective: "raw include literalinclude role default-role meta contents sectnum section-numbering toctree "
+    "highlight index module currentmodule py:module py:currentmodule header footer title target-notes tabularcolumns",
+}
+_DIRECTIVES = {name: directive for directive, names in _NAMES.items() for name in names.split()}
+
+
+def _create_inliner() -> states.Inliner:
+    """Return the inline parser of docutils, which treats every role as its text.
+
+    Subclassing does not work: docutils builds its patterns from the attributes of the class of the inliner.
+    """
+
+    def interpreted(
+        rawsource: str, text: str, role: str | None, lineno: int
+    ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        return [nodes.inline(rawsource, _role_words(role or "", unescape(text)))], []
+
+    inliner = states.Inliner()
+    inliner.interpreted = interpreted  # type: ignore[method-assign] # the seam docutils has
+    return inliner
+
+
+def _role_words(role: str, text: str) -> str:
+    if titled := _TITLED_ROLE.match(text):
+        return titled[1] or text
+    if name := _NUMBERED_ROLES.get(role.lower()):
+        return f"{name} {text.partition('#')[0]}"
+    if text.startswith("~"):
+        return text.rpartition(".")[2].lstrip("~")
+    return text.removeprefix("!")
+
+
+def _settings() -> Any:
+    settings = get_default_settings(Parser)
+    settings.report_level = settings.halt_level = 5
+    settings.warning_stream = ""
+    settings.file_insertion_enabled = settings.raw_enabled = False
+    settings.syntax_highlight = "none"
+    settings.smart_quotes = False
+    # docutils rejects a whole file for one long line.
+    settings.line_length_limit = 1 << 30
+    return settings
+
+
+_SETTINGS = _settings()
+
+
+def _register_directives(text: str) -> None:
+    """Register every directive of the text; docutils has one table per process, and Tenure is its only user."""
+    for name in {match[1].lower() for match in _DIRECTIVE.finditer(text)}:
+        if name in _DIRECTIVES or name not in en.directives:
+            directives.register_directive(name, _DIRECTIVES.get(name, _TextDirective))
+
+
+def parse_rst(text: str) -> Document:
+    """Parse reStructuredText; the title is empty if neither a field nor a heading contains one."""
+    _register_directives(text)
+    tree = new_document("document", _SETTINGS)
+    Parser(rfc2822=bool(_MAIL_HEADER.match(text)), inliner=_create_inliner()).parse(text, tree)
+    reader = _TreeWriter(tree)
+    reader.visit(tree, 0)
+    fields = _find_leading_fields(tree, reader)
+    return Document(
+        title=_find_title(fields) or reader.form.first_heading,
+        text=reader.form.text,
+        kind="prose",
+        author=_ADDRESS.sub("", next((fields[f] for f in _AUTHOR_FIELDS if f in fields), "")),
+        published=next((fields[f] for f in _DATE_FIELDS if f in fields), ""),
+    )
+
+
+def _find_leading_fields(tree: nodes.document, reader: "_TreeWriter") -> dict[str, str]:
+    """Return the fields of the list at the start of a document or directly after its title."""
+    for container in (tree, *tree.findall(nodes.section)):
+        for child in container.children:
+            if isinstance(child, nodes.field_list):
+                return {
+                    _get_field_name(field): collapse_whitespace(reader.words(field.children[1]))
+                    for field in child.findall(nodes.field)
+                }
+            if not isinstance(child, nodes.title | nodes.comment | nodes.target | nodes.system_message):
+                break
+        if isinstance(container, nodes.section):
+            break
+    return {}
+
+
+def _find_title(fields: dict[str, str]) -> str:
+    """Return the title; that of a Python Enhancement Proposal includes its number."""
+    title = fields.get("title", "")
+    return f"PEP {fields['pep']}: {title}" if title and "pep" in fields else title
+
+
+def _get_field_name(field: nodes.field) -> str:
+    return collapse_whitespace(field.children[0].astext()).lower()
+
+
+class _TreeWriter:
+    """Visitor of the document tree that writes the normal form."""
+
+    _SKIPPED = (
+        nodes.comment,
+        nodes.target,
+        nodes.substitution_definition,
+        nodes.pending,
+        nodes.raw,
+        nodes.label,
+        nodes.footnote_reference,
+        nodes.meta,
+        nodes.decoration,
+    )
+
+    def __init__(self, tree: nodes.document) -> None:
+        self.form = NormalFormWriter()
+        self._substitutions = tree.substitution_defs
+        self._visitors: tuple[tuple[Any, Callable[[Any, int], None]], ...] = (
+            (nodes.section, lambda node, level: self._visit_children(node, level + 1)),
+            (nodes.title, self._write_title),
+            ((nodes.literal_block, nodes.doctest_block, nodes.math_block), self._write_literal),
+            ((nodes.bullet_list, nodes.enumerated_list), self._write_list),
+            (nodes.definition_list_item, self._write_definition),
+            ((nodes.field_list, nodes.option_list), self._write_pairs),
+            (nodes.line_block, self._write_line_block),
+            (nodes.row, self._write_row),
+            (nodes.image, lambda node, level: self.form.add_paragraph(node.get("alt", ""))),
+            (nodes.system_message, self._write_message),
+            (nodes.TextElement, lambda node, level: self.form.add_paragraph(self.words(node))),
+        )
+
+    def visit(self, node: nodes.Node, level: int) -> None:
+        """Write a block node."""
+        if isinstance(node, self._SKIPPED):
+            return
+        for kinds, visitor in self._visitors:
+            if isinstance(node, kinds):
+                visitor(node, level)
+                return
+        self._visit_children(node, level)
+
+    def words(self, node: nodes.Node) -> str:
+        """Return the text of a node without markup, blocks separated by a space."""
+        if isinstance(node, nodes.Text):
+            return str(node)
+        if isinstance(node, (*self._SKIPPED, nodes.system_message)):
+            return ""
+        if isinstance(node, nodes.substitution_reference):
+            return self._substitute(node)
+        if isinstance(node, nodes.image):
+            return str(node.get("alt", ""))
+        separator = "" if isinstance(node, nodes.TextElement) else " "
+        return separator.join(self.words(child) for child in node.children)
+
+    def _substitute(self, node: nodes.substitution_reference) -> str:
+        # A definition may refer to itself; its reference is then replaced by its name.
+        definition = self._substitutions.pop(name := node.astext(), None)
+        if definition is None:
+            return name
+        words = " ".join(self.words(child) for child in definition.children)
+        self._substitutions[name] = definition
+        return words
+
+    def _visit_children(self, node: nodes.Node, level: int) -> None:
+        for child in node.children:
+            self.visit(child, level)
+
+    def _write_title(self, node: nodes.title, level: int) -> None:
+        if isinstance(node.parent, nodes.section):
+            self.form.add_heading(level, self.words(node))
+        else:
+            self.form.add_paragraph(self.words(node))
+
+    def _write_literal(self, node: nodes.Element, level: int) -> None:
+        self.form.add_literal(self.words(node))
+
+    def _write_list(self, node: nodes.Element, level: int) -> None:
+        self.form.open_list(node.get("start", 1) if isinstance(node, nodes.enumerated_list) else None)
+        for item in node.children:
+            self.form.open_item()
+            self.visit(item, level)
+            self.form.close_item()
+        self.form.close_list()
+
+    def _write_definition(self, node: nodes.definition_list_item, level: int) -> None:
+        *terms, definition = node.children
+        term = collapse_whitespace(" : ".join(self.words(part) for part in terms))
+        first, *rest = definition.children or [nodes.paragraph()]
+        # A short term and its explanation are one statement; a long term is a sentence with an indented block below it.
+        if isinstance(first, nodes.paragraph) and len(term) <= 60 and term[-1:] not in ".:;,?!":
+            self.form.add_paragraph(f"{term}: {self.words(first)}")
+        else:
+            self.form.add_paragraph(term)
+            self.visit(first, level)
+        for child in rest:
+            self.visit(child, level)
+
+    def _write_pairs(self, node: nodes.Element, level: int) -> None:
+        self.form.open_list()
+        for item in node.children:
+            self.form.open_item()
+            name, body = item.children[0], item.children[-1]
+            self.form.add_paragraph(f"{collapse_whitespace(self.words(name))}:")
+            self._visit_children(body, level)
+            self.form.close_item()
+        self.form.close_list()
+
+    def _write_line_block(self, node: nodes.line_block, level: int) -> None:
+        self.form.add_lines([self.words(line) for line in node.findall(nodes.line)])
+
+    def _write_row(self, node: nodes.row, level: int) -> None:
+        self.form.add_row([self.words(entry) for entry in node.children])
+
+    def _write_message(self, node: nodes.system_message, level: int) -> None:
+        """Write the source text that docutils could not parse; for warnings, it is also elsewhere in the tree."""
+        if node.get("level", 0) >= _ERROR:
+            for child in node.findall(nodes.literal_block):
+                self.visit(child, level)

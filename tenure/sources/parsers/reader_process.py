@@ -1,0 +1,271 @@
+"""Parse a file or web page and split it into chunks, in a separate process.
+
+Parsing is slow, holds the GIL and runs third-party parsers over untrusted files. It therefore runs outside the process
+that embeds, which survives whatever a parser does. Both communicate over an inherited socket; when the parent ends,
+the socket closes, and this process ends.
+"""
+
+import hashlib
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from tenure.algorithms.retrieval.page_quality import PageAssessment, assess_page
+from tenure.algorithms.retrieval.relations import EntityPairCounts, extract_cooccurrences
+from tenure.algorithms.text.chunking import chunk_text
+from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
+from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
+from tenure.algorithms.text.sentences import stem_words
+from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.isolation import limit_memory
+from tenure.sources.parsers.parse import parse_file
+from tenure.sources.parsers.web_page import parse_page
+
+READY_MESSAGE = "ready"
+PARSER_VERSION = "6"
+"""Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
+again.
+"""
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """Options for reading."""
+
+    chunk_tokens: int
+    """Target length of a chunk, in tokens."""
+    max_tokens: int
+    """Context length of the embedding model, in tokens."""
+    count_tokens: Callable[[str], int]
+    """Function that counts tokens of the embedding model."""
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """A file to read, unless its content has the known hash."""
+
+    path: str
+    known_hash: str = ""
+
+
+@dataclass(frozen=True)
+class PageTask:
+    """A web page to read."""
+
+    path: str
+    """URL, after redirects."""
+    body: bytes
+    """Decompressed body."""
+    media_type: str = ""
+    """Media type without parameters."""
+    charset: str = ""
+    """Character encoding that the server declares."""
+
+
+@dataclass(frozen=True)
+class ParsedChunk:
+    """A chunk with the texts for the vector index and the full-text index."""
+
+    ordinal: int
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    text: str
+    embedding_text: str
+    search_text: str
+    names: NamedEntities
+    """Names that the chunk mentions, for the graph."""
+    terms: str
+    """Distinct stems of its words, in alphabetical order."""
+    phrases: tuple[str, ...]
+    """Keys of its noun phrases and identifiers."""
+    co_occurrences: EntityPairCounts
+    """Pairs of entities in the same sentence, with the number of sentences."""
+
+
+@dataclass(frozen=True)
+class ParsedFile:
+    """A parsed file."""
+
+    path: str
+    content_hash: str
+    size: int
+    mtime_ns: int
+    document: Document
+    chunks: tuple[ParsedChunk, ...]
+
+
+@dataclass(frozen=True)
+class UnchangedFile:
+    """A file whose content has the known hash."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file that cannot be read, with the reason."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ParsedPage:
+    """A parsed web page."""
+
+    path: str
+    """Requested URL."""
+    file: ParsedFile
+    """The page as a source, with its URL for citations."""
+    language: str
+    """Language as a BCP 47 tag; empty if the page declares none."""
+    site: str
+    """Name of the site."""
+    published: str
+    """Date of publication in ISO 8601; empty if unknown."""
+    judgement: PageAssessment
+    """Flaws of the page."""
+    is_truncated: bool
+    """Whether the end of a long page was removed."""
+    fingerprint: Fingerprint
+    """Fingerprint for the detection of near duplicates."""
+
+
+ReaderTask = FileTask | PageTask
+ReaderOutcome = ParsedFile | UnchangedFile | UnreadableFile | ParsedPage
+
+
+def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
+    """Read one file or page; errors become part of the outcome."""
+    try:
+        outcome = _read_page(task, recipe) if isinstance(task, PageTask) else _read_file(task, recipe)
+    except Unreadable as error:
+        return UnreadableFile(task.path, error.reason)
+    except OSError as error:
+        return UnreadableFile(task.path, f"could not be opened: {error.strerror or type(error).__name__}")
+    except MemoryError:
+        return UnreadableFile(task.path, "needs more memory than a document may")
+    # A bug of a parser affects only this file; the report names it.
+    except Exception as error:
+        return UnreadableFile(task.path, f"broke its parser: {type(error).__name__}: {error}"[:300])
+    read_source = outcome.file if isinstance(outcome, ParsedPage) else outcome
+    return (
+        UnreadableFile(task.path, "contains no text")
+        if isinstance(read_source, ParsedFile) and not read_source.chunks
+        else outcome
+    )
+
+
+def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | UnchangedFile:
+    path = Path(task.path)
+    status = path.stat()
+    content_hash = _hash_content(path) if stat.S_ISREG(status.st_mode) else ""
+    if content_hash and content_hash == task.known_hash:
+        return UnchangedFile(task.path)
+    document = parse_file(path)
+    return ParsedFile(
+        task.path, content_hash, status.st_size, status.st_mtime_ns, document, split_document(document, recipe)
+    )
+
+
+def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
+    page = parse_page(task.body, task.media_type, task.charset, task.path)
+    document = page.document
+    content_hash = hashlib.sha256(task.body).hexdigest()
+    return ParsedPage(
+        path=task.path,
+        file=ParsedFile(page.url, content_hash, len(task.body), 0, document, split_document(document, recipe)),
+        language=page.language,
+        site=page.site,
+        published=page.publication_date,
+        judgement=assess_page(
+            document.title,
+            document.text,
+            visible=page.visible_text,
+            hidden=page.hidden_text,
+            is_paywalled=page.is_paywalled,
+        ),
+        is_truncated=page.is_truncated,
+        fingerprint=compute_fingerprint(document.text),
+    )
+
+
+def _hash_content(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedChunk, ...]:
+    """Return the chunks of a document."""
+    read_source = []
+    count = lru_cache(maxsize=1000)(recipe.count_tokens)  # many chunks share their headings, and gaps are alike
+    for span in chunk_text(document.text, document.kind, recipe.chunk_tokens, count):
+        text = document.text[span.start : span.end]
+        path = tuple(span.heading_path)
+        search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
+        found = extract_cooccurrences(text)
+        read_source.append(
+            ParsedChunk(
+                ordinal=span.ordinal,
+                start=span.start,
+                end=span.end,
+                heading_path=path,
+                text=text,
+                embedding_text=build_embedding_text(
+                    document.title, path, text, recipe.max_tokens, count, at_most=span.tokens
+                ),
+                search_text=search_text,
+                names=extract_named_entities(text),
+                terms=" ".join(sorted(set(stem_words(search_text)))),
+                phrases=found.phrases,
+                co_occurrences=found.pairs,
+            )
+        )
+    return tuple(read_source)
+
+
+def build_embedding_text(
+    title: str,
+    path: Sequence[str],
+    text: str,
+    max_tokens: int,
+    count_tokens: Callable[[str], int],
+    *,
+    at_most: int | None = None,
+) -> str:
+    """Return the text that is embedded for a chunk: title, as many headings as fit into the context, and the chunk.
+
+    `at_most` is an upper bound of the tokens of the text; if all headings fit by this bound, the text is not counted.
+    """
+    places = [place for place in dict.fromkeys((title, *path)) if place]
+    whole = " \u203a ".join(places)
+    if whole and at_most is not None and count_tokens(whole) + at_most <= max_tokens:
+        return f"{whole}\n{text}"
+    room = max_tokens - count_tokens(text)
+    for kept in (places, places[:1] + places[1:][-1:], places[-1:]):
+        header = " \u203a ".join(kept)
+        if header and count_tokens(header) <= room:
+            return f"{header}\n{text}"
+    return text
+
+
+def serve(connection: Connection) -> None:
+    """Answer tasks until the connection closes; the options are received first and answered by `READY_MESSAGE`."""
+    try:
+        recipe: ReadingOptions = connection.recv()
+        connection.send(READY_MESSAGE)
+        while True:
+            connection.send(read_source(connection.recv(), recipe))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+
+
+def main() -> None:
+    """Serve the socket with the file descriptor in the first argument; the second is the memory limit in megabytes."""
+    limit_memory(int(sys.argv[2]))
+    serve(Connection(int(sys.argv[1])))

@@ -1,0 +1,114 @@
+"""Parse responses of web servers into pages in normal form, or raise `Unreadable` with the reason.
+
+The format is chosen by the signature of the content, then by the media type, then by the suffix of the URL.
+"""
+
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from tenure.sources.document.decode import decode
+from tenure.sources.document.document import Document, Unreadable, WebDocument
+from tenure.sources.document.normal_form import clean_text
+from tenure.sources.parsers.parse import (
+    DEFAULT_LIMIT_BYTES,
+    complete_metadata,
+    detect_suffix,
+    is_markup,
+    is_supported,
+    make_title,
+    parse_bytes,
+    parse_file,
+)
+from tenure.sources.parsers.registry import find_suffix
+from tenure.sources.tables.catalogue import TABLE_FORMATS, TABLE_MEDIA_TYPES
+
+_FAMILIES: Final = {"application/json": ".json", "application/xml": ".xml", "text/xml": ".xml"}
+"""Media types of families of formats; a known suffix of the URL is more precise."""
+_UNSUPPORTED: Final = {"image": "is an image", "audio": "is a sound", "video": "is a video", "font": "is a font"}
+_UNSAFE = re.compile(r"[^\w.-]+")
+_SNIFFED_BYTES: Final = 4096
+_MAX_NAME_LENGTH: Final = 80
+_MAX_PAGE_LENGTH: Final = 500_000
+"""Maximum length of a page in characters, about that of a book: all of it is embedded."""
+
+
+def parse_page(body: bytes, media_type: str, charset: str, url: str) -> WebDocument:
+    """Parse the body of a response.
+
+    Args:
+        body: complete body, decompressed.
+        media_type: media type without parameters; may be empty.
+        charset: character encoding that the server declares; may be empty.
+        url: URL of the page, after redirects.
+
+    Raises:
+        Unreadable: the body cannot be parsed, whatever the cause.
+    """
+    if not body.strip():
+        raise Unreadable("is empty")
+    if len(body) > DEFAULT_LIMIT_BYTES:
+        raise Unreadable(f"is larger than {DEFAULT_LIMIT_BYTES / 1e6:g} MB")
+    name = _extract_file_name(url)
+    suffix = detect_suffix(body, _choose_suffix(media_type, name))
+    if suffix == ".html" or _is_html(body):
+        page = _parse_html(body, charset, url)
+    elif suffix in TABLE_FORMATS:
+        page = WebDocument(_parse_table(body, name, suffix), url, site=_extract_site(url))
+    else:
+        page = WebDocument(parse_bytes(body, name, suffix, charset=charset), url, site=_extract_site(url))
+    document = complete_metadata(page.document, make_title(Path(name)) if name else _extract_site(url))
+    if len(document.text) <= _MAX_PAGE_LENGTH:
+        return replace(page, document=document)
+    return replace(page, document=replace(document, text=_truncate(document.text)), is_truncated=True)
+
+
+def _parse_html(body: bytes, charset: str, url: str) -> WebDocument:
+    from tenure.sources.parsers.formats.html import parse_web_page
+
+    try:
+        return parse_web_page(clean_text(decode(body, charset)), url)
+    except RecursionError as error:
+        raise Unreadable("is nested too deeply") from error
+
+
+def _truncate(text: str) -> str:
+    """Return the beginning of a long text, in whole blocks unless the last block is very long itself."""
+    end = text.rfind("\n\n", _MAX_PAGE_LENGTH // 2, _MAX_PAGE_LENGTH)
+    return text[: end if end > 0 else _MAX_PAGE_LENGTH].rstrip()
+
+
+def _parse_table(body: bytes, name: str, suffix: str) -> Document:
+    """Parse a table from a temporary file, because the SQL engine reads files."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"{PurePosixPath(name).stem or 'table'}{suffix}")
+        path.write_bytes(body)
+        return parse_file(path)
+
+
+def _is_html(body: bytes) -> bool:
+    """Return whether the content starts like an HTML page, whatever its media type."""
+    return is_markup(body[:_SNIFFED_BYTES].lstrip(b"\xef\xbb\xbf\xfe\xff").replace(b"\0", b"").decode("latin-1"))
+
+
+def _choose_suffix(media_type: str, name: str) -> str:
+    """Return the suffix for a media type, or else the suffix of the URL."""
+    media_type = media_type.strip().lower()
+    if reason := _UNSUPPORTED.get(media_type.partition("/")[0]):
+        raise Unreadable(reason)
+    if known := find_suffix(media_type) or TABLE_MEDIA_TYPES.get(media_type):
+        return known
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix if is_supported(suffix) else _FAMILIES.get(media_type, suffix)
+
+
+def _extract_file_name(url: str) -> str:
+    """Return the last part of the path of a URL as the name of a file."""
+    return _UNSAFE.sub("_", unquote(PurePosixPath(urlsplit(url).path).name))[-_MAX_NAME_LENGTH:]
+
+
+def _extract_site(url: str) -> str:
+    return urlsplit(url).netloc.removeprefix("www.")

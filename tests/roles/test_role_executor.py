@@ -1,0 +1,196 @@
+"""Tests of the execution of roles: parsing, corrections, and the fallback."""
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Literal
+
+import pytest
+from pydantic import Field
+
+from tenure.algorithms.text.passage import Passage
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.messages import Message
+from tenure.models.errors import RequestRejected, TransportError
+from tenure.models.openai.chat import OpenAIChat
+from tenure.models.usage import TokenUsage
+from tenure.role_executor import RoleAnswer, execute_role
+from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, mark_passages
+from tests.model_server import Fault, ModelServer
+from tests.models.routes import routes
+
+
+class JudgeInput(RoleInput):
+    question: str
+
+
+class Verdict(RoleOutput):
+    mode: Literal["RESEARCH", "CODE"]
+    why: str = Field(min_length=1)
+    passages: tuple[int, ...] = ()
+
+
+def render(input: JudgeInput, evidence: Evidence) -> list[Message]:
+    return [
+        Message(role="system", content="Decide."),
+        Message(role="user", content=f"{input.question}\n{mark_passages(evidence.passages)}"),
+    ]
+
+
+def fallback(input: JudgeInput, evidence: Evidence) -> Verdict:
+    thread = "aside" if threading.current_thread() is not threading.main_thread() else "in the loop"
+    return Verdict(mode="RESEARCH", why=f"fallback {thread}", passages=tuple(range(1, len(evidence.passages) + 1)))
+
+
+ROLE = Role(name="judge", tier="main", output=Verdict, input=JudgeInput, render=render, fallback=fallback)
+GOOD = {"mode": "CODE", "why": "it says so", "passages": [1]}
+
+
+def passage(n: int, length: int = 400) -> Passage:
+    text = f"number {n} " + "x" * length
+    return Passage(ChunkId(f"c{n}"), SourceId("s"), "T", "t.md", (), text, 0, len(text))
+
+
+def evidence(count: int = 0) -> Evidence:
+    return Evidence(passages=tuple(passage(n) for n in range(1, count + 1)))
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def chat(server: ModelServer) -> AsyncIterator[OpenAIChat]:
+    made = OpenAIChat(routes("m"), base_url=server.base_url)
+    yield made
+    await made.aclose()
+
+
+async def decide(chat: OpenAIChat | None, given: Evidence | None = None) -> RoleAnswer[Verdict]:
+    return await execute_role(ROLE, JudgeInput(question="Which?"), given or evidence(), chat)
+
+
+async def test_without_a_model_the_fallback_answers() -> None:
+    """The fallback runs in a thread of its own, costs nothing, and has no fallback reason."""
+    decided = await decide(None, evidence(2))
+    assert decided == RoleAnswer(Verdict(mode="RESEARCH", why="fallback aside", passages=(1, 2)), "offline")
+
+
+async def test_the_model_answers(server: ModelServer, chat: OpenAIChat) -> None:
+    """A valid answer is the decision, with the model's name and the billed tokens."""
+    server.on("judge", GOOD)
+    decided = await decide(chat)
+    asked = tuple(Message.model_validate(message) for message in server.requests[0].json["messages"])
+    assert decided == RoleAnswer(Verdict.model_validate(GOOD), "m", 1, TokenUsage(*server.tokens), prompt=asked)
+
+
+async def test_any_role_is_answered_by_the_bare_server(chat: OpenAIChat) -> None:
+    """An unscripted test server answers a role through structured output."""
+    decided = await decide(chat, evidence(1))
+    assert decided.output.why.startswith("model-server")
+    assert decided.output.passages == (1,)
+
+
+async def test_an_invalid_answer_is_corrected(server: ModelServer, chat: OpenAIChat) -> None:
+    """The model receives its answer and the errors; the tokens of both calls count."""
+    said: Iterator[dict[str, Any]] = iter([{"mode": "DANCE", "why": ""}, GOOD])
+    server.on("judge", lambda _: next(said))
+    decided = await decide(chat)
+    assert (decided.output.mode, decided.fallback_reason) == ("CODE", None)
+    assert decided.usage == TokenUsage(*server.tokens)
+    *prompt, bad, complaint = server.requests[1].json["messages"]
+    assert prompt == server.requests[0].json["messages"]
+    assert bad == {"role": "assistant", "content": '{"mode": "DANCE", "why": ""}'}
+    assert complaint["role"] == "user"
+    assert "- mode: Input should be 'RESEARCH' or 'CODE'" in complaint["content"]
+    assert "- why: String should have at least 1 character" in complaint["content"]
+    assert "DANCE" not in complaint["content"]
+
+
+async def test_after_two_corrections_the_fallback_answers(server: ModelServer, chat: OpenAIChat) -> None:
+    """After three invalid answers the fallback decides, with the reason and the usage."""
+    server.on("judge", "I would rather talk about something else.")
+    decided = await decide(chat)
+    assert len(server.requests) == 3
+    assert (decided.model, decided.output.why) == ("offline", "fallback aside")
+    assert decided.fallback_reason == "answer did not fit the schema"
+    assert decided.usage == TokenUsage(*server.tokens)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (Fault.refusal(), "the model refused"),
+        (Fault.no_choices(), "answer without content"),
+        (Fault.finish("length"), "answer cut off at the length limit"),
+        (Fault.message(content="on and on " * 10_001), "answer longer than a role can have"),
+    ],
+)
+async def test_an_unusable_answer_is_not_corrected(
+    server: ModelServer, chat: OpenAIChat, fault: Fault, reason: str
+) -> None:
+    """After a refusal or a truncated answer the fallback decides immediately, with the reason and the usage."""
+    server.fail(fault)
+    decided = await decide(chat)
+    assert (decided.model, decided.fallback_reason, len(server.requests)) == ("offline", reason, 1)
+    assert decided.usage == TokenUsage(*server.tokens)
+
+
+@pytest.mark.parametrize(("fault", "kind"), [(Fault(503), TransportError), (Fault(401), RequestRejected)])
+async def test_other_errors_are_raised(
+    server: ModelServer, chat: OpenAIChat, fault: Fault, kind: type[Exception]
+) -> None:
+    """Errors that Temporal or a person has to handle do not lead to the fallback."""
+    server.fail(fault)
+    with pytest.raises(kind):
+        await decide(chat)
+
+
+async def test_too_much_evidence_is_halved() -> None:
+    """A prompt that is too long is sent again with the best half, under the same numbers."""
+    with ModelServer(context_tokens=500) as server:
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
+        decided = await decide(chat, evidence(14))
+        await chat.aclose()
+    sent = [request.json["messages"][1]["content"] for request in server.requests]
+    assert [content.count("<passage") for content in sent] == [14, 7, 3]
+    assert [f'<passage n="{n}"' in sent[-1] and f"number {n} " in sent[-1] for n in (1, 2, 3)] == [True] * 3
+    assert decided.fallback_reason is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+async def test_a_prompt_that_never_fits_is_rejected(count: int) -> None:
+    """If one passage is left and the prompt is still too long, the advice is another model."""
+    with ModelServer(context_tokens=3) as server:
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
+        with pytest.raises(RequestRejected, match="longer context"):
+            await decide(chat, evidence(count))
+        await chat.aclose()
+        assert "<passage" in server.requests[-1].json["messages"][1]["content"] or not count
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault.reasoning_only(), Fault.message(content="<think>Let me see."), Fault.message(content="<think></think> ")],
+)
+async def test_reasoning_without_an_answer_has_its_own_reason(
+    server: ModelServer, chat: OpenAIChat, fault: Fault
+) -> None:
+    """A model that only reasons gets a correction; finally the reason is reported."""
+    server.fail(*[fault] * 3)
+    decided = await decide(chat)
+    assert "it contains reasoning and no answer" in server.requests[1].json["messages"][-1]["content"]
+    assert len(server.requests) == 3
+    assert decided.fallback_reason == "the model reasoned and did not answer"
+
+
+async def test_a_correction_that_exceeds_the_window_leads_to_the_fallback() -> None:
+    """An invalid answer that is too long to be sent back does not reduce the evidence."""
+    with ModelServer(context_tokens=100) as server:
+        server.on("judge", "blah " * 400)
+        chat = OpenAIChat(routes("m"), base_url=server.base_url)
+        decided = await decide(chat)
+        await chat.aclose()
+    assert (decided.model, decided.fallback_reason) == ("offline", "answer did not fit the schema")
+    assert len(server.requests) == 2

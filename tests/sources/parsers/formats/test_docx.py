@@ -1,0 +1,94 @@
+"""DOCX to the normal form."""
+
+import io
+import zipfile
+from datetime import UTC, datetime
+
+import docx
+import pytest
+
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.formats.docx import parse_docx
+
+LIMIT = 10_000_000
+
+
+def make_docx() -> bytes:
+    word = docx.Document()
+    word.core_properties.title = "A report"
+    word.core_properties.author = "Ann Lee"
+    word.core_properties.created = datetime(2024, 5, 6, tzinfo=UTC)
+    word.add_heading("Cover", 0)
+    word.add_heading("Part", 2)
+    word.add_paragraph("Plain ").add_run("bold").bold = True
+    for style, text in [
+        ("List Bullet", "one"),
+        ("List Bullet 2", "deep"),
+        ("List Bullet", "two"),
+        ("List Number", "first"),
+        ("List Number", "second"),
+    ]:
+        word.add_paragraph(text, style=style)
+    table = word.add_table(rows=2, cols=3)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "wide"
+    table.cell(0, 2).text = "c"
+    for n in range(3):
+        table.cell(1, n).text = str(n)
+    word.add_paragraph("")
+    word.add_paragraph("The end.")
+    return _saved(word)
+
+
+def _saved(word: "docx.document.Document") -> bytes:
+    buffer = io.BytesIO()
+    word.save(buffer)
+    return buffer.getvalue()
+
+
+def test_styles_become_structure() -> None:
+    """Headings, lists, merged cells and properties come out in normal form."""
+    document = parse_docx(make_docx(), LIMIT)
+
+    assert document.text == (
+        "# Cover\n\n## Part\n\nPlain bold\n\n- one\n  - deep\n- two\n1. first\n2. second\n\n"
+        "| wide | c |\n| 0 | 1 | 2 |\n\nThe end."
+    )
+    assert (document.title, document.author, document.published) == ("A report", "Ann Lee", "2024-05-06")
+
+
+def _package(**files: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, content in files.items():
+            package.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\xd0\xcf\x11\xe0" + b"\0" * 600, "is in the old binary Word format"),
+        (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "is encrypted"),
+        (b"no package at all", "is not a valid Word document"),
+        (make_docx()[:2000], "is not a valid Word document"),
+        (_package(a=b"x"), "is not a valid Word document"),
+        (_package(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
+    ],
+)
+def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
+    """Encrypted, old, broken and exploding files are unreadable, each with its reason."""
+    with pytest.raises(Unreadable) as caught:
+        parse_docx(data, LIMIT)
+
+    assert caught.value.reason == reason
+
+
+def test_code_styles_and_numbered_properties_are_understood() -> None:
+    """A paragraph in a code style is literal; a list made by properties, not by style, is a list."""
+    word = docx.Document()
+    word.styles.add_style("Source Code", 1)
+    word.add_paragraph("x = 1", style="Source Code")
+    item = word.add_paragraph("point")
+    item._p.get_or_add_pPr().get_or_add_numPr()._add_numId()
+
+    assert parse_docx(_saved(word), LIMIT).text == "    x = 1\n\n- point"

@@ -1,0 +1,105 @@
+"""HTML to the normal form."""
+
+import logging
+
+import pytest
+
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.formats.html import parse_html, parse_web_page
+
+PAGE = """<!doctype html><html><head><title>Site: A page</title><meta name="author" content="Ann Lee">
+<meta property="article:published_time" content="2024-03-01"><script>var hidden = 1;</script></head>
+<body><nav><a href="/">Home</a><a href="/x">Elsewhere</a></nav><article><h1>The <b>main</b> thing</h1>
+<p>Some text with <code>snake_case_name</code> and a <a href="http://example.org">link</a> in it, which is long
+enough to be the main text of the page.</p><h2>Second</h2><ul><li>one</li><li>two</li></ul>
+<pre><code>def f():
+    return 1
+</code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>
+<p>The end &amp; thanks to everybody who read this far.</p></article><footer>Imprint</footer></body></html>"""
+
+
+def test_the_main_text_of_a_page_is_read() -> None:
+    """Headings, lists, code and tables of the article come out, navigation and scripts do not."""
+    document = parse_html(PAGE)
+
+    assert document.text == (
+        "# The main thing\n\nSome text with snake_case_name and a link in it, which is long enough to be the main text "
+        "of the page.\n\n## Second\n\n- one\n- two\n\n    def f():\n        return 1\n\n| a | b |\n| 1 | 2 |\n\n"
+        "The end & thanks to everybody who read this far."
+    )
+    assert (document.title, document.author, document.published) == ("The main thing", "Ann Lee", "2024-03-01")
+
+
+def test_a_page_without_main_text_gives_its_words() -> None:
+    """Where nothing stands out all words are taken."""
+    markup = "<html><head><title>A &amp; B</title></head><body><nav><a href='/'>Only a link</a></nav></body></html>"
+    document = parse_html(markup)
+
+    assert (document.title, document.text) == ("A & B", "Only a link")
+    assert parse_html("<p>A fragment</p>").text == "A fragment"
+
+
+@pytest.mark.parametrize("markup", ["<html></html>", "<html><body><script>x()</script></body></html>"])
+def test_a_page_without_words_is_unreadable(markup: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """An empty page is said to have no text, and the library's complaint about it is not shown."""
+    with pytest.raises(Unreadable, match="has no text"):
+        parse_html(markup)
+
+    assert logging.getLogger("trafilatura").handlers
+    assert capfd.readouterr() == ("", "")
+
+
+META = """<html lang="en_GB"><head><title>T</title><meta property="og:site_name" content="The Site">
+<meta property="og:url" content="https://example.org/from-graph">{}</head><body><article><p>Main words
+that are long enough to be the text of a page.</p></article><p hidden>Hidden words.</p>
+<aside>Subscribe to read</aside></body></html>"""
+
+
+def test_a_page_says_what_it_is() -> None:
+    """Language, site, canonical address, and words that are around and behind the main text come with it."""
+    page = parse_web_page(
+        META.format('<link rel="canonical" href="/one?b=2">'), "https://m.example.org/one?b=2&utm_source=x"
+    )
+
+    assert (page.language, page.site, page.is_paywalled) == ("en-GB", "The Site", False)
+    assert page.url == "https://example.org/from-graph"
+    assert page.hidden_text == "Hidden words."
+    assert page.visible_text.endswith("Subscribe to read")
+    assert "Hidden" not in page.document.text
+
+
+@pytest.mark.parametrize(
+    ("href", "address"),
+    [
+        ("/one", "https://www.other.org/one"),
+        ("https://other.org/two", "https://other.org/two"),
+        ("https://famous.example/article", "https://www.other.org/one?x=1"),
+        ("javascript:alert(1)", "https://www.other.org/one?x=1"),
+        ("https://[broken", "https://www.other.org/one?x=1"),
+    ],
+)
+def test_a_page_cannot_pass_itself_off_as_one_of_another_site(href: str, address: str) -> None:
+    """A canonical link is believed within its own site."""
+    markup = META.format(f'<link rel="canonical" href="{href}">')
+
+    assert parse_web_page(markup, "https://www.other.org/one?x=1").url == address
+
+
+@pytest.mark.parametrize(
+    ("head", "locked"),
+    [
+        ('<script type="application/ld+json">{"isAccessibleForFree": "False"}</script>', True),
+        ('<script type="application/ld+json">{"isAccessibleForFree": true}</script>', False),
+        ('<meta property="article:content_tier" content="metered">', True),
+        ('<meta property="article:content_tier" content="free">', False),
+    ],
+)
+def test_a_page_says_whether_it_is_free(head: str, locked: bool) -> None:
+    """Publishers mark what only subscribers may read."""
+    assert parse_web_page(META.format(head), "https://example.org/").is_paywalled is locked
+
+
+def test_the_day_of_a_page_is_told_in_one_form() -> None:
+    """A date comes out as a day, and none where there is none."""
+    assert parse_web_page(PAGE, "").publication_date == "2024-03-01"
+    assert parse_web_page("<p>words</p>", "").publication_date == ""

@@ -1,0 +1,101 @@
+"""Markdown to the normal form."""
+
+import pytest
+
+from tenure.sources.parsers.formats.markdown import parse_markdown, split_front_matter
+
+PAGE = """\
+---
+title: "The: title"
+authors:
+  - Ann Lee
+  - Bo Ek
+date: 2024-05-06
+tags: [a, b]
+---
+Intro with **bold**, *italic*, `code [^x]`, a [link](https://example.org "t") and a note[^1],
+wrapped<br>here &amp; there.
+
+Setext
+------
+
+> quoted
+> words
+
+- one
+  goes on
+  1. first
+  2. second
+- two
+
+  ```python
+  def f():
+
+      return 1
+  ```
+
+| a | b |
+|---|---|
+| `1` | **2** |
+
+<div class="x"><p>Raw &lt;words&gt;</p></div>
+
+<!-- not
+shown -->
+
+![alt text](x.png)
+
+[^1]: The note.
+"""
+
+NORMAL = """\
+Intro with bold, italic, code [^x], a link and a note, wrapped here & there.
+
+## Setext
+
+quoted words
+
+- one goes on
+  1. first
+  2. second
+- two
+
+    def f():
+
+        return 1
+
+| a | b |
+| 1 | 2 |
+
+Raw <words>
+
+alt text
+
+The note."""
+
+
+def test_every_construct_reaches_its_normal_form() -> None:
+    """Headings, lists, code, tables, raw HTML and inline markup come out in normal form."""
+    document = parse_markdown(PAGE)
+
+    assert document.text == NORMAL
+    assert (document.title, document.author, document.published) == ("The: title", "Ann Lee, Bo Ek", "2024-05-06")
+
+
+def test_the_first_heading_is_the_title_where_front_matter_has_none() -> None:
+    """Without a title field the first heading, without its markup, is the title."""
+    assert parse_markdown("# A *fine* `title`\n\nText").title == "A fine title"
+
+
+@pytest.mark.parametrize("text", ["---\nonly a rule\n---\ntext", "no front matter", "---\ntitle: open for ever"])
+def test_what_is_no_front_matter_stays_text(text: str) -> None:
+    """A thematic break at the top, or an unclosed block, loses no words."""
+    assert split_front_matter(text) == ({}, text)
+
+
+def test_toml_front_matter_is_read() -> None:
+    """The TOML form gives the same fields."""
+    assert split_front_matter('+++\ntitle = "T"\nauthors = ["A", "B"]\n+++\nx') == (
+        {"title": "T", "authors": "A, B"},
+        "x",
+    )

@@ -1,0 +1,70 @@
+"""ODT to the normal form."""
+
+import pytest
+
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.formats.odt import parse_odt
+from tests.sources.packages import LAUGHS, package
+
+LIMIT = 10_000_000
+NAMES = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
+BODY = """<text:tracked-changes><text:p>Deleted.</text:p></text:tracked-changes>
+<text:h text:outline-level="1">A <text:span>study</text:span></text:h>
+<text:section><text:p>Some<text:s/>words<text:note>
+<text:p>a note</text:p></text:note> and<text:tab/>more<text:line-break/>here.<!-- no --></text:p></text:section>
+<text:list><text:list-item><text:p>one</text:p><text:list><text:list-item><text:p>deep</text:p></text:list-item></text:list>
+</text:list-item></text:list><table:table><table:table-row><table:table-cell><text:p>a</text:p><text:p>b</text:p>
+</table:table-cell><table:table-cell/></table:table-row></table:table>"""
+META = f"""<office:document-meta {NAMES}><office:meta><dc:title>Named</dc:title><dc:creator>Bo Ek</dc:creator>
+<meta:initial-creator>Ann Lee</meta:initial-creator><meta:creation-date>2024-05-06T10:00:00</meta:creation-date>
+</office:meta></office:document-meta>"""
+
+
+def make_odt(body: str = BODY, manifest: str = "<manifest/>", before: str = "", **more: str) -> bytes:
+    content = f"<office:body><office:text>{body}</office:text></office:body>"
+    return package(
+        **{
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": f"{before}<office:document-content {NAMES}>{content}</office:document-content>",
+            "META-INF__manifest.xml": manifest,
+            **more,
+        }
+    )
+
+
+def test_a_text_is_read_with_its_structure() -> None:
+    """Headings, paragraphs, nested lists and tables come out; notes, comments and deleted words do not."""
+    document = parse_odt(make_odt(**{"meta.xml": META}), LIMIT)
+
+    assert document.text == "# A study\n\nSome words and more here.\n\n- one\n  - deep\n\n| a b |  |"
+    assert (document.title, document.author, document.published) == ("Named", "Ann Lee", "2024-05-06")
+
+
+def test_a_text_that_says_nothing_of_itself_is_called_by_its_heading() -> None:
+    """Without a description the first heading is the title."""
+    assert parse_odt(make_odt(), LIMIT).title == "A study"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"no package", "is not a valid OpenDocument text"),
+        (package(a="x"), "is not a valid OpenDocument text"),
+        (make_odt("<text:p>"), "is not a valid OpenDocument text"),
+        (make_odt("<text:p>&e;</text:p>", before=LAUGHS), "is not a valid OpenDocument text"),
+        (make_odt(manifest="<m><encryption-data/></m>"), "is encrypted"),
+        (make_odt("<text:section>" * 210 + "</text:section>" * 210), "is nested too deeply"),
+        (make_odt(a="0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
+    ],
+)
+def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
+    """Encrypted, broken, deep and exploding texts are unreadable, each with its reason."""
+    with pytest.raises(Unreadable) as caught:
+        parse_odt(data, LIMIT)
+
+    assert caught.value.reason == reason

@@ -1,0 +1,117 @@
+"""PDF to the normal form."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.formats.pdf import parse_pdf
+from tests.sources.pdfs import make_pdf
+
+RUNNING_HEAD = "Annual Review of Tests"
+PAGES = [
+    [
+        RUNNING_HEAD,
+        "Introduction",
+        "The quick brown fox jumps over the lazy dog and then goes on to do some-",
+        "thing else entirely, on a well-known note about something and about well-",
+        "known things. It ends.",
+        "A second paragraph begins after a short line and runs on for quite a while",
+        "1",
+    ],
+    [RUNNING_HEAD, "until it ends on the next page (as paragraphs do).", "• first point", "• second point", "2"],
+    [RUNNING_HEAD, "Method", "The last page.", "Page 3 of 3"],
+]
+INFO = "/Title (A Study) /Author (Ann Lee) /CreationDate (D:20240305101010Z)"
+
+
+def test_lines_become_paragraphs_and_page_furniture_goes() -> None:
+    """Lines are joined over page breaks, hyphens mended or kept, heads and page numbers dropped."""
+    document = parse_pdf(make_pdf(PAGES, INFO, ["1. Introduction", "Method"]))
+
+    assert document.text == (
+        "# Introduction\n\n"
+        "The quick brown fox jumps over the lazy dog and then goes on to do something else entirely, on a well-known "
+        "note about something and about well-known things. It ends.\n\n"
+        "A second paragraph begins after a short line and runs on for quite a while until it ends on the next page "
+        "(as paragraphs do).\n\n"
+        "- first point\n- second point\n\n# Method\n\nThe last page."
+    )
+    assert (document.title, document.author, document.published) == ("A Study", "Ann Lee", "2024-03-05")
+
+
+def test_a_title_that_is_a_file_name_is_not_believed() -> None:
+    """Word's leftovers in the metadata are no title; the date may be short."""
+    document = parse_pdf(make_pdf([["Words."]], "/Title (Microsoft Word - draft.doc) /CreationDate (D:2024)"))
+
+    assert (document.title, document.published) == ("", "2024")
+
+
+def test_the_only_page_keeps_its_numbers() -> None:
+    """A number at the end of a single page is not a page number."""
+    assert parse_pdf(make_pdf([["The answer is", "42"]])).text.endswith("42")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (make_pdf(PAGES, encrypted=True), "is encrypted"),
+        (make_pdf([[]]), "has no text layer"),
+        (b"%PDF-1.4 nothing of the kind", "is not a valid PDF"),
+        (make_pdf(PAGES)[:200], "is not a valid PDF"),
+    ],
+)
+def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
+    """Encrypted, scanned and broken files are unreadable, each with its reason."""
+    with pytest.raises(Unreadable) as caught:
+        parse_pdf(data)
+
+    assert caught.value.reason == reason
+
+
+def test_threads_may_read_at_the_same_time() -> None:
+    """Many threads get the same text, although pdfium itself must not be entered twice."""
+    data = make_pdf(PAGES)
+    with ThreadPoolExecutor(4) as pool:
+        texts = {document.text for document in pool.map(parse_pdf, [data] * 24)}
+
+    assert len(texts) == 1
+
+
+def test_running_heads_with_page_numbers_may_change_with_the_chapter() -> None:
+    """A head that recurs on three pages with its number goes, the text below it stays."""
+    chapters = [
+        [f"{title} {n}", f"Start {chr(96 + n)}", "Body.", f"More {chr(96 + n)}", f"End {chr(96 + n)}"]
+        for n, title in enumerate(["One"] * 3 + ["Two"] * 5, 1)
+    ]
+    text = parse_pdf(make_pdf(chapters)).text
+
+    assert "One 2" not in text
+    assert "Two 5" not in text
+    assert text.count("Body") == 8
+
+
+def test_a_numbered_heading_is_found_in_an_outline_without_numbers() -> None:
+    """Outline and page may disagree about the number of a section."""
+    assert (
+        "# 2.4 Library notes" in parse_pdf(make_pdf([["2.4 Library notes", "Text."]], outline=["Library Notes"])).text
+    )
+
+
+def test_pages_are_known_in_the_text() -> None:
+    """Each page has its place, also one that begins within a paragraph or holds nothing."""
+    document = parse_pdf(
+        make_pdf([*PAGES[:2], [], PAGES[2], ["• an item that", "ends"]], INFO, ["1. Introduction", "Method"])
+    )
+    starts = [document.text[start : start + 6] for start in document.pages]
+
+    assert starts == ["Introd", "until ", "Method", "Method", "- an i"]
+    assert [
+        document.get_page_number(document.text.index(words)) for words in ("quick", "ends on", "Method", "item")
+    ] == [
+        1,
+        2,
+        4,
+        5,
+    ]
+    assert document.get_page_number(len(document.text)) == 5

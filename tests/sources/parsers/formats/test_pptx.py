@@ -1,0 +1,41 @@
+"""PPTX to the normal form."""
+
+import pytest
+
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.formats.pptx import parse_pptx
+from tests.sources.packages import make_pptx, package
+
+LIMIT = 10_000_000
+
+
+def test_slides_become_chapters_and_pages() -> None:
+    """Titles, lists, notes, tables, the figures of charts and grouped texts come out, and slides can be cited."""
+    document = parse_pptx(make_pptx(), LIMIT)
+
+    assert document.text == (
+        "# First things\n\n- one\n  - deep\n- two\n\nSay it slowly.\n\n"
+        "# Slide 2\n\n| 00 | 01 |\n| 10 | 11 |\n|  | Sales |\n| 2024 | 1.5 |\n| 2025 | 2 |\n\nA caption\n\n# The end"
+    )
+    assert (document.title, document.author) == ("A talk", "Ann Lee")
+    starts = [document.text[start:].split("\n")[0] for start in document.pages]
+    assert starts == ["# First things", "# Slide 2", "# The end"]
+    assert document.get_page_number(document.text.index("Sales")) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\xd0\xcf\x11\xe0" + b"\0" * 600, "is in the old binary PowerPoint format"),
+        (b"no package at all", "is not a valid presentation"),
+        (make_pptx()[:9000], "is not a valid presentation"),
+        (package(a=b"x"), "is not a valid presentation"),
+        (package(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
+    ],
+)
+def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
+    """Old, broken and exploding files are unreadable, each with its reason."""
+    with pytest.raises(Unreadable) as caught:
+        parse_pptx(data, LIMIT)
+
+    assert caught.value.reason == reason

@@ -1,0 +1,173 @@
+"""reStructuredText to the normal form."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.sources.parsers.formats.rst import parse_rst
+from tests.tiers import RUN_ALL
+
+PEPS = Path(__file__).parents[4] / "shared" / "data" / "peps"
+
+PAGE = """\
+Top
+===
+
+:Author: Ann Lee <ann@example.org>, Bo Ek
+:Date: 2024-05-06
+
+Text with **bold**, ``literal``, `a link <https://example.org>`_, :pep:`8#names`, :func:`~os.path.join`,
+:unknown:`role words`, |sub| and a note [1]_.
+
+.. |sub| replace:: substituted
+
+Sub
+---
+
+.. versionadded:: 3.5
+   Some *new* thing.
+
+.. made-up:: argument words
+   :option: value
+
+   Content words.
+
+.. code-block:: python
+   :linenos:
+
+   x = 1
+
+.. raw:: html
+
+   <b>gone</b>
+
+.. include:: /etc/passwd
+
+Example::
+
+    >>> a
+
+- one
+- two
+
+  3. three
+  4. four
+
+term
+   Its meaning.
+
+=====  =====
+A      B
+=====  =====
+1      2 x
+=====  =====
+
+.. image:: a.png
+   :alt: A picture
+
+| verse one
+| verse two
+
+.. [1] The note.
+
+.. comment words
+"""
+
+NORMAL = """\
+# Top
+
+- Author: Ann Lee <ann@example.org>, Bo Ek
+- Date: 2024-05-06
+
+Text with bold, literal, a link, PEP 8, join, role words, substituted and a note .
+
+## Sub
+
+3.5 Some new thing.
+
+argument words
+
+Content words.
+
+    x = 1
+
+Example:
+
+    >>> a
+
+- one
+- two
+  3. three
+  4. four
+
+term: Its meaning.
+
+| A | B |
+| 1 | 2 x |
+
+A picture
+
+verse one
+verse two
+
+The note."""
+
+
+def test_every_construct_reaches_its_normal_form(capfd: pytest.CaptureFixture[str]) -> None:
+    """Known and unknown directives and roles keep their words, nothing is included or printed."""
+    document = parse_rst(PAGE)
+
+    assert document.text == NORMAL
+    assert (document.title, document.author, document.published) == ("Top", "Ann Lee, Bo Ek", "2024-05-06")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_mail_header_gives_title_author_and_date() -> None:
+    """The header of a Python enhancement proposal is metadata, and stays readable as a list."""
+    document = parse_rst(
+        "PEP: 7\nTitle: Fine things\nAuthor: Ann <a@b.c>,\n        Bo\nCreated: 01-Jan-2001\n\nText.\n"
+    )
+
+    assert (document.title, document.author, document.published) == ("PEP 7: Fine things", "Ann, Bo", "01-Jan-2001")
+    assert document.text.startswith("- PEP: 7\n- Title: Fine things\n- Author: Ann <a@b.c>, Bo\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Broken\n====\n\n======= ===\nnot a table\n",
+        ".. image::\n\n.. csv-table:: not a table\n   :file: other.csv\n\nnot a table",
+        "*not a table",
+        "`not a table`__ and |not a table|",
+        ".. |a| replace:: |a| not a table\n\n|a|\n",
+        "A\n=\n\nB\n-\n\nC\n~\n\nD\n=\n\nE\n~\n\nnot a table",
+    ],
+)
+def test_broken_markup_keeps_its_words_and_prints_nothing(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """What docutils cannot read comes out as it stands in the source."""
+    assert "not a table" in parse_rst(text).text.replace("  ", " ")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_very_long_line_is_read() -> None:
+    """A line longer than docutils' own bound is no reason to give up the file."""
+    assert len(parse_rst("word " * 20_000).text) == 99_999
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PEPS.is_dir(), reason="the corpus of Python enhancement proposals is not here")
+@pytest.mark.timeout(300)
+def test_proposals_parse_silently(capfd: pytest.CaptureFixture[str]) -> None:
+    """Real documents, in the slow form all of hundreds, have text and a title, and not one prints anything."""
+    paths = sorted(PEPS.glob("*.rst"))[:: 1 if RUN_ALL else 10]
+    documents = [parse_rst(path.read_text(encoding="utf-8")) for path in paths]
+
+    assert all(document.text and document.title.startswith("PEP ") for document in documents)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_directives_and_references_inside_lines_keep_their_words() -> None:
+    """A reference to nothing keeps its name, an image its alternative text, a code directive its one line."""
+    text = "See |missing| and |logo| here.\n\n.. |logo| image:: a.png\n   :alt: the logo\n\n.. math:: e = mc^2\n"
+
+    assert parse_rst(text).text == "See missing and the logo here.\n\n    e = mc^2"

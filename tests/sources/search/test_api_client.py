@@ -1,0 +1,182 @@
+"""Talking to a provider's server: bounds, refusals, secrets. All over real HTTP."""
+
+import gzip
+import socket
+
+import pytest
+from pydantic import BaseModel, SecretStr
+
+from tenure.sources.search.api_client import (
+    MAX_RESPONSE_BYTES,
+    MAX_WAIT_SECONDS,
+    ApiClient,
+    HttpConnections,
+    parse_json,
+)
+from tenure.sources.search.provider import SearchRefused, SearchUnavailable
+from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer
+
+KEY = "sk-verysecret123"
+
+
+def service(http: HttpConnections, base: str, key: str | None = KEY) -> ApiClient:
+    return ApiClient(http, "server", base, SecretStr(key) if key else None, "TENURE_KEY", "TENURE_ADDRESS")
+
+
+async def test_a_request_says_who_asks_and_what_for(http: HttpConnections) -> None:
+    """Parameters without a value are left out, and the base may have a path of its own."""
+    with FakeSearchServer(FakeResponse({"a": 1})) as server:
+        client = service(http, f"{server.url}/api/")
+        body = await client.get("/search", {"q": "rye & spelt", "page": 2, "lang": ""}, client.bearer_header)
+
+    (asked,) = server.requests
+    assert body == b'{"a": 1}'
+    assert (asked.method, asked.path, asked.query) == ("GET", "/api/search", {"q": "rye & spelt", "page": "2"})
+    assert asked.headers["user-agent"] == "Tenure/test"
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_json_is_posted(http: HttpConnections) -> None:
+    """A body goes as JSON; without a key there is no header for one."""
+    with FakeSearchServer(FakeResponse({})) as server:
+        client = service(http, server.url, key=None)
+        await client.post("/search", {"query": "rye"}, client.bearer_header)
+
+    (asked,) = server.requests
+    assert (asked.method, asked.json) == ("POST", {"query": "rye"})
+    assert "authorization" not in asked.headers
+
+
+async def test_packed_answers_are_unpacked(http: HttpConnections) -> None:
+    """Gzip is offered and understood."""
+    with FakeSearchServer(FakeResponse(gzip.compress(b"[]"), headers={"Content-Encoding": "gzip"})) as server:
+        assert await service(http, server.url).get("/", {}) == b"[]"
+
+
+@pytest.mark.parametrize(
+    "responses",
+    [
+        FakeResponse(b"x" * (MAX_RESPONSE_BYTES + 1)),
+        FakeResponse(endless=b"x" * 65536),
+        FakeResponse(gzip.compress(b"0" * (64 * MAX_RESPONSE_BYTES)), headers={"Content-Encoding": "gzip"}),
+    ],
+    ids=["long", "endless", "bomb"],
+)
+async def test_an_answer_too_long_is_refused(http: HttpConnections, responses: FakeResponse) -> None:
+    """Neither a large body nor a small one that unpacks to a large one is kept."""
+    with FakeSearchServer(responses) as server, pytest.raises(SearchRefused, match="it is larger than"):
+        await service(http, server.url).get("/", {})
+
+
+@pytest.mark.parametrize(
+    ("responses", "message"),
+    [
+        (FakeResponse(b"[", breaks=True), "could not be reached"),
+        (FakeResponse(status=429), "too many requests"),
+        (FakeResponse(status=432), "too many requests"),
+        (FakeResponse(status=503), "cannot answer now"),
+        (FakeResponse(status=403, headers={"X-RateLimit-Remaining": "0"}), "too many requests"),
+    ],
+)
+async def test_what_may_pass_is_unavailable(http: HttpConnections, responses: FakeResponse, message: str) -> None:
+    """Broken connections and busy servers are told apart from what a person has to change."""
+    with FakeSearchServer(responses) as server, pytest.raises(SearchUnavailable, match=message):
+        await service(http, server.url).get("/", {})
+
+
+async def test_a_server_that_is_not_there_is_unavailable(http: HttpConnections) -> None:
+    """A refused connection may be a restart."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(SearchUnavailable, match="server could not be reached"):
+            await service(http, f"http://127.0.0.1:{unused.getsockname()[1]}").get("/", {})
+
+
+@pytest.mark.parametrize(
+    ("responses", "key", "message"),
+    [
+        (FakeResponse(status=401), KEY, "rejects the key; check TENURE_KEY"),
+        (FakeResponse(status=401), None, "requires a key: set TENURE_KEY"),
+        (FakeResponse(status=404), KEY, r"rejected the search \(status 404\)"),
+        (FakeResponse(status=302, headers={"Location": "https://elsewhere.example/"}), KEY, "check TENURE_ADDRESS"),
+        (FakeResponse(b"no gzip", headers={"Content-Encoding": "gzip"}), KEY, "its content encoding is wrong"),
+        (FakeResponse(gzip.compress(b"[1, 2]")[:-9], headers={"Content-Encoding": "gzip"}), KEY, "it is incomplete"),
+    ],
+)
+async def test_what_stays_is_refused(
+    http: HttpConnections, responses: FakeResponse, key: str | None, message: str
+) -> None:
+    """One line says what to change; a redirect is not followed, since the key would go along."""
+    with FakeSearchServer(responses) as server, pytest.raises(SearchRefused, match=message):
+        await service(http, server.url, key).get("/", {})
+
+    assert len(server.requests) == 1
+
+
+async def test_an_open_server_that_refuses_names_no_key(http: HttpConnections) -> None:
+    """Where no setting holds a key, none is named."""
+    with (
+        FakeSearchServer(FakeResponse(status=403)) as server,
+        pytest.raises(SearchRefused, match="server denies access"),
+    ):
+        await ApiClient(http, "server", server.url).get("/", {})
+
+
+@pytest.mark.parametrize("base", ["server.example", "ftp://server.example", "http://[::1", ""])
+async def test_an_address_that_cannot_be_used_is_named(http: HttpConnections, base: str) -> None:
+    """It is found out with the first search."""
+    with pytest.raises(SearchRefused, match="check TENURE_ADDRESS"):
+        await service(http, base).get("/search", {})
+
+
+async def test_the_server_says_when_to_come_back(http: HttpConnections) -> None:
+    """Its delay goes along with the refusal."""
+    with (
+        FakeSearchServer(FakeResponse(status=429, headers={"Retry-After": "7"})) as server,
+        pytest.raises(SearchUnavailable) as caught,
+    ):
+        await service(http, server.url).get("/", {})
+
+    assert caught.value.retry_after == 7
+
+
+async def test_requests_keep_their_distance(http: HttpConnections) -> None:
+    """Those who wait for a turn get one each, a gap apart."""
+    with FakeSearchServer(FakeResponse({})) as server:
+        client = ApiClient(http, "server", server.url, min_interval=0.01)
+        await client.get("/", {})
+        first = client._next_start
+        await client.get("/", {})
+
+    assert client._next_start >= first + 0.01
+    assert len(server.requests) == 2
+
+
+async def test_a_rush_is_turned_away_and_ends(http: HttpConnections) -> None:
+    """Who would wait too long is told so at once, and does not lengthen the queue."""
+    with FakeSearchServer(FakeResponse({})) as server:
+        client = ApiClient(http, "server", server.url, min_interval=1_000 * MAX_WAIT_SECONDS)
+        await client.get("/", {})
+        after = client._next_start
+        with pytest.raises(SearchUnavailable, match="server has reached its rate limit"):
+            await client.get("/", {})
+
+    assert (client._next_start, len(server.requests)) == (after, 1)
+
+
+class _Reply(BaseModel):
+    results: list[str]
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"results": 1}', b'{"results": ["\xff"]}', b"[" * 10**6])
+async def test_another_kind_of_answer_is_refused(http: HttpConnections, body: bytes) -> None:
+    """Whatever the body is, what is not the provider's answer is named as such."""
+    with pytest.raises(SearchRefused, match="unexpected response; check TENURE_ADDRESS"):
+        service(http, "http://127.0.0.1:9").parse(_Reply, body)
+
+
+def test_json_nested_without_end_is_no_json() -> None:
+    """The interpreter's own limit is a limit like any other."""
+    assert parse_json(b"[1]") == [1]
+    with pytest.raises(ValueError, match="nested"):
+        parse_json(b"[" * 10**6)

@@ -1,0 +1,70 @@
+"""What providers say, made short and plain."""
+
+from datetime import date
+
+import pytest
+
+from tenure.contracts.evidence.web import TimeRange, WebSearchRequest
+from tenure.sources.search.provider import (
+    MAX_SNIPPET_LENGTH,
+    add_site_operators,
+    build_result,
+    compute_first_day,
+    parse_primary_language,
+    strip_markup,
+    truncate_query,
+)
+
+
+@pytest.mark.parametrize(
+    ("marked", "words"),
+    [
+        ("the <strong>sour</strong>dough", "the sourdough"),
+        ("<jats:p>One.</jats:p><jats:p>Two.</jats:p>", "One. Two."),
+        ("a < b and c > d", "a < b and c > d"),
+        ("R&amp;D <!-- hidden --> &lt;b&gt;", "R&D <b>"),
+        ("  much \n\t space ", "much space"),
+    ],
+)
+def test_markup_goes_and_words_stay(marked: str, words: str) -> None:
+    """Marks inside a word vanish, others part words, entities are read once, and comparisons are no marks."""
+    assert strip_markup(marked, 100) == words
+
+
+def test_what_is_missing_or_endless_is_harmless() -> None:
+    """A field that a provider leaves out is empty, and one without end is cut."""
+    result = build_result(None, None, "x" * 10**6)
+
+    assert (result.url, result.title, len(result.snippet)) == ("", "", MAX_SNIPPET_LENGTH)
+
+
+@pytest.mark.parametrize(
+    ("time_range", "first"), [("day", "2026-03-09"), ("week", "2026-03-03"), ("month", "2026-02-07")]
+)
+def test_a_time_range_ends_today(time_range: TimeRange, first: str) -> None:
+    """It begins as many days ago as its name says."""
+    assert compute_first_day(time_range, date(2026, 3, 10)).isoformat() == first
+
+
+def test_domains_become_operators() -> None:
+    """Engines of the whole web take domains as part of the query."""
+    assert add_site_operators(WebSearchRequest(query="rye")) == "rye"
+    assert add_site_operators(WebSearchRequest(query="rye", domains=("a.org",))) == "rye site:a.org"
+    both = WebSearchRequest(query="rye", domains=("a.org", "b.org"), excluded_domains=("c.org",))
+    assert add_site_operators(both) == "rye (site:a.org OR site:b.org) -site:c.org"
+
+
+def test_a_query_is_cut_between_words() -> None:
+    """Where an engine takes only so many characters, the words that fit are asked for."""
+    assert truncate_query("rye flour starter", 17) == "rye flour starter"
+    assert truncate_query("rye flour starter", 10) == "rye flour"
+    assert truncate_query("rye flour starter", 9) == "rye flour"
+    assert truncate_query("Donaudampfschiff", 5) == "Donau"
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"), [("", ""), ("de", "de"), ("pt-BR", "pt"), ("zh_Hant", "zh"), ("German", "")]
+)
+def test_the_language_of_a_tag(tag: str, language: str) -> None:
+    """Region and script are left out, and a name of a language is no tag."""
+    assert parse_primary_language(tag) == language

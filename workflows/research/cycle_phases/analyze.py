@@ -1,0 +1,78 @@
+"""Analyze what a cycle found: accept relevant new passages, measure the gain, name topics that the outline lacks."""
+
+from collections.abc import Sequence
+
+from temporalio import workflow
+
+from workflows.research.cycle_phases.research_loop import ResearchLoop
+
+with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
+    from tenure.algorithms.memory.experience import build_inherited_candidates, record_outcomes
+    from tenure.algorithms.research import research_state
+    from tenure.contracts.evidence.passages import PassageRef
+    from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, LatentTopic
+    from tenure.roles.research import topic_namer
+    from tenure.roles.research.topic_namer import TopicNamerInput
+
+
+def collect_known_passages(loop: ResearchLoop) -> list[CandidatePassage]:
+    """Return the passages of the first search and those that earlier runs accepted.
+
+    All of them name the first topic; the analysis assigns each to the topic that it serves.
+    """
+    topic, question = loop.state.topics[0].topic.heading, loop.request.question
+    remembered, executed = build_inherited_candidates(loop.request.experience, topic)
+    loop.state = research_state.record_queries(loop.state, executed)
+    found = [CandidatePassage(topic=topic, query=question, passage=passage) for passage in loop.request.evidence]
+    return [*found, *remembered]
+
+
+async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) -> None:
+    """Judge candidates and work the accepted ones into the state."""
+    state, limits = loop.state, loop.request.limits
+    analysis = await loop.clients.execute_activity(
+        KnowledgeActivities.analyze_candidates,
+        AnalysisRequest(
+            run=loop.request.run,
+            cycle=state.cycle,
+            question=loop.request.question,
+            corpora=loop.request.corpora,
+            topics=state.topics,
+            candidates=tuple(candidates),
+            min_relevance=research_state.compute_min_relevance(limits),
+            min_novelty=limits.min_novelty,
+        ),
+        summary=f"cycle {state.cycle}: {len(candidates)} passages" if state.cycle else "passages found before",
+    )
+    loop.state = research_state.apply_analysis(state, analysis)
+    loop.update(strategy_outcomes=record_outcomes(state.strategy_outcomes, loop.searched_tasks, analysis))
+    loop.searched_tasks = []
+    if analysis.latent and loop.state.cycle and not loop.parent.is_finishing:
+        await _name_latent_topics(loop, analysis.latent)
+    await loop.send_progress(research_state.describe_cycle(loop.state))
+
+
+async def _name_latent_topics(loop: ResearchLoop, groups: Sequence[Sequence[PassageRef]]) -> None:
+    """Have names given to groups of passages that belong to no topic of the outline."""
+    output = await loop.clients.models.ask(
+        topic_namer.ROLE,
+        TopicNamerInput(
+            question=loop.request.question,
+            outline=tuple(topic.topic.heading for topic in loop.state.topics),
+            group_sizes=tuple(len(group) for group in groups),
+        ),
+        [passage for group in groups for passage in group],
+        summary=f"cycle {loop.state.cycle}: {len(groups)} groups",
+    )
+    topics = [
+        LatentTopic(
+            heading=topic.heading[:160],
+            question=topic.question[:1000],
+            passages=len(groups[topic.group - 1]),
+            cycle=loop.state.cycle,
+        )
+        for topic in output.topics
+        if 1 <= topic.group <= len(groups)
+    ]
+    loop.state = research_state.add_latent_topics(loop.state, topics)

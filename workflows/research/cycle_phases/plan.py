@@ -1,0 +1,105 @@
+"""Plan a cycle: the planner criticises the research so far and proposes actions; pure rules decide which are valid."""
+
+from collections.abc import Sequence
+
+from temporalio import workflow
+
+from workflows.research.cycle_phases.research_loop import ResearchLoop
+from workflows.runtime.input_requests import request_input
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.research import research_state
+    from tenure.algorithms.research.information_gain import classify_trend
+    from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, ValidatedPlan, validate_plan
+    from tenure.algorithms.research.research_state import PLANNER
+    from tenure.contracts.research.spiral import PlannedAction
+    from tenure.contracts.run.control import InputRequest
+    from tenure.contracts.run.run import Feedback
+    from tenure.roles.research import planner
+    from tenure.roles.research.planner import PlannerInput, PlannerOutput
+    from workflows.research.strategy_registry import STRATEGIES
+
+
+async def plan_cycle(loop: ResearchLoop) -> ValidatedPlan:
+    """Return the plan of the cycle; each time that a person answers its questions, it is made again."""
+    while True:
+        plan = await _propose_plan(loop)
+        if not await _ask_people(loop, plan.questions):
+            return plan
+
+
+async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
+    """Have a plan proposed and return what of it is valid."""
+    await loop.send_progress("planning what to look for")
+    state, feedback = loop.state, list(loop.parent.feedback_items)
+    proposal = await _call_planner(loop)
+    plan = validate_plan(
+        [_drop_unknown_strategy(action) for action in proposal.plan],
+        state,
+        loop.request.effort,
+        loop.request.limits.max_sections,
+        state.unplanned,
+    )
+    loop.state = research_state.apply_plan(loop.state, plan, proposal.critique, len(feedback))
+    new = feedback[state.planner_feedback_count :]
+    loop.state = research_state.record_feedback_queries(loop.state, new, plan.steps)
+    return plan
+
+
+async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
+    conversation = loop.open_conversation(PLANNER)
+    request, state = loop.request, loop.state
+    return await loop.clients.models.ask(
+        planner.ROLE,
+        PlannerInput(
+            question=request.question,
+            cycle=state.cycle,
+            max_cycles=request.effort.cycles,
+            max_searches=request.effort.subagents,
+            max_topics=request.limits.max_sections,
+            outline=loop.measure_coverage(),
+            trend=classify_trend(state.information_gains),
+            gain=state.information_gains[-1] if state.information_gains else None,
+            latent=state.latent_topics,
+            executed=state.executed,
+            not_executed=state.refused_actions,
+            critique=state.critique,
+            reasoning=state.reasoning,
+            key_factors=state.key_factors,
+            feedback=research_state.format_new_feedback(loop.parent.feedback_items, state.planner_feedback_count),
+            advice=request.experience.advice,
+            facts=tuple(fact.text for fact in request.experience.facts),
+            running_low=loop.parent.control.running_low,
+            strategies={name: strategy.description for name, strategy in STRATEGIES.items()},
+        ),
+        state.unplanned,
+        summary=f"cycle {state.cycle}",
+        conversation=conversation,
+    )
+
+
+def _drop_unknown_strategy(action: PlannedAction) -> PlannedAction:
+    """Return an action without a strategy that does not exist: its query then suggests one."""
+    return action if action.strategy in STRATEGIES else action.model_copy(update={"strategy": None})
+
+
+async def _ask_people(loop: ResearchLoop, questions: Sequence[str]) -> bool:
+    """Ask people and wait, if the run is interactive; return whether anybody answered."""
+    if not questions or loop.parent.is_finishing or not loop.request.limits.interactive:
+        return False
+    number = len(loop.state.questions_asked)
+    texts, _, assumptions = zip(*(question.partition(ASSUMPTION_SEPARATOR) for question in questions), strict=True)
+    request = InputRequest(
+        reporter=workflow.info().workflow_id,
+        number=number,
+        kind="clarification",
+        text=" ".join(texts),
+        assumption=" ".join(assumptions),
+    )
+    await request_input(loop.request.run, request)
+    await workflow.wait_condition(lambda: number in loop.parent.input_replies)
+    reply = loop.parent.input_replies.pop(number)
+    if reply.feedback:
+        await loop.parent.add_feedback(Feedback(text=reply.feedback))
+        loop.state = research_state.mark_questions_answered(loop.state, questions)
+    return bool(reply.feedback)

@@ -1,0 +1,115 @@
+"""State and clients that the phases of a cycle share."""
+
+from typing import Any
+
+from temporalio import workflow
+
+from workflows.runtime.budget import request_by_signal
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.model_client import Conversation
+from workflows.runtime.progress import send_progress
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.memory.experience import CompletedTask
+    from tenure.algorithms.research import research_state
+    from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
+    from tenure.algorithms.research.research_state import append_log
+    from tenure.contracts.research.report import ProgressUpdate
+    from tenure.contracts.research.spiral import ExecutedQuery, SpiralRequest
+    from tenure.contracts.run.control import OutlineRevision
+    from tenure.contracts.run.run import SectionPhase
+    from tenure.roles.research.planner import TopicCoverage
+
+
+class ResearchLoop:
+    """State and clients of one research loop.
+
+    `state` is an immutable contract: a phase replaces it by the next state, which a pure function computes.
+    """
+
+    def __init__(self, parent: ControllableWorkflow, request: SpiralRequest) -> None:
+        """Start from the outline of a request, or from the state that earlier cycles left in it."""
+        self.parent = parent
+        self.request = request
+        self.state = request.state or research_state.create_initial_state(
+            request.run, request.outline, request.outline_number
+        )
+        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run))
+        self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
+        self.conversations = {role: Conversation(turn) for role, turn in self.state.turns.items()}
+        self.searched_tasks: list[CompletedTask] = []
+        self.end_reason = ""
+        """Reason of the planner or the decider to end; empty while they want another cycle."""
+
+    @property
+    def pending_outline(self) -> OutlineRevision | None:
+        """Outline that a person has set and that is not applied yet; None if there is none."""
+        outline = self.parent.control.outline
+        return outline if outline and outline.number > self.state.outline_number else None
+
+    def apply_pending_outline(self) -> None:
+        """Apply the outline that a person has set, between two cycles."""
+        outline = self.pending_outline
+        if outline is None:
+            return
+        edit = apply_outline([topic.topic for topic in self.state.topics], outline)
+        self.state = research_state.apply_outline_change(self.state, edit, outline.number)
+        self.end_reason = ""
+        for line in describe_dropped_topics(edit):
+            self.add_note(line)
+
+    def update(self, **changes: Any) -> None:
+        """Replace fields of the state."""
+        assert changes.keys() <= type(self.state).model_fields.keys(), changes
+        self.state = self.state.model_copy(update=changes)
+
+    def add_note(self, line: str) -> None:
+        """Add a note for the readers of the report."""
+        self.update(notes=append_log(self.state.notes, line))
+
+    def add_decision(self, line: str) -> None:
+        """Add a decision on whether the research continues, for the readers of the report."""
+        self.update(decisions=append_log(self.state.decisions, line))
+
+    def record_query(self, query: str, topic: str) -> None:
+        """Record that a query is made in this cycle."""
+        executed = ExecutedQuery(query=query, topic=topic, cycle=self.state.cycle)
+        self.state = research_state.record_queries(self.state, [executed])
+
+    def open_conversation(self, role: str) -> Conversation:
+        """Return the conversation with a role; a conversation that became too long starts again."""
+        conversation = self.conversations[role]
+        self.update(turns={**self.state.turns, role: conversation.turn})
+        conversation.turn = research_state.choose_next_turn(self.state, role)
+        self.update(turns={**self.state.turns, role: conversation.turn})
+        return conversation
+
+    def measure_coverage(self) -> tuple[TopicCoverage, ...]:
+        """Return the outline with the coverage of each topic, as roles read it."""
+        return tuple(
+            TopicCoverage(
+                heading=topic.topic.heading,
+                question=topic.topic.question,
+                coverage=topic.coverage,
+                passages=len(topic.passages),
+            )
+            for topic in self.state.topics
+        )
+
+    async def send_progress(self, last: str, *, ended: bool = False) -> None:
+        """Report the progress of the research to the run."""
+        phase: SectionPhase = "waiting" if ended else "retrieving"
+        await send_progress(
+            self.request.run,
+            ProgressUpdate(
+                reporter=workflow.info().workflow_id,
+                phase="research",
+                cycle=self.state.cycle,
+                topics=tuple(research_state.build_topic_progress(topic, phase) for topic in self.state.topics),
+                is_full_outline=True,
+                usage=self.clients.record.usage,
+                last=last,
+                ended=ended,
+            ),
+        )

@@ -1,0 +1,1 @@
+"""The phases of one report: outline, gather, reason, write, review, finalize."""

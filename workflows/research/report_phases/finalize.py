@@ -1,0 +1,153 @@
+"""Finalize the report: title, abstract, verification of both, and the draft with everything that the run produced."""
+
+import asyncio
+from dataclasses import dataclass
+
+from temporalio import workflow
+
+from workflows.research.report_phases.report_context import ReportContext
+from workflows.research.report_phases.report_state import ReportState
+from workflows.research.verification import verify_drafts
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.control.budget import describe_limit
+    from tenure.algorithms.reasoning import strategies as reasoning_strategies
+    from tenure.algorithms.text.questions import format_heading
+    from tenure.algorithms.writing import manuscript
+    from tenure.contracts.evidence.passages import Draft, SynthesisDraft
+    from tenure.contracts.evidence.reasoning import Reasoning
+    from tenure.contracts.research.report import ReportDraft
+    from tenure.contracts.result.result import ResultStatus
+    from tenure.contracts.run.run import ControlState, RunLimits
+    from tenure.roles.writing import abstract_writer, title_writer
+    from tenure.roles.writing.abstract_writer import AbstractWriterInput
+    from tenure.roles.writing.title_writer import TitleWriterInput
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    """Title, abstract and synthesis of a report."""
+
+    title: str
+    abstract: Draft
+    synthesis: SynthesisDraft
+
+
+async def finalize(context: ReportContext) -> ReportDraft:
+    """Return the finished draft; a cancelled or failed run gets no abstract."""
+    state = context.state
+    if state.written_sections and not state.cancelled and not state.failure:
+        front = await _write_front_matter(context)
+    else:
+        front = FrontMatter(format_heading(context.request.question), Draft(), state.research.synthesis)
+    line = _select_reasoning(context, front.abstract)
+    await context.send_progress("compose", "the text is written", ended=True)
+    return _assemble(context, front, line)
+
+
+async def _write_front_matter(context: ReportContext) -> FrontMatter:
+    """Write title and abstract, then verify the abstract and the synthesis."""
+    await context.send_progress("compose")
+    request, state, sections = context.request, context.state, context.state.written_sections
+    title, abstract = await asyncio.gather(
+        context.clients.models.ask(
+            title_writer.ROLE,
+            TitleWriterInput(question=request.question, topics=tuple(section.topic for section in sections)),
+            summary="title",
+            for_writing=True,
+        ),
+        context.clients.models.ask(
+            abstract_writer.ROLE,
+            AbstractWriterInput(
+                question=request.question,
+                sections=sections,
+                reasoning=reasoning_strategies.render_reasoning(state.reasoning.line),
+            ),
+            manuscript.select_passages_shown(state.sections, request.evidence, state.reasoning.passages),
+            summary="abstract",
+            for_writing=True,
+        ),
+    )
+    synthesis = state.research.synthesis
+    verification = await verify_drafts(
+        context.clients,
+        request.question,
+        (abstract, synthesis.situation, synthesis.complication, synthesis.resolution),
+        manuscript.select_passages_shown(state.sections, request.evidence),
+        "Abstract and synthesis",
+        for_writing=True,
+    )
+    context.add_notes(verification.notes)
+    abstract, situation, complication, resolution = verification.drafts
+    return FrontMatter(
+        title.title,
+        abstract,
+        SynthesisDraft(situation=situation, complication=complication, resolution=resolution),
+    )
+
+
+def _select_reasoning(context: ReportContext, abstract: Draft) -> Reasoning | None:
+    """Return the line of reasoning, or None if abstract and sections say the same."""
+    state = context.state
+    drafts = [abstract, *(section.draft for section in state.written_sections)]
+    line = reasoning_strategies.discard_if_repeated(state.reasoning.line, drafts)
+    if state.reasoning.line and not line and context.request.limits.reasoning is not None:
+        context.add_notes(["The line of reasoning is left out, since the sections say the same."])
+    return line
+
+
+def _assemble(context: ReportContext, front: FrontMatter, line: Reasoning | None) -> ReportDraft:
+    request, state, parent = context.request, context.state, context.parent
+    research, sections = state.research, state.written_sections
+    limits = parent.apply_budget_revision(request.limits)
+    return ReportDraft(
+        id=request.run,
+        mode="RESEARCH",
+        question=request.question,
+        title=front.title,
+        abstract=front.abstract,
+        sections=manuscript.remove_abstract_repeats(front.abstract, sections),
+        reasoning=line,
+        synthesis=manuscript.remove_synthesis_repeats(front.synthesis, front.abstract, sections),
+        information_gain=research.information_gains,
+        strategy_outcomes=research.strategy_outcomes,
+        queries=research.queries,
+        coverage_by_cycle={
+            topic.topic.heading: topic.coverage_history for topic in research.topics if topic.coverage_history
+        },
+        further_considerations=state.considerations,
+        contradictions=state.contradictions,
+        evaluation=state.evaluation,
+        critiques=state.critiques,
+        decisions=(*research.decisions, describe_end(state, parent.control, limits)),
+        feedback=manuscript.build_feedback_outcomes(
+            parent.feedback_items, state.sections, state.followed_feedback, research.feedback_queries
+        ),
+        fallbacks=tuple(context.clients.record.fallbacks),
+        notes=tuple(dict.fromkeys(state.notes)),
+        status=choose_status(state, parent.control),
+    )
+
+
+def choose_status(state: ReportState, control: ControlState) -> ResultStatus:
+    """Return the status of the result."""
+    if state.cancelled:
+        return "cancelled"
+    if state.failure:
+        return "failed"
+    if control.finishing:
+        return "finished_early"
+    return "done" if state.written_sections else "no_evidence"
+
+
+def describe_end(state: ReportState, control: ControlState, limits: RunLimits) -> str:
+    """Return the reason that the work on the report ended, as a sentence for its readers."""
+    if state.cancelled:
+        return "Ended because a person cancelled the run."
+    if state.failure:
+        return f"Ended because a step failed permanently: {state.failure}"
+    if control.exhausted:
+        return f"Ended because {describe_limit(limits, control.exhausted)} was used up."
+    if control.finishing:
+        return "Ended because a person asked to finish."
+    return manuscript.describe_stop_reason(state.revisions, state.has_no_critique)

@@ -1,0 +1,86 @@
+"""Gather findings: run the research loop as a child workflow, then reason over all that it found."""
+
+from temporalio import workflow
+
+from workflows.research.reasoning import ReasoningTask, reason_over
+from workflows.research.report_phases.report_context import ReportContext
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.memory.experience import reduce_effort
+    from tenure.algorithms.reasoning import strategies as reasoning_strategies
+    from tenure.algorithms.research.effort import choose_effort
+    from tenure.algorithms.writing import manuscript
+    from tenure.contracts.evidence.web import WRITING_CYCLE
+    from tenure.contracts.research.spiral import SpiralRequest, SpiralResult
+    from workflows.research.spiral import SpiralWorkflow
+
+SPIRAL = "/spiral"
+"""Name of the research loop among the child workflows; no heading has this form."""
+
+
+async def gather(context: ReportContext) -> None:
+    """Run the research loop, which may change the outline."""
+    await context.send_progress("research")
+    request, parent = context.request, context.parent
+    child = await parent.start_child(
+        SPIRAL,
+        SpiralWorkflow.run,
+        _build_request(context),
+        f"{request.run}/spiral",
+        request.question,
+        len(request.feedback),
+    )
+    try:
+        research: SpiralResult = await child
+    finally:
+        del parent.children[SPIRAL]
+    context.state = context.state.with_research(research)
+    context.clients.record.fallbacks.extend(research.fallbacks)
+    has_passages = any(topic.passages for topic in research.topics)
+    context.update(writes_after_finish=parent.is_finishing and has_passages)
+
+
+def _build_request(context: ReportContext) -> SpiralRequest:
+    request = context.request
+    return SpiralRequest(
+        run=request.run,
+        question=request.question,
+        corpora=request.corpora,
+        databases=request.databases,
+        limits=request.limits,
+        effort=reduce_effort(choose_effort(request.complexity, request.limits), request.limits, request.experience),
+        outline=context.state.topics,
+        evidence=request.evidence,
+        experience=request.experience,
+        feedback=tuple(context.parent.feedback_items),
+        control=context.parent.control,
+        outline_number=context.state.outline_number,
+        state=context.forked_state,
+    )
+
+
+async def reason(context: ReportContext) -> None:
+    """Reason over all findings, if the question asks for it and enough budget is left."""
+    request, parent = context.request, context.parent
+    strategy = reasoning_strategies.choose_reasoning_strategy(
+        request.question,
+        request.query_type,
+        request.limits.effort or request.complexity,
+        request.limits.reasoning,
+    )
+    findings = (topic.passages for topic in context.state.research.topics)
+    evidence = manuscript.interleave_passages([request.evidence, *findings])
+    if strategy == "none" or not evidence or parent.is_finishing or parent.control.running_low:
+        return
+    await context.send_progress("reason", strategy.replace("_", " "))
+    task = ReasoningTask(
+        context.clients,
+        request.question,
+        request.corpora,
+        request.limits.copy_for_cycle(WRITING_CYCLE),
+        evidence,
+        lambda: parent.is_finishing,
+    )
+    result = await reason_over(task, strategy)
+    context.update(reasoning=result)
+    context.add_notes(result.notes)

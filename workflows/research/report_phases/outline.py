@@ -1,0 +1,129 @@
+"""Outline the report: explore sub-questions, draft an outline, let a person approve it."""
+
+from collections.abc import Sequence
+
+from temporalio import workflow
+
+from workflows.research.plan_and_execute import execute_plan
+from workflows.research.report_phases.report_context import ReportContext
+from workflows.runtime.input_requests import request_input
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.research.effort import choose_effort
+    from tenure.algorithms.writing import manuscript
+    from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+    from tenure.contracts.research.report import SubQuestion, Topic
+    from tenure.contracts.research.spiral import PlanStep
+    from tenure.contracts.run.control import InputRequest
+    from tenure.roles.research import decomposer, outliner, question_rewriter
+    from tenure.roles.research.decomposer import DecomposerInput
+    from tenure.roles.research.outliner import OutlinerInput
+    from tenure.roles.research.question_rewriter import QuestionRewriterInput
+
+MAX_OUTLINE_PASSAGES = 40
+"""Passages that the outliner reads."""
+MAX_REWRITER_PASSAGES = 12
+"""Passages that the question rewriter reads."""
+PASSAGES_PER_SUB_QUESTION = 16
+"""Passages of the search for a sub-question."""
+APPROVAL_NUMBER = 1
+"""Number of the request to approve the outline: this workflow sends no other request."""
+
+
+async def outline(context: ReportContext) -> None:
+    """Draft the outline, unless a person has set one, and wait for approval if the run wants it."""
+    await context.send_progress("outline")
+    if context.parent.control.outline is None:
+        context.update(topics=await _draft_outline(context))
+    context.apply_pending_outline()
+    if context.request.limits.approve_plan and not context.parent.is_finishing:
+        await _wait_for_approval(context)
+
+
+async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
+    request = context.request
+    explored = await _explore_sub_questions(context)
+    evidence = manuscript.interleave_passages([request.evidence, *(part.evidence for part in explored)])
+    output = await context.clients.models.ask(
+        outliner.ROLE,
+        OutlinerInput(
+            question=request.question,
+            sub_questions=tuple(part.question for part in explored),
+            max_topics=choose_effort(request.complexity, request.limits).sections,
+            feedback=tuple(feedback.text for feedback in context.parent.feedback_items),
+        ),
+        evidence[:MAX_OUTLINE_PASSAGES],
+        summary=f"{len(explored)} sub-question(s), {len(evidence)} passages",
+    )
+    topics = [Topic(heading=topic.heading.strip(), question=topic.question) for topic in output.topics]
+    return tuple(manuscript.deduplicate_topics(topics)[: request.limits.max_sections])
+
+
+async def _explore_sub_questions(context: ReportContext) -> list[SubQuestion]:
+    """Search for the sub-questions, layer by layer; later layers are rewritten with what earlier ones found."""
+    question = context.request.question
+    output = await context.clients.models.ask(decomposer.ROLE, DecomposerInput(question=question), summary=question)
+    explored: dict[str, SubQuestion] = {}
+
+    async def explore(step: PlanStep) -> tuple[PlanStep, None]:
+        explored[step.id] = await _explore(context, step.query, [explored[needed] for needed in step.depends_on])
+        return step.model_copy(update={"status": "completed"}), None
+
+    steps = [
+        PlanStep(id=str(n), query=output.sub_questions[n - 1], topic="", depends_on=tuple(map(str, needed)))
+        for n, needed in output.dependencies_by_number.items()
+    ]
+    await execute_plan(steps, explore)
+    return [explored[step.id] for step in steps]
+
+
+async def _explore(context: ReportContext, question: str, needed: Sequence[SubQuestion]) -> SubQuestion:
+    """Search for one sub-question; the question as a whole was searched for before."""
+    if needed:
+        output = await context.clients.models.ask(
+            question_rewriter.ROLE,
+            QuestionRewriterInput(
+                question=context.request.question,
+                sub_question=question,
+                earlier_questions=tuple(part.question for part in needed),
+            ),
+            manuscript.interleave_passages([part.evidence for part in needed])[:MAX_REWRITER_PASSAGES],
+            summary=question,
+        )
+        question = output.question
+    if question == context.request.question:
+        return SubQuestion(question=question)
+    return SubQuestion(question=question, evidence=await _search(context, question))
+
+
+async def _search(context: ReportContext, query: str) -> tuple[PassageRef, ...]:
+    request, limits = context.request, context.request.limits
+    return await context.clients.knowledge.search(
+        SearchRequest(
+            query=query,
+            corpora=request.corpora,
+            k=PASSAGES_PER_SUB_QUESTION,
+            max_per_source=limits.max_per_source,
+        ),
+        limits.min_relevance,
+        summary=query,
+    )
+
+
+async def _wait_for_approval(context: ReportContext) -> None:
+    """Wait until a person approves the outline or the request expires; meanwhile it may be changed."""
+    topics = len(context.state.topics)
+    await context.send_progress("outline", f"{topics} topic{'' if topics == 1 else 's'} wait for approval")
+    request = InputRequest(
+        reporter=workflow.info().workflow_id,
+        number=APPROVAL_NUMBER,
+        kind="plan",
+        text="Is this the right outline?",
+        assumption="the outline is followed as it is",
+    )
+    await request_input(context.request.run, request)
+    replies = context.parent.input_replies
+    while APPROVAL_NUMBER not in replies:
+        await workflow.wait_condition(lambda: APPROVAL_NUMBER in replies or context.pending_outline is not None)
+        if context.apply_pending_outline():
+            await context.send_progress("outline", "the outline was changed")

@@ -1,0 +1,90 @@
+"""State and clients that the phases of a report share."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from temporalio import workflow
+
+from workflows.research.report_phases.report_state import ReportState
+from workflows.runtime.budget import request_by_signal
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.progress import send_progress
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.research.outline_edits import apply_outline
+    from tenure.algorithms.writing import manuscript
+    from tenure.contracts.research.fork import ForkResearchRequest
+    from tenure.contracts.research.report import ProgressUpdate, ResearchRequest, Topic
+    from tenure.contracts.run.control import OutlineRevision
+    from tenure.contracts.run.run import RunPhase, TopicProgress
+
+PHASES_WITH_OUTLINE = ("outline", "research", "write", "refine")
+"""Phases at whose start the whole outline is reported."""
+
+
+class ReportContext:
+    """State and clients of one report."""
+
+    def __init__(self, parent: ControllableWorkflow, request: ResearchRequest | ForkResearchRequest) -> None:
+        """Start without an outline, or with that of the run that this one forks."""
+        self.parent = parent
+        self.request = request
+        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run))
+        self.forked_state = request.state if isinstance(request, ForkResearchRequest) else None
+        """Research state of the run that this one forks; None without a fork."""
+        self.state = ReportState()
+        if self.forked_state:
+            topics = tuple(topic.topic for topic in self.forked_state.topics)
+            self.update(topics=topics, outline_number=self.forked_state.outline_number)
+
+    def update(self, **changes: Any) -> None:
+        """Replace fields of the state."""
+        self.state = replace(self.state, **changes)
+
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add notes for the readers of the report."""
+        self.state = self.state.with_notes(notes)
+
+    @property
+    def pending_outline(self) -> OutlineRevision | None:
+        """Outline that a person has set and that is not applied yet; None if there is none."""
+        outline = self.parent.control.outline
+        return outline if outline and outline.number > self.state.outline_number else None
+
+    def apply_pending_outline(self) -> bool:
+        """Apply the outline that a person has set; return whether there was one."""
+        outline = self.pending_outline
+        if outline is None:
+            return False
+        self.state = self.state.with_outline(outline)
+        return True
+
+    def is_dropped(self, topic: Topic) -> bool:
+        """Return whether the pending outline lacks a topic."""
+        outline = self.pending_outline
+        return outline is not None and topic.heading in apply_outline(self.state.topics, outline).dropped
+
+    async def send_progress(self, phase: RunPhase, last: str = "", *, ended: bool = False) -> None:
+        """Report a phase to the run."""
+        state, has_outline = self.state, phase in PHASES_WITH_OUTLINE
+        researched = state.research.topics or (self.forked_state.topics if self.forked_state else ())
+        await send_progress(
+            self.request.run,
+            ProgressUpdate(
+                reporter=workflow.info().workflow_id,
+                phase=phase,
+                revision=state.revisions,
+                topics=manuscript.summarize_progress(state.topics, state.sections, researched) if has_outline else (),
+                is_full_outline=has_outline and bool(state.topics),
+                usage=self.clients.record.usage,
+                last=last,
+                ended=ended,
+            ),
+        )
+
+    async def send_topic_progress(self, topic: TopicProgress, last: str = "") -> None:
+        """Report the progress of one topic to the run."""
+        update = ProgressUpdate(reporter=workflow.info().workflow_id, topics=(topic,), last=last)
+        await send_progress(self.request.run, update)

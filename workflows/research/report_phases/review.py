@@ -1,0 +1,107 @@
+"""Review the report: reflect on it, evaluate it, and look for contradictions between its sources."""
+
+import asyncio
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from workflows.research.report_phases.report_context import ReportContext
+from workflows.research.report_phases.write_sections import write_generation
+from workflows.runtime.failures import describe_failure
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.writing import manuscript
+    from tenure.contracts.evidence.passages import Contradictions
+    from tenure.contracts.research.report import Critique
+    from tenure.roles.claims import contradiction_finder
+    from tenure.roles.claims.contradiction_finder import ContradictionFinderInput
+    from tenure.roles.writing import report_reflector, self_evaluator
+    from tenure.roles.writing.report_reflector import ReportReflectorInput, ReportReflectorOutput
+    from tenure.roles.writing.self_evaluator import SelfEvaluatorInput
+
+
+async def reflect(context: ReportContext) -> tuple[Critique, ...]:
+    """Return critiques of the report, and feedback that no section was written with."""
+    critiques = await _collect_critiques(context)
+    context.update(has_no_critique=not critiques)
+    return critiques
+
+
+async def _collect_critiques(context: ReportContext) -> tuple[Critique, ...]:
+    if context.parent.is_finishing or not context.state.written_sections:
+        return ()
+    await context.send_progress("reflect")
+    output = await _call_reflector(context)
+    state = context.state
+    proposed = [
+        Critique(topic=proposal.topic.strip() or None, critique=proposal.critique, query=proposal.query.strip())
+        for proposal in output.critiques
+    ]
+    followed, dropped = manuscript.resolve_critiques(proposed, state.topics, _max_sections(context))
+    context.update(considerations=output.further_considerations or state.considerations)
+    context.add_notes(f"A critique of the report was not followed: {critique.critique}" for critique in dropped)
+    feedback = manuscript.find_pending_feedback(context.parent.feedback_items, state.topics, state.sections)
+    new = (critique for critique in feedback if (critique.critique, critique.topic) not in state.sent_feedback)
+    return (*followed, *new)
+
+
+async def _call_reflector(context: ReportContext) -> ReportReflectorOutput:
+    state = context.state
+    return await context.clients.models.ask(
+        report_reflector.ROLE,
+        ReportReflectorInput(
+            question=context.request.question,
+            sections=state.written_sections,
+            earlier_critiques=tuple(record.critique for record in state.critiques),
+            running_low=context.parent.control.running_low,
+        ),
+        manuscript.select_passages_shown(state.sections, context.request.evidence),
+        summary=f"generation {state.revisions}",
+    )
+
+
+async def evaluate(context: ReportContext) -> None:
+    """Evaluate the report and compare its sources; a report below the required score is revised once."""
+    if context.parent.is_finishing or not context.state.written_sections:
+        return
+    await context.send_progress("reflect", "the report is evaluated")
+    try:
+        critiques, contradictions = await asyncio.gather(_evaluate(context), _find_contradictions(context))
+        context.update(contradictions=contradictions.found)
+        if critiques and not context.parent.is_finishing:
+            await write_generation(context, critiques)
+            await _evaluate(context)
+    except ActivityError as error:
+        if is_cancelled_exception(error):
+            raise
+        context.add_notes([f"The evaluation of the report failed: {describe_failure(error)}"])
+
+
+async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
+    """Evaluate the report; return what would improve it if its score is too low and enough budget is left."""
+    output = await context.clients.models.ask(
+        self_evaluator.ROLE,
+        SelfEvaluatorInput(question=context.request.question, sections=context.state.written_sections),
+        summary=f"generation {context.state.revisions}",
+    )
+    context.update(evaluation=output.evaluation)
+    is_good = output.evaluation.overall >= context.request.limits.min_evaluation_score
+    if is_good or context.parent.control.running_low:
+        return ()
+    followed, _ = manuscript.resolve_critiques(output.critiques, context.state.topics, _max_sections(context))
+    return followed
+
+
+def _max_sections(context: ReportContext) -> int:
+    """Return the maximum number of sections; 0 adds none, since a user has set the outline."""
+    return 0 if context.state.outline_number else context.request.limits.max_sections
+
+
+async def _find_contradictions(context: ReportContext) -> Contradictions:
+    """Find statements of different sources that contradict each other."""
+    return await context.clients.models.ask(
+        contradiction_finder.ROLE,
+        ContradictionFinderInput(question=context.request.question),
+        manuscript.select_passages_shown(context.state.sections, context.request.evidence),
+        summary="statements of different sources",
+    )

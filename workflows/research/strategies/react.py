@@ -1,0 +1,179 @@
+"""The strategy `react`: think, act with a tool, observe, step by step (Yao et al. 2022, ReAct).
+
+A model proposes each step; `tenure.algorithms.research.action_validation` decides what is carried out. A step that
+cannot be carried out is answered with a correction and counts as a step; three of them in a row end the loop. It also
+ends with an answer, at the limit of its steps, or when a person or a budget says stop. In every case the result is the
+passages that were seen, those of the best answer first.
+"""
+
+from typing import Any
+
+from tenure.algorithms.research.action_validation import (
+    MAX_CONSECUTIVE_ERRORS,
+    ActionVerdict,
+    build_call_key,
+    compute_max_steps,
+    extract_citations,
+    find_answer_fault,
+    normalize_confidence,
+    validate_action,
+)
+from tenure.algorithms.research.transcript import append_step
+from tenure.algorithms.text.questions import shorten
+from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep, Transcript
+from tenure.contracts.evidence.retrieval import RetrievalStopReason
+from tenure.contracts.research.tools import Observation, ToolArguments, ToolDescription
+from tenure.roles.reasoning import react as react_role
+from tenure.roles.reasoning.react import ReactInput, ReactOutput
+from workflows.research.search_session import SearchSession, SessionQuery
+from workflows.research.strategy import Strategy
+from workflows.research.tool import Tool
+from workflows.research.tool_context import ToolContext
+from workflows.research.tool_registry import list_available_tools, use_tool
+
+MAX_EVIDENCE = 12
+"""Passages that the fallback of the role reads."""
+
+
+async def act_step_by_step(session: SearchSession) -> RetrievalStopReason:
+    """Run the loop until the task is answered or a limit is reached."""
+    loop = ReActLoop(session)
+    reason = await loop.run()
+    await loop.close(reason)
+    return reason
+
+
+class ReActLoop:
+    """The steps of one task."""
+
+    def __init__(self, session: SearchSession) -> None:
+        """Create a loop without steps."""
+        self.session = session
+        self.context = ToolContext(session.clients, session.task, session.is_stopped)
+        self.tools: dict[str, Tool[Any]] = {}
+        self.descriptions: tuple[ToolDescription, ...] = ()
+        self.transcript = Transcript()
+        self.calls_made: list[tuple[str, str]] = []
+        self.steps_by_call: dict[str, int] = {}
+        self.mistakes = 0
+        self.confidence = 0.0
+
+    async def run(self) -> RetrievalStopReason:
+        """Perform steps; return why there is no further one."""
+        await self.context.discover()
+        self.tools = list_available_tools(self.context)
+        self.descriptions = tuple(tool.describe() for tool in self.tools.values())
+        models = {name: tool.arguments for name, tool in self.tools.items()}
+        max_steps = compute_max_steps(self.session.task.max_hops)
+        for number in range(1, max_steps + 1):
+            if self.session.is_stopped():
+                return "stopped"
+            proposal = await self._propose_step(max_steps - number + 1)
+            decision = validate_action(proposal.move, models, self.steps_by_call, len(self.context.passages))
+            self._keep_better_answer(proposal)
+            await self._perform_step(number, proposal, decision)
+            if decision.is_final:
+                return "complete"
+            if self.mistakes == MAX_CONSECUTIVE_ERRORS:
+                return "no_valid_action"
+        return "limit_reached"
+
+    async def close(self, reason: RetrievalStopReason) -> None:
+        """Search at least once, have an answer if there is none, and rank the passages of the answer first."""
+        session = self.session
+        if not session.found:
+            await session.search(SessionQuery(session.task.step.query))
+        elif not session.answer and reason != "stopped":
+            self._keep_better_answer(await self._propose_step(1, closing=True))
+        seen = list(self.context.passages.values())
+        if numbers := extract_citations(session.answer):
+            session.add_ranking([seen[number - 1] for number in numbers])
+
+    async def _propose_step(self, left: int, *, closing: bool = False) -> ReactOutput:
+        """Ask the role for the next step."""
+        session = self.session
+        step = session.task.step
+        return await session.clients.models.ask(
+            react_role.ROLE,
+            ReactInput(
+                question=session.task.question,
+                task=step.query,
+                tools=self.descriptions,
+                resources=self.context.describe_resources(),
+                transcript=self.transcript,
+                actions=tuple(self.calls_made),
+                passages=tuple(self.context.passages),
+                steps_left=left,
+                is_closing=closing,
+            ),
+            [retrieved.passage for retrieved in session.rank_passages()[:MAX_EVIDENCE]],
+            summary=f"{step.query}, step {len(session.steps) + 1}",
+        )
+
+    def _keep_better_answer(self, proposal: ReactOutput) -> None:
+        """Keep an answer that cites only passages that were seen, unless an earlier one is more confident."""
+        if find_answer_fault(proposal.answer, len(self.context.passages)):
+            return
+        confidence = normalize_confidence(proposal.confidence)
+        if proposal.action == "finish" or confidence >= self.confidence:
+            self.confidence = confidence
+            self.session.answer = proposal.answer
+
+    async def _perform_step(self, number: int, proposal: ReactOutput, decision: ActionVerdict) -> None:
+        """Carry out what was decided about a step and record it."""
+        tool, arguments = proposal.action, proposal.arguments
+        observation, new = Observation(text=decision.error), 0
+        if decision.tool and decision.arguments:
+            tool, arguments = decision.tool, decision.arguments.model_dump_json(exclude_defaults=True)
+            observation, new = await self._call_tool(decision.tool, decision.arguments, number)
+        elif decision.is_final:
+            observation = Observation(text=proposal.answer)
+        self.mistakes = self.mistakes + 1 if decision.error else 0
+        step = ReactStep(
+            n=number,
+            thought=proposal.thought,
+            tool=tool,
+            arguments=arguments,
+            observation="\n".join(filter(None, (observation.text, observation.problem, decision.remark))),
+            confidence=normalize_confidence(proposal.confidence),
+            reliability=observation.reliability,
+            passages=new,
+            corrected=bool(decision.error),
+        )
+        self.transcript = append_step(self.transcript, step, self.session.task.step.query)
+        self.session.steps.append(_shorten_step(step))
+
+    async def _call_tool(self, name: str, arguments: ToolArguments, number: int) -> tuple[Observation, int]:
+        """Call a tool; return its observation and the number of new passages."""
+        self.steps_by_call[build_call_key(name, arguments)] = number
+        self.calls_made.append((name, arguments.model_dump_json(exclude_defaults=True)))
+        observation = await use_tool(self.context, name, arguments)
+        self.session.artifacts += observation.artifacts
+        if not observation.passages:
+            return observation, 0
+        query = _describe_call(self.tools[name], arguments)
+        return observation, self.session.add_results(observation.passages, query, number)
+
+
+def _describe_call(tool: Tool[Any], arguments: ToolArguments) -> str:
+    """Return the query of a call; a call that is no search is named by its tool and its first text."""
+    if tool.query:
+        return tool.query(arguments)
+    texts = (value for value in dict(arguments).values() if isinstance(value, str) and value)
+    return shorten(f"{tool.name}: {next(texts, '')}", MAX_RECORDED_CHARS)
+
+
+def _shorten_step(step: ReactStep) -> ReactStep:
+    """Return a step as it is recorded."""
+    texts = {
+        field: shorten(getattr(step, field), MAX_RECORDED_CHARS) for field in ("thought", "arguments", "observation")
+    }
+    return step.model_copy(update=texts)
+
+
+STRATEGY = Strategy(
+    "react",
+    "step by step with tools, for what has to be computed, asked of tables or found out step by step",
+    act_step_by_step,
+    selectable_by_records=False,
+)

@@ -1,0 +1,21 @@
+"""A retrieval strategy: how one task searches, and how the planner reads of it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tenure.contracts.evidence.retrieval import RetrievalStopReason
+from workflows.research.search_session import SearchSession
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One strategy; a module of `workflows.research.strategies` defines it as `STRATEGY`."""
+
+    name: str
+    """Its name: that of its module."""
+    description: str
+    """Way to search and suitable queries, as the planner reads them."""
+    search: Callable[[SearchSession], Awaitable[RetrievalStopReason]]
+    """Function that searches through a session and returns its reason to stop."""
+    selectable_by_records: bool = True
+    """Whether records of earlier runs may select it for a task without a chosen strategy."""

@@ -1,0 +1,39 @@
+"""The registry of retrieval strategies: finds every module of `workflows.research.strategies` and runs one."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final
+
+from temporalio.exceptions import ApplicationError
+
+from tenure.contracts.evidence.retrieval import RetrievalResult
+from workflows.research import strategies
+from workflows.research.search_session import SearchSession
+from workflows.research.strategy import Strategy
+
+
+def load_strategies() -> dict[str, Strategy]:
+    """Import every module of the package and return the strategies by name, in alphabetical order."""
+    names = strategies.list_strategy_names()
+    return {name: import_module(f"{strategies.__name__}.{name}").STRATEGY for name in names}
+
+
+STRATEGIES: Final[Mapping[str, Strategy]] = load_strategies()
+"""Every strategy by its name."""
+
+SELECTABLE_STRATEGIES: Final = tuple(name for name, strategy in STRATEGIES.items() if strategy.selectable_by_records)
+"""Names of the strategies that records of earlier runs may select."""
+
+
+async def retrieve(session: SearchSession) -> RetrievalResult:
+    """Search with the strategy of the task.
+
+    Raises:
+        ApplicationError: there is no such strategy.
+    """
+    name = session.task.strategy
+    if name not in STRATEGIES:
+        raise ApplicationError(
+            f"there is no strategy {name!r}; there are {', '.join(STRATEGIES)}", type="UnknownStrategy"
+        )
+    return session.to_retrieval(await STRATEGIES[name].search(session))

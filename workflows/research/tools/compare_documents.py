@@ -1,0 +1,49 @@
+"""The tool `compare_documents`: comparison of two documents by criteria."""
+
+from tenure.algorithms.research.observations import format_comparison
+from tenure.contracts.research.tools import Observation, PassageNumber, ShortText, ToolArguments
+from tenure.roles.claims import document_comparer
+from tenure.roles.claims.document_comparer import DocumentComparerInput
+from workflows.research.tool import Tool
+from workflows.research.tool_context import JUDGED_RELIABILITY, ToolContext, observe_lines
+
+MAX_PASSAGES = 6
+"""Passages of each document that are read."""
+
+
+class CompareDocumentsArguments(ToolArguments):
+    """Arguments of `compare_documents`."""
+
+    first: PassageNumber
+    """Number of a passage of one document."""
+    second: PassageNumber
+    """Number of a passage of the other."""
+    criteria: ShortText
+    """Criteria of the comparison."""
+
+
+async def compare_documents(context: ToolContext, arguments: CompareDocumentsArguments) -> Observation:
+    """Search both documents by the criteria and have the results compared."""
+    first, second = context.get_passage(arguments.first), context.get_passage(arguments.second)
+    if first.source == second.source:
+        return Observation(problem="both passages belong to one document: name passages of two")
+    sides = [await context.search_document(passage, arguments.criteria, MAX_PASSAGES) for passage in (first, second)]
+    passages = (*sides[0], *sides[1])
+    comparison = await context.clients.models.ask(
+        document_comparer.ROLE,
+        DocumentComparerInput(criteria=arguments.criteria, first_document_passages=len(sides[0])),
+        passages,
+        summary=arguments.criteria,
+    )
+    numbers = context.get_passage_numbers(passages)
+    lines = [format_comparison(point, numbers) for point in comparison.points]
+    return observe_lines(lines, passages, JUDGED_RELIABILITY, "these passages have nothing to compare in that")
+
+
+TOOL = Tool(
+    name="compare_documents",
+    description="Compares two documents: what both say, in what they differ, what only one of them says.",
+    arguments=CompareDocumentsArguments,
+    bounds="6 passages of each document; two searches and one model call",
+    use=compare_documents,
+)

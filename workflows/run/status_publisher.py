@@ -1,0 +1,54 @@
+"""Publish the progress of a run: for queries, as search attributes, on the status page, and by notifications."""
+
+from typing import Any
+
+from temporalio import workflow
+
+from workflows.runtime import search_attributes
+from workflows.upkeep.notify import NotificationSender
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.control.status_page import render_status_page
+    from tenure.contracts.run.notifications import NotificationSettings
+    from tenure.contracts.run.run import RunProgress
+
+
+class StatusPublisher:
+    """Progress of one run, and everything that displays it."""
+
+    def __init__(self, progress: RunProgress, notifications: NotificationSettings | None) -> None:
+        """Start with a progress that is not published yet."""
+        self.progress = progress
+        self._published = False
+        self._notifications = NotificationSender(notifications, progress.question)
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the progress and publish it."""
+        assert changes.keys() <= RunProgress.model_fields.keys(), f"unknown fields in {', '.join(changes)}"
+        before, self.progress = self.progress, self.progress.model_copy(update=changes)
+        self._update_search_attributes(before)
+        request = self.progress.input_request
+        self._notifications.update(self.progress.status, request.model_dump_json() if request else "")
+        workflow.set_current_details(render_status_page(self.progress))
+
+    async def wait_for_notifications(self) -> None:
+        """Wait until all notifications have started."""
+        await self._notifications.wait_until_started()
+
+    def _update_search_attributes(self, before: RunProgress) -> None:
+        """Write the search attributes that changed."""
+        after = self.progress
+        changed = [
+            key.value_set(new)
+            for key, old, new in (
+                (search_attributes.MODE, before.mode, after.mode),
+                (search_attributes.PHASE, before.phase, after.phase),
+                (search_attributes.STATUS, before.status, after.status),
+            )
+            if old != new or not self._published
+        ]
+        if not self._published and (owner := workflow.info().priority.fairness_key):
+            changed.append(search_attributes.OWNER.value_set(owner))
+        self._published = True
+        if changed:
+            workflow.upsert_search_attributes(changed)

@@ -1,0 +1,69 @@
+"""Bundle the clients through which one workflow of a run executes activities.
+
+No activity starts while the run is paused. Calls that cost budget reserve it before, release the rest after, and
+record their usage. Activities without budget are executed by `execute_activity` directly.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, overload
+
+from temporalio import workflow
+
+from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.budget import BudgetLease, BudgetSource, grant_everything
+from workflows.runtime.call_record import CallRecord
+from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.knowledge_client import KnowledgeClient
+from workflows.runtime.mcp_client import McpClient
+from workflows.runtime.model_client import ModelClient
+from workflows.runtime.sandbox_client import SandboxClient
+from workflows.runtime.web_client import WebClient
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.control import budget
+    from tenure.contracts.run.budget import BudgetAmounts
+    from tenure.contracts.run.run import RunLimits, Usage
+
+I = TypeVar("I")  # noqa: E741 - I in, O out
+O = TypeVar("O")  # noqa: E741
+
+
+class ActivityClients:
+    """Clients of one workflow, on one budget lease and one record."""
+
+    def __init__(
+        self,
+        workflow_: ControllableWorkflow,
+        limits: RunLimits | None = None,
+        source: BudgetSource = grant_everything,
+    ) -> None:
+        """Create the clients.
+
+        Args:
+            workflow_: the workflow, which can be paused.
+            limits: limits of its run; None for no limits.
+            source: grants budget.
+        """
+        limits = limits or RunLimits()
+        self._workflow = workflow_
+        self.record = CallRecord()
+        self.lease = BudgetLease(workflow_, limits, source, lambda: budget.compute_used_amounts(self.record.usage))
+        self.models = ModelClient(workflow_, limits, self.lease, self.record)
+        self.web = WebClient(workflow_, limits.web, self.record) if limits.web else None
+        self.knowledge = KnowledgeClient(workflow_, limits, self.lease, self.record, self.models, self.web)
+        self.mcp = McpClient(workflow_, limits)
+        self.sandbox = SandboxClient(workflow_, limits)
+
+    def restore(self, usage: Usage, remaining: BudgetAmounts, request_count: int) -> None:
+        """Continue with the usage and the lease of this workflow's previous history."""
+        self.record.usage = usage
+        self.lease.restore(remaining, request_count)
+
+    @overload
+    async def execute_activity(self, method: Callable[[Any, I], Awaitable[O]], request: I, *, summary: str) -> O: ...
+    @overload
+    async def execute_activity(self, method: Callable[[Any, I], O], request: I, *, summary: str) -> O: ...
+    async def execute_activity(self, method: Callable[[Any, Any], Any], request: Any, *, summary: str) -> Any:
+        """Execute an activity that costs no budget, as soon as the run is not paused."""
+        await self._workflow.wait_while_paused()
+        return await execute_activity(method, request, summary=summary)

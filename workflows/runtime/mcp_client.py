@@ -1,0 +1,35 @@
+"""List and call tools of the MCP servers that a run may use."""
+
+from temporalio import workflow
+
+from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.control import ControllableWorkflow
+
+with workflow.unsafe.imports_passed_through():
+    from activities.mcp import McpActivities
+    from tenure.contracts.research.tools import McpCallReply, McpCallRequest, McpToolsReply, McpToolsRequest
+    from tenure.contracts.run.run import RunLimits
+
+
+class McpClient:
+    """Client for servers of the Model Context Protocol."""
+
+    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits) -> None:
+        """Use the servers that `limits` names."""
+        self._workflow = workflow_
+        self._servers = limits.mcp
+
+    async def list_tools(self) -> McpToolsReply:
+        """Return the tools of all servers of the run."""
+        if not self._servers:
+            return McpToolsReply()
+        await self._workflow.wait_while_paused()
+        request = McpToolsRequest(servers=self._servers)
+        return await execute_activity(McpActivities.list_mcp_tools, request, summary="which tools the servers have")
+
+    async def call_tool(self, request: McpCallRequest) -> McpCallReply:
+        """Call a tool at most once, since its side effects are unknown."""
+        if request.server not in self._servers:
+            return McpCallReply(problem=f"this run may not use the server {request.server!r}")
+        await self._workflow.wait_while_paused()
+        return await execute_activity(McpActivities.call_mcp_tool, request, summary=f"{request.server}: {request.tool}")

@@ -1,0 +1,153 @@
+"""Ask roles: reserve the budget of each call, execute the role's activity, and account for its reply.
+
+When a budget of the model is exhausted, fallbacks decide, which costs nothing; the record names every such decision,
+so that the report can say so.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+from workflows.runtime.activity_options import MODEL_CALL
+from workflows.runtime.budget import BudgetLease
+from workflows.runtime.call_record import CallRecord
+from workflows.runtime.control import ControllableWorkflow
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.control import budget
+    from tenure.algorithms.control.usage import add_call
+    from tenure.contracts.evidence.passages import PassageRef
+    from tenure.contracts.run.budget import BudgetAmounts, CallBudget
+    from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
+    from tenure.contracts.run.run import FallbackRecord, RunLimits, Usage
+    from tenure.roles.base import BaseRole, I, R
+
+# Annotations with generic models are quoted: pydantic would build a class of each for every workflow that starts.
+
+MODEL_BUDGETS = ("tokens", "money", "calls")
+"""Budgets of the model alone: when one is exhausted, the run continues with fallbacks."""
+
+
+class Conversation:
+    """Conversation of a workflow with one role; it restarts after a turn that no model answered."""
+
+    def __init__(self, turn: ConversationTurn) -> None:
+        """Continue with a turn."""
+        self.turn = turn
+
+    def advance(self, reply: "RoleReply[Any]") -> None:
+        """Move to the next turn, or restart if a fallback gave the reply."""
+        tokens = reply.tokens_in + reply.tokens_out
+        self.turn = self.turn.advance(tokens) if reply.model_calls else self.turn.restart()
+
+
+class ModelClient:
+    """Client for the roles."""
+
+    def __init__(
+        self, workflow_: ControllableWorkflow, limits: RunLimits, lease: BudgetLease, record: CallRecord
+    ) -> None:
+        """Reserve from `lease` and account in `record`."""
+        self._workflow = workflow_
+        self._limits = limits
+        self._lease = lease
+        self._record = record
+
+    async def ask(
+        self,
+        role: "BaseRole[I, Any, R]",
+        input: I,
+        evidence: Sequence[PassageRef] = (),
+        *,
+        summary: str,
+        for_writing: bool = False,
+        conversation: Conversation | None = None,
+    ) -> R:
+        """Execute a role and return its reply, as soon as the run is not paused.
+
+        Args:
+            role: the role.
+            input: its input.
+            evidence: passages that it may cite, best first.
+            summary: description for the web UI.
+            for_writing: whether the call may use the part of the budget that is held back for writing the report.
+            conversation: conversation that the call continues; None for an independent call.
+        """
+        await self._workflow.wait_while_paused()
+        limits = self._workflow.apply_budget_revision(self._limits)
+        prompt = input.model_dump_json() if limits.has_model_budget else ""
+        turn = conversation.turn if conversation else None
+
+        def call_budget(answers: int) -> CallBudget:
+            return budget.compute_call_budget(limits, prompt, len(evidence), answers, turn.tokens if turn else 0)
+
+        answers, reserved = await self._reserve(limits, call_budget, for_writing=for_writing)
+        revision = self._lease.revision
+        await self._workflow.wait_while_paused()
+        request = role.request_type(
+            input=input,
+            evidence=tuple(evidence),
+            budget=call_budget(answers) if answers else None,
+            budget_exhausted=reserved is None,
+            turn=turn,
+            language=self._limits.language,
+        )
+        reply = await self._execute(role, request, summary)
+        if conversation:
+            conversation.advance(reply)
+        if reserved is not None and limits.has_model_budget:
+            self._lease.release(reserved, budget.compute_used_amounts(add_call(Usage(), "", reply)), revision)
+        self._record.usage = add_call(self._record.usage, role.name, reply)
+        if reply.fallback_reason:
+            self._record.fallbacks.append(FallbackRecord(role=role.name, reason=reply.fallback_reason))
+        return reply.output
+
+    async def _reserve(
+        self, limits: RunLimits, call_budget: Callable[[int], CallBudget], *, for_writing: bool
+    ) -> tuple[int, BudgetAmounts | None]:
+        """Return the number of answers a call may take, 0 for any number, and the reserved amounts.
+
+        The amounts are None if nothing could be reserved, so that the fallback has to decide.
+        """
+        control = self._workflow.control
+        if control.deadline_exceeded:
+            return 0, None
+        if not limits.has_model_budget:
+            return 0, BudgetAmounts()
+        if control.exhausted in MODEL_BUDGETS and not for_writing:
+            return 0, None
+        wanted, minimum = (
+            budget.compute_reservation(limits, call_budget(answers)) for answers in (budget.MAX_ANSWERS_PER_CALL, 1)
+        )
+        reserved = await self._lease.reserve(wanted, minimum, for_writing=for_writing)
+        return (0 if reserved is None else budget.MAX_ANSWERS_PER_CALL if reserved == wanted else 1), reserved
+
+    async def _execute(self, role: "BaseRole[I, Any, R]", request: "RoleRequest[I]", summary: str) -> "RoleReply[R]":
+        """Execute the role's activity; when the run's deadline is exceeded, cancel it and use the fallback."""
+        options = MODEL_CALL.copy()
+        options["summary"] = summary[:200]
+        handle = workflow.start_activity(role.name, request, result_type=role.reply_type, **options)
+        try:
+            await workflow.wait_condition(
+                lambda: handle.done() or (self._workflow.control.deadline_exceeded and not request.budget_exhausted)
+            )
+        except asyncio.CancelledError:
+            await _cancel(handle)
+            raise
+        if not handle.done():
+            await _cancel(handle)
+            without_model = request.model_copy(update={"budget_exhausted": True, "budget": None})
+            return await self._execute(role, without_model, summary)
+        reply: RoleReply[R] = await handle
+        return reply
+
+
+async def _cancel(handle: workflow.ActivityHandle[Any]) -> None:
+    """Cancel an activity and wait for its end."""
+    handle.cancel()
+    with suppress(ActivityError, asyncio.CancelledError):
+        await handle

@@ -1,0 +1,180 @@
+"""Look up queries on the web: search providers are asked, pages are fetched and read into the run's own corpus.
+
+Texts do not travel through Temporal: workflows see search hits and the status of pages, while the pages themselves go
+from the page cache into the knowledge base. Pages that could not be read are recorded there for the report.
+"""
+
+from typing import NamedTuple
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
+
+from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.call_record import CallRecord
+from workflows.runtime.control import ControllableWorkflow
+
+with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
+    from activities.web import BrowserActivities, WebActivities
+    from tenure.algorithms.control.usage import add_pages
+    from tenure.algorithms.retrieval.link_check import apply_link_checks, find_domain_violation, is_web_url
+    from tenure.contracts.base import SourceId
+    from tenure.contracts.evidence.web import (
+        FetchedPage,
+        FetchRequest,
+        ReadPagesReply,
+        ReadPagesRequest,
+        WebHit,
+        WebScope,
+        WebSearchReply,
+        WebSearchRequest,
+        WebSource,
+    )
+    from tenure.contracts.result.result import Result
+
+HITS_PER_PAGE = 3
+"""Search hits requested for each page to read: some are known already, some cannot be fetched."""
+
+MAX_CHECKED_LINKS = 100
+"""References whose pages are checked at the end of a run."""
+
+CACHED_STATUSES = ("fetched", "unchanged", "cached")
+"""Statuses of pages whose body is in the page cache."""
+
+
+class PageRead(NamedTuple):
+    """Result of reading one page."""
+
+    sources: tuple[SourceId, ...] = ()
+    """Sources built from the page; empty if it was a source before."""
+    problem: str = ""
+    """Reason why the page was not read; empty if it was."""
+
+
+class WebClient:
+    """Client for the web."""
+
+    def __init__(self, workflow_: ControllableWorkflow, scope: WebScope, record: CallRecord) -> None:
+        """Read pages within `scope` and count them in `record`."""
+        self._workflow = workflow_
+        self._scope = scope
+        self._record = record
+        self._queries: set[str] = set()
+        self._urls: set[str] = set()
+
+    async def open(self) -> None:
+        """Create the corpus of the run's web pages, so that it can be searched even if no page is read."""
+        empty = ReadPagesRequest(corpus=self._scope.corpus, query="", cycle=self._scope.cycle)
+        await self._ingest(empty, "no page yet")
+
+    async def check_links(self, result: Result) -> Result:
+        """Return a result whose references say whether their pages still exist, and where they are archived.
+
+        After the run's deadline nothing is checked.
+        """
+        urls = [source.uri for source in result.sources if is_web_url(source.uri)][:MAX_CHECKED_LINKS]
+        if not urls or self._workflow.control.deadline_exceeded:
+            return result
+        request = FetchRequest(run=self._scope.run, urls=tuple(urls), revalidate=True)
+        reply = await execute_activity(WebActivities.fetch_pages, request, summary="whether the references still exist")
+        return apply_link_checks(result, reply.pages, self._scope.archive)
+
+    async def look_up(self, query: str) -> None:
+        """Read the best pages on a query that were not read before.
+
+        Each query is looked up once, and none for a run that is finishing.
+        """
+        await self._workflow.wait_while_paused()
+        if query in self._queries or self._workflow.is_finishing:
+            return
+        self._queries.add(query)
+        found = await self._search(query)
+        fetched = await self._fetch([hit for hit in found.hits if hit.url not in self._urls], query)
+        request = ReadPagesRequest(
+            corpus=self._scope.corpus,
+            query=query,
+            cycle=self._scope.cycle,
+            hits=found.hits,
+            fetched=tuple(fetched),
+            outcomes=found.outcomes,
+        )
+        await self._read(request, query)
+
+    async def read(self, url: str, query: str) -> PageRead:
+        """Read one page whose URL is known, if the run may read its domain.
+
+        A page that was read before is neither a new source nor a problem.
+        """
+        await self._workflow.wait_while_paused()
+        if problem := self._find_violation(url):
+            return PageRead(problem=problem)
+        fetch = FetchRequest(run=self._scope.run, urls=(url,))
+        reply = await execute_activity(WebActivities.fetch_pages, fetch, summary=url)
+        (page,) = reply.pages
+        if page.status not in CACHED_STATUSES:
+            return PageRead(problem=f"{url} could not be read: {page.note}")
+        if problem := self._find_violation(page.canonical_url):
+            return PageRead(problem=f"{url} redirects to another page: {problem}")
+        self._urls.add(url)
+        request = ReadPagesRequest(corpus=self._scope.corpus, query=query, cycle=self._scope.cycle, fetched=reply.pages)
+        sources, left_out = await self._read(request, url)
+        problem = "" if sources else "; ".join(source.note for source in left_out)
+        return PageRead(sources=tuple(source.source for source in sources), problem=problem)
+
+    def _find_violation(self, url: str) -> str:
+        return find_domain_violation(url, self._scope.domains, self._scope.excluded_domains)
+
+    async def _read(
+        self, request: ReadPagesRequest, summary: str
+    ) -> tuple[tuple[WebSource, ...], tuple[WebSource, ...]]:
+        """Read fetched pages, those without text by a browser; return the new sources and the pages left out."""
+        reply = await self._ingest(request, summary)
+        rendered = await self._render(reply.unrendered, request.query) if reply.unrendered else ()
+        sources = (*reply.sources, *rendered)
+        self._record.usage = add_pages(self._record.usage, len(sources))
+        return sources, reply.left_out
+
+    async def _render(self, urls: tuple[str, ...], query: str) -> tuple[WebSource, ...]:
+        """Let a browser render pages that have no text without scripts; return the sources built from them."""
+        request = FetchRequest(run=self._scope.run, urls=urls)
+        try:
+            reply = await execute_activity(BrowserActivities.show_pages, request, summary=query)
+        except ActivityError as error:
+            if not isinstance(error.cause, TimeoutError) or error.cause.type != TimeoutType.SCHEDULE_TO_START:
+                raise
+            # No worker serves the queue of browsers: these pages remain without text.
+            return ()
+        fetched = tuple(page for page in reply.pages if page.status == "fetched")
+        again = ReadPagesRequest(
+            corpus=self._scope.corpus, query=query, cycle=self._scope.cycle, fetched=fetched, rendered=True
+        )
+        return (await self._ingest(again, query)).sources if fetched else ()
+
+    async def _ingest(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:
+        await self._workflow.wait_while_paused()
+        return await execute_activity(KnowledgeActivities.read_pages, request, summary=summary)
+
+    async def _search(self, query: str) -> WebSearchReply:
+        scope = self._scope
+        request = WebSearchRequest(
+            query=query,
+            k=min(50, scope.max_pages * HITS_PER_PAGE),
+            providers=scope.providers,
+            time_range=scope.time_range,
+            domains=scope.domains,
+            excluded_domains=scope.excluded_domains,
+            language=scope.language,
+        )
+        return await execute_activity(WebActivities.search_web, request, summary=query)
+
+    async def _fetch(self, hits: list[WebHit], query: str) -> list[FetchedPage]:
+        """Fetch the pages of the best hits, and those of the next best in place of pages that cannot be fetched."""
+        fetched: list[FetchedPage] = []
+        while hits and (missing := self._scope.max_pages - sum(page.status in CACHED_STATUSES for page in fetched)):
+            batch, hits = hits[:missing], hits[missing:]
+            await self._workflow.wait_while_paused()
+            request = FetchRequest(run=self._scope.run, urls=tuple(hit.url for hit in batch))
+            reply = await execute_activity(WebActivities.fetch_pages, request, summary=query)
+            fetched += reply.pages
+        self._urls.update(page.url for page in fetched)
+        return fetched
