@@ -166,9 +166,9 @@ def build_sandbox_activities(box: Sandbox, keep: Path) -> list[Callable[..., Any
     return _collect_activities(SandboxActivities(box, keep))
 
 
-def build_web_activities(engines: FederatedSearch, pages: PageFetching, mcp: McpActivities) -> list[Callable[..., Any]]:
+def build_web_activities(search: FederatedSearch, pages: PageFetching, mcp: McpActivities) -> list[Callable[..., Any]]:
     """Return the activities that access the web and MCP servers."""
-    return _collect_activities(WebActivities(engines, pages), mcp)
+    return _collect_activities(WebActivities(search, pages), mcp)
 
 
 def build_browser_activities(pages: PageFetching | None) -> list[Callable[..., Any]]:

@@ -37,29 +37,29 @@ class KnowledgeActivities:
     @activity.defn
     def ingest_corpus(self, request: IngestRequest) -> IngestReport:
         """Update a corpus to the state of its files; the heartbeat's details are an `IngestProgress`."""
-        with translate_errors(), HeartbeatThread(IngestProgress()) as beat:
+        with translate_errors(), HeartbeatThread(IngestProgress()) as heartbeat:
             try:
-                return self._knowledge.corpora.ingest(request, beat.update, activity.is_cancelled)
+                return self._knowledge.corpora.ingest(request, heartbeat.update, activity.is_cancelled)
             except FileNotFoundError as error:
                 raise ApplicationError(str(error), type=PATH_MISSING, non_retryable=True) from error
 
     @activity.defn
     def embed_corpus(self, request: EmbedRequest) -> EmbedReport:
         """Compute the vectors that a corpus lacks; the heartbeat's details are an `IngestProgress`."""
-        with translate_errors(), HeartbeatThread(IngestProgress(stage="embedding")) as beat:
-            return self._knowledge.corpora.embed(request, beat.update, activity.is_cancelled)
+        with translate_errors(), HeartbeatThread(IngestProgress(stage="embedding")) as heartbeat:
+            return self._knowledge.corpora.embed(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
     def read_pages(self, request: ReadPagesRequest) -> ReadPagesReply:
         """Read fetched pages into a run's corpus."""
-        with translate_errors(), HeartbeatThread(IngestProgress()) as beat:
-            return self._knowledge.corpora.read_pages(request, beat.update, activity.is_cancelled)
+        with translate_errors(), HeartbeatThread(IngestProgress()) as heartbeat:
+            return self._knowledge.corpora.read_pages(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
     def fork_corpus(self, request: ForkRequest) -> ForkReply:
         """Copy the knowledge of another run after one of its cycles."""
-        with translate_errors(), HeartbeatThread(IngestProgress()) as beat:
-            return self._knowledge.corpora.fork(request, beat.update, activity.is_cancelled)
+        with translate_errors(), HeartbeatThread(IngestProgress()) as heartbeat:
+            return self._knowledge.corpora.fork(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
     def search_passages(self, request: SearchRequest) -> SearchReply:

@@ -35,5 +35,5 @@ class MaintenanceActivities:
         return self._run_step("clean")
 
     def _run_step(self, step: MaintenanceStep) -> MaintenanceStepReport:
-        with translate_errors(), HeartbeatThread(MaintenanceProgress(step=step)) as beat:
-            return self._knowledge.maintenance.run_step(step, beat.update, activity.is_cancelled)
+        with translate_errors(), HeartbeatThread(MaintenanceProgress(step=step)) as heartbeat:
+            return self._knowledge.maintenance.run_step(step, heartbeat.update, activity.is_cancelled)

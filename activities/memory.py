@@ -52,8 +52,8 @@ class MemoryActivities:
     @activity.defn
     def consolidate_memories(self, request: ConsolidationRequest) -> ConsolidationStepReport:
         """Execute one step of a consolidation; the heartbeat's details are a `ConsolidationProgress`."""
-        with translate_errors(), HeartbeatThread(ConsolidationProgress(step=request.step)) as beat:
-            return self._knowledge.memories.consolidate(request, beat.update, activity.is_cancelled)
+        with translate_errors(), HeartbeatThread(ConsolidationProgress(step=request.step)) as heartbeat:
+            return self._knowledge.memories.consolidate(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
     def forget_memories(self, request: ForgetRequest) -> ForgetReply:

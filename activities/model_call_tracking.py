@@ -28,24 +28,24 @@ RECORD_PAUSES_SECONDS = (0.0, 0.2, 0.5)
 async def track_model_call(role: str) -> AsyncIterator[ModelCall]:
     """Send heartbeats during a model call, and continue from the answers of an earlier attempt of this activity."""
     earlier = _load_progress() or CallProgress(role=role)
-    kept = len(earlier.answers)
+    sent_answers = len(earlier.answers)
 
     def progress() -> CallProgress:
         return CallProgress(role=role, tokens=call.tokens, response_id=call.response_id, answers=tuple(call.answers))
 
-    def changed(now: ModelCall) -> None:
-        nonlocal kept
-        if len(now.answers) != kept:
-            kept = len(now.answers)
+    def send_new_answers(call_: ModelCall) -> None:
+        nonlocal sent_answers
+        if len(call_.answers) != sent_answers:
+            sent_answers = len(call_.answers)
             activity.heartbeat(progress())
 
-    async def recorded(now: ModelCall) -> None:
+    async def record_response(_: ModelCall) -> None:
         # The worker sends heartbeat details late and possibly out of order. These replace the delayed ones, so that no
         # older details can arrive after the record.
         activity.heartbeat(progress())
         await _record_progress(progress())
 
-    call = ModelCall(earlier.answers, earlier.response_id, changed, _is_abandoned, recorded)
+    call = ModelCall(earlier.answers, earlier.response_id, send_new_answers, _is_abandoned, record_response)
     async with send_heartbeats(lambda: (progress(),)):
         yield call
 
@@ -57,23 +57,23 @@ async def _record_progress(progress: CallProgress) -> None:
         TransportError: Temporal does not store them.
     """
     handle = activity.client().get_async_activity_handle(task_token=activity.info().task_token)
-    why = ""
+    reason = ""
     for pause in RECORD_PAUSES_SECONDS:
         await asyncio.sleep(pause)
         try:
             async with asyncio.timeout(RECORD_TIMEOUT_SECONDS):
                 await handle.heartbeat(progress)
-        except AsyncActivityCancelledError:  # it has them; the cancellation itself comes by the usual way
+        except AsyncActivityCancelledError:  # stored; the cancellation itself arrives as usual
             return
         except TimeoutError:
-            why = "no answer"
+            reason = "no answer"
         except RPCError as error:
-            why = error.status.name
-            if error.status == RPCStatusCode.NOT_FOUND:  # the call is over
+            reason = error.status.name
+            if error.status == RPCStatusCode.NOT_FOUND:  # the activity has ended
                 break
         else:
             return
-    raise TransportError(f"Temporal did not record which response a call waits for ({why}); it is requested again")
+    raise TransportError(f"Temporal did not record which response a call waits for ({reason}); it is requested again")
 
 
 def _load_progress() -> CallProgress | None:
@@ -84,5 +84,5 @@ def _load_progress() -> CallProgress | None:
 
 def _is_abandoned() -> bool:
     """Whether no attempt will continue the call; in every other case another attempt does."""
-    why = activity.cancellation_details()
-    return why is not None and (why.cancel_requested or why.not_found)
+    details = activity.cancellation_details()
+    return details is not None and (details.cancel_requested or details.not_found)

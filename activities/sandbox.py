@@ -29,7 +29,7 @@ SANDBOX_MISSING = "SandboxMissing"
 SANDBOX_FAILED = "SandboxFailed"
 """The sandbox could not be set up; the activity is retried."""
 
-_NOTHING = Program(files=(InputFile(name="nothing.py", text=""),), entry="nothing.py")
+_EMPTY_PROGRAM = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
 
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -48,7 +48,7 @@ class SandboxActivities:
         with translate_sandbox_errors():
             async with send_heartbeats():
                 # The first program creates the environment of all programs; from then on its packages are known.
-                await self._sandbox.run(_NOTHING, self._keep / "nothing")
+                await self._sandbox.run(_EMPTY_PROGRAM, self._keep / "empty")
                 return await self._sandbox.check()
 
     @activity.defn
@@ -71,18 +71,18 @@ class SandboxActivities:
         details = activity.info().heartbeat_details
         progress = RepairProgress.model_validate(details[0]) if details else RepairProgress()
 
-        def told(now: RepairProgress) -> None:
+        def update(current: RepairProgress) -> None:
             nonlocal progress
-            progress = now
+            progress = current
 
         with translate_sandbox_errors():
             async with send_heartbeats(lambda: (progress,)):
-                return await search_repair(self._sandbox, request, progress, told, self._keep / "screened")
+                return await search_repair(self._sandbox, request, progress, update, self._keep / "screened")
 
     def _folder(self, run: RunId, attempt: int, what: str) -> Path:
         """Return the folder of an attempt; retries of the activity use the same one."""
-        mark = hashlib.sha256(run.encode()).hexdigest()[:8]
-        return self._keep / f"{_SAFE.sub('-', run)[:80]}-{mark}" / f"attempt-{attempt}" / what
+        digest = hashlib.sha256(run.encode()).hexdigest()[:8]
+        return self._keep / f"{_SAFE.sub('-', run)[:80]}-{digest}" / f"attempt-{attempt}" / what
 
 
 @contextmanager

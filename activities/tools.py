@@ -35,7 +35,7 @@ class ToolActivities:
         self._knowledge = knowledge
 
     @activity.defn
-    def show_passages(self, request: ExcerptsRequest) -> ExcerptsReply:
+    def build_excerpts(self, request: ExcerptsRequest) -> ExcerptsReply:
         """Return short excerpts of passages."""
         with translate_errors(), HeartbeatThread():
             passages = load_existing_passages(self._knowledge, [one.passage for one in request.passages])

@@ -32,9 +32,9 @@ SEARCH_ATTEMPTS = 2
 class WebActivities:
     """Web activities of one worker."""
 
-    def __init__(self, engines: "FederatedSearch", pages: "PageFetching") -> None:
-        """Search with `engines` and fetch `pages`."""
-        self._engines, self._pages = engines, pages
+    def __init__(self, search: "FederatedSearch", pages: "PageFetching") -> None:
+        """Use `search` and fetch `pages`."""
+        self._search, self._pages = search, pages
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
@@ -44,10 +44,10 @@ class WebActivities:
             ApplicationError: no provider answered, and one may do so a moment later.
         """
         async with send_heartbeats():
-            reply = await self._engines.search(request)
-        passing = reply.has_failed and any(answer.transient for answer in reply.outcomes)
-        if passing and activity.info().attempt < SEARCH_ATTEMPTS:
-            notes = "; ".join(answer.note for answer in reply.outcomes if answer.transient)
+            reply = await self._search.search(request)
+        is_transient = reply.has_failed and any(outcome.transient for outcome in reply.outcomes)
+        if is_transient and activity.info().attempt < SEARCH_ATTEMPTS:
+            notes = "; ".join(outcome.note for outcome in reply.outcomes if outcome.transient)
             raise ApplicationError(notes, type=SEARCH_UNAVAILABLE)
         return reply
 
@@ -67,15 +67,15 @@ class BrowserActivities:
         self._pages = pages
 
     @activity.defn
-    async def show_pages(self, request: FetchRequest) -> FetchReply:
+    async def render_pages(self, request: FetchRequest) -> FetchReply:
         """Fetch pages into the page cache as they are after their scripts have run."""
         if self._pages is None:
-            return FetchReply(pages=tuple(map(_unshown, request.urls)))
+            return FetchReply(pages=tuple(map(_build_unrendered_page, request.urls)))
         with translate_errors():
             async with send_heartbeats():
                 return await self._pages.fetch(request)
 
 
-def _unshown(address: str) -> FetchedPage:
-    note = "it needs a browser, and none is set up: TENURE_BROWSER names one"
-    return FetchedPage(url=address, status="refused", note=note)
+def _build_unrendered_page(url: str) -> FetchedPage:
+    note = "it needs a browser, and none is configured: TENURE_BROWSER names one"
+    return FetchedPage(url=url, status="refused", note=note)

@@ -1,8 +1,8 @@
-"""What the model layer costs a call: `python -m benchmarks.calls [--rounds N] [--json]`.
+"""Measure the overhead of the model layer per call: `python -m benchmarks.calls [--rounds N] [--json]`.
 
-Asks one role again and again through everything a run goes through (Temporal, loading passages, rendering,
-HTTP, validation, accounts), over a loopback server that answers at once. The baseline of the same run posts
-the very same requests to the same server without any of it; the difference is the layer's overhead.
+One role is called repeatedly through the whole stack of a run (Temporal, loading passages, rendering, HTTP,
+validation, accounting), with a loopback server that answers immediately. The baseline of the same run posts the same
+requests to the same server directly; the difference is the overhead.
 """
 
 import argparse
@@ -38,7 +38,7 @@ _WARM_UP = 5
 
 
 def measure(rounds: int, home: Path) -> dict[str, float | int]:
-    """Ask so many times and return the figures, in milliseconds."""
+    """Make the given number of calls and return the figures in milliseconds."""
     with ModelServer() as model:
         around = environment(home) | model.environment | {"TENURE_MODEL_CALLS_PER_SECOND": _UNLIMITED}
         client = (sys.executable, str(_ROOT / "client.py"))

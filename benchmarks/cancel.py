@@ -1,8 +1,10 @@
-"""How soon a stopped run stops paying: `python -m benchmarks.cancel [--rounds N] [--json]`.
+"""Measure how fast a stopped run disconnects: `python -m benchmarks.cancel [--rounds N] [--json]`.
 
-Starts runs against a loopback model server that holds the answer to their section writers back, stops them
-in turn by signal, by cancellation and by termination, and takes the time until the server has seen every
-connection closed. Server, worker and their settings are those of a local stack.
+Runs are started against a loopback model server that delays the answers of their section writers. They are stopped
+in
+turn by signal, cancellation and termination, and the time is taken until the server has seen every connection
+closed.
+Server, worker and settings are those of a local stack.
 """
 
 import argparse
@@ -36,7 +38,7 @@ _STEP = 0.002
 
 
 def measure(rounds: int, home: Path) -> dict[str, Any]:
-    """Stop so many runs and return the figures, in seconds."""
+    """Stop the given number of runs and return the figures in seconds."""
     with ModelServer() as model:
         model.on("outliner", {"topics": _TOPICS})
         around = environment(home) | model.environment
@@ -64,7 +66,7 @@ async def _taken(rounds: int, model: ModelServer, port: int) -> list[tuple[str, 
 
 
 async def _stopped(client: Client, model: ModelServer, way: str) -> float:
-    """Stop a run while both of its sections are being written; return the seconds until nobody is connected."""
+    """Stop a run while both of its sections are being written; return the seconds until all connections are closed."""
     request = RunRequest(question="How does a run end?", corpora=("manual",), limits=RunLimits(min_relevance=0.0))
     with model.hold("section_writer"):
         handle = await client.start_workflow(
@@ -87,10 +89,10 @@ async def _stop(handle: WorkflowHandle[Any, Any], way: str) -> None:
 
 
 async def _calls_in_flight(model: ModelServer, wanted: int) -> None:
-    """Wait until so many section writers wait for their answer.
+    """Wait until the given number of section writers wait for their answers.
 
     Raises:
-        TimeoutError: it takes too long to mean anything.
+        TimeoutError: it takes too long for a meaningful measurement.
     """
     async with asyncio.timeout(_PATIENCE):
         while True:

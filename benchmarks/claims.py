@@ -1,14 +1,14 @@
-"""Holds judged claims against their evidence, and says how often the offline checker is right.
+"""Compare judged claims with their evidence, and report how often the offline checker is right.
 
     python -m benchmarks.claims FILE... [--json] [--abstracts FILE] [--fit]
 
-A FILE is one of SciFact (claims with cited abstracts) or FoolMeTwice (claims with gold evidence), a JSON object a
-line. A SciFact claim without evidence is held against the sentence of its cited abstract that is nearest to it; the
-abstracts are those of a BEIR corpus (`--abstracts`, by default `../beir/scifact/corpus.jsonl` beside the file).
+A FILE is one of SciFact (claims with cited abstracts) or FoolMeTwice (claims with gold evidence), one JSON object per
+line. A SciFact claim without evidence is compared with the nearest sentence of its cited abstract; the abstracts are
+those of a BEIR corpus (`--abstracts`, by default `../beir/scifact/corpus.jsonl` next to the file).
 
-Three ways of telling supported claims from all others are set side by side: always the more frequent answer, a
-threshold on the cosine of claim and evidence, and the checker. The first half of each file is for choosing: the
-cosine's threshold, and with `--fit` the checker's weights, one set for all files. What is reported is the second half.
+Three methods of detecting supported claims are compared: the majority class, a threshold on the cosine of claim and
+evidence, and the checker. The first half of each file is for choosing the threshold, and with `--fit` the checker's
+weights, one set for all files. The second half is reported.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from tenure.algorithms.text.sentences import split_sentences
 from tenure.models.minilm.model import MiniLM
 
 PENALTY = 15.0
-"""What the squared weights of the fit count, in claims; measures are brought to one scale for it."""
+"""Weight of the L2 regularization of the fit, in claims; features are standardized for it."""
 ABSTRACTS = Path("../beir/scifact/corpus.jsonl")
 
 Truths = NDArray[np.bool_]
@@ -45,7 +45,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Figures:
-    """How often a way of telling is right."""
+    """Accuracy of a method."""
 
     accuracy: float
     macro_f1: float

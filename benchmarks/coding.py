@@ -1,13 +1,13 @@
-"""What the coding path makes of known bugs: `python -m benchmarks.coding {humanevalfix,quixbugs} FILE [--json]`.
+"""Measure the repair of known bugs: `python -m benchmarks.coding {humanevalfix,quixbugs} FILE [--json]`.
 
-`humanevalfix` reads the Python tasks of HumanEvalFix. A scripted model server answers with the buggy program
-first and, once it is shown a failure, with the fixed one. It counts the runs that end green, after how many
-attempts, and those that are green with the buggy program.
+`humanevalfix` reads the Python tasks of HumanEvalFix. A scripted model server answers with the buggy program first and,
+after a failure, with the fixed one. The figures are the runs that pass, their number of attempts, and the runs that
+pass with the buggy program.
 
-`quixbugs` reads the QuixBugs programs that have cases as JSON and repairs them offline, by search alone, one
-at a time. The search sees the cases of `--visible`, all of them by default; each repaired program is then
-tested with all cases, and one that these refute is counted. Operators were chosen by looking at the
-even-numbered programs of the file only, so the odd ones are told apart.
+`quixbugs` reads the QuixBugs programs that have cases as JSON and repairs them offline, by search only, one at a time.
+The search sees the cases of `--visible`, all of them by default; each repaired program is then tested with all cases,
+and refuted ones are counted. Operators were chosen on the even-numbered programs of the file, so the odd ones are
+reported separately.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings
 from tests.model_server import ModelServer
-from tests.worlds import MemoryKnowledge
+from tests.support.worlds import MemoryKnowledge
 from worker import build_activities, build_sandbox_activities
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
@@ -52,7 +52,7 @@ _SEARCH = RunLimits(program_seconds=10, repair_seconds=40, max_code_attempts=3)
 
 @dataclass(frozen=True)
 class Repaired:
-    """What came of one program."""
+    """Result of one program."""
 
     name: str
     even: bool
@@ -72,7 +72,7 @@ async def serving(chat: ChatModel | None, box: Sandbox, home: Path) -> AsyncIter
 
 
 async def written(client: Client, request: RunRequest) -> Result:
-    """Have a program written."""
+    """Run a coding task."""
     name = f"code-{uuid.uuid4().hex[:10]}"
     return await client.execute_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
 
@@ -93,7 +93,7 @@ def _tests(row: Row) -> str:
 
 
 async def humanevalfix(path: Path, most: int, at_once: int) -> Figures:
-    """Have every task repaired by a model that learns from the failure it is shown."""
+    """Repair every task with a model that answers correctly after it has seen the failure."""
     rows = _rows(path)[:most]
     by_mark = {f"[{row['task_id']}]": row for row in rows}
 
@@ -139,7 +139,7 @@ def _why(result: Result) -> str:
 
 
 def _cases(row: Row, share: float) -> tuple[CallCase, ...]:
-    """Return the first cases of a program, that share of them and one at the least."""
+    """Return the first cases of a program, the given share of them and at least one."""
     cases = [
         CallCase(function=row["name"], args=tuple(given if isinstance(given, list) else [given]), expected=expected)
         for given, expected in row["json_cases"]
@@ -194,7 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coding", description=__doc__)
     parser.add_argument("which", choices=["humanevalfix", "quixbugs"])
     parser.add_argument("file", type=Path, metavar="FILE", help="the tasks, one JSON object a line")
-    parser.add_argument("--tasks", type=int, default=1000, metavar="N", help="tasks at the most")
+    parser.add_argument("--tasks", type=int, default=1000, metavar="N", help="maximum number of tasks")
     parser.add_argument("--at-once", type=int, default=3, metavar="N", help="runs side by side (humanevalfix)")
     parser.add_argument("--visible", type=float, default=1.0, metavar="SHARE", help="share of cases seen (quixbugs)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -1,12 +1,14 @@
-"""How soon a folder that nobody has read is answered from: `python -m benchmarks.cold_start PATH [--run] [--json]`.
+"""Measure the first answer over an unread folder: `python -m benchmarks.cold_start PATH [--run] [--json]`.
 
-PATH is a folder of documents, or a BEIR folder, a HotpotQA or a MuSiQue file. It is read without vectors, and
-questions are asked; then it is embedded, and they are asked again. Recall is the share of the documents wanted that
-are among the first five or ten, in percent; questions of even number are for choosing settings, those of odd number
-for reporting. About a folder of documents each question is a document's title or a sentence of its middle.
+PATH is a folder of documents, or a BEIR folder, a HotpotQA or a MuSiQue file. It is read without embeddings and
+queried;
+then it is embedded and queried again. Recall is the share of the relevant documents among the first five or ten, in
+percent; even questions are for choosing settings, odd ones for reporting. For a folder of documents each question is a
+document's title or a sentence of its middle.
 
-With `--run`, `client.py start` answers a question over the folder in a home of its own instead: the seconds from the
-beginning of the run to its first search and to the first section that is written are read from its history.
+With `--run`, `client.py start` answers a question over the folder in a separate home instead: the seconds from the
+start
+of the run to its first search and to its first written section are read from its history.
 """
 
 import argparse
@@ -122,7 +124,7 @@ def _recalls(knowledge: KnowledgeBase, questions: Sequence[Asked], state: str) -
 
 
 def run(folder: Path, question: str, home: Path) -> dict[str, float]:
-    """Have a question answered over a folder by a real run; return when it searched and wrote first.
+    """Run a question over a folder; return the times of the first search and the first section.
 
     Raises:
         RuntimeError: the run did not end in a report.
@@ -151,7 +153,7 @@ async def _times(address: str) -> dict[str, float]:
 
 
 async def _starts(client: Client, workflow: str, activity: str) -> AsyncIterator[float]:
-    """Yield when the activities of a name were started in a workflow, none where there is no such workflow."""
+    """Yield the start times of the activities of a name in a workflow, none if the workflow does not exist."""
     scheduled = set()
     try:
         async for event in client.get_workflow_handle(workflow).fetch_history_events():
@@ -166,7 +168,7 @@ async def _starts(client: Client, workflow: str, activity: str) -> AsyncIterator
 
 
 def _ignore(_: IngestProgress) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
 def main() -> None:

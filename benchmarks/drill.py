@@ -33,8 +33,8 @@ from tenure.models.openai.chat import OpenAIChat
 from tenure.settings import Settings
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import ModelServer, RandomFaults
-from tests.schema_instance import Json
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.schema_instance import Json
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 from worker import WORKFLOWS, build_activities, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
@@ -49,21 +49,21 @@ TIMEOUT = 10.0
 BUDGET = RunLimits(
     min_relevance=0.0, max_calls=60, max_tokens=150_000, max_section_revisions=10, max_report_revisions=10
 )
-"""What a run against a server that talks nonsense may use."""
+"""Limits of a run against a server that answers nonsense."""
 
 _CASE = re.compile(r"kitchen number (\d+)")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A run that is over, and how it stands against the server's books."""
+    """Finished run, compared with the server's accounts."""
 
     case: str
-    """Which run."""
+    """Name of the run."""
     result: Result
     """Its report."""
     seconds: float
-    """How long it took."""
+    """Duration in seconds."""
     billed: tuple[int, int, int]
     """Answers that arrived, their prompt tokens and their answer tokens, as the server has them."""
     repeated: tuple[str, ...]
@@ -77,7 +77,7 @@ class Ended:
 
 
 def case_of(request: Json) -> str:
-    """Tell which run a request belongs to: every prompt holds the run's question."""
+    """Return the run to which a request belongs: every prompt contains the run's question."""
     found = _CASE.search(json.dumps(request.get("messages", "")))
     return found[1] if found else ""
 
@@ -85,7 +85,7 @@ def case_of(request: Json) -> str:
 async def drill(
     client: Client, model: ModelServer, home: Path, runs: int, first: int, limits: RunLimits
 ) -> list[Ended]:
-    """Run so many researches, some at a time; return them as they ended."""
+    """Run the given number of researches, some concurrently; return them in the order of their ends."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> tuple[str, Result, float]:
@@ -103,7 +103,7 @@ async def drill(
 
 
 def _books(model: ModelServer, case: str) -> tuple[tuple[int, int, int], tuple[str, ...]]:
-    """Return what the server billed a run for answers that arrived, and the roles with repetitions among them."""
+    """Return the tokens that the server billed for delivered answers of a run, and the roles with repeated calls."""
     arrived = [entry for entry in model.billed if entry.delivered and case_of(entry.request.json) == case]
     asked = Counter((entry.schema_name, json.dumps(entry.request.json, sort_keys=True)) for entry in arrived)
     sums = len(arrived), sum(entry.tokens_in for entry in arrived), sum(entry.tokens_out for entry in arrived)
@@ -168,7 +168,7 @@ async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict
 
 
 def within(result: Result, limits: RunLimits) -> bool:
-    """Tell whether a run kept its budget."""
+    """Return whether a run kept its budget."""
     tokens = result.usage.tokens_in + result.usage.tokens_out
     kept = limits.max_tokens is None or tokens <= limits.max_tokens
     return kept and (limits.max_calls is None or result.usage.model_calls <= limits.max_calls)

@@ -1,9 +1,9 @@
-"""How long one person waits behind another's crowd: `python -m benchmarks.fairness [--json] [--crowd N]`.
+"""Measure how long one owner waits behind another's many runs: `python -m benchmarks.fairness [--json] [--crowd N]`.
 
-One owner starts many workflows of one activity each; once all of these activities wait for the only slot of the only
-worker, another owner starts one. The figure is how many of the crowd's activities begin before that one does. It is
-taken four times on a development server of its own: with nothing, with a higher priority of the one, with fairness
-keys where the server does not heed them, and with fairness keys where it does.
+One owner starts many workflows of one activity each; when all of these activities wait for the only slot of the only
+worker, another owner starts one. The figure is the number of activities of the first owner that start before it. It is
+taken four times on a separate development server: without options, with a higher priority, with fairness keys on a
+server without fairness, and with fairness keys on a server with fairness.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from tests.conftest import temporal_binary
 _WORKFLOWS, _ACTIVITIES = "fairness", "fairness-work"
 _CROWD = 200
 _SECONDS = 0.02
-"""How long an activity holds the slot."""
+"""Duration of an activity."""
 _LOOK = 0.02
 _FAIR = ("--dynamic-config-value", "matching.enableFairness=true")
 
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[tuple[str, ...], Priority, Priority]] = {
 
 @dataclass
 class Counter:
-    """Counts who began before the one."""
+    """Counter of the activities that started before the last one."""
 
     begun: list[str] = field(default_factory=list)
     """Owners, in the order in which their activities began."""
@@ -49,7 +49,7 @@ class Counter:
 
     @activity.defn
     async def work(self, owner: str) -> None:
-        """Hold the slot for a moment."""
+        """Count one activity and keep its slot for a moment."""
         await self.gate.wait()
         self.begun.append(owner)
         await asyncio.sleep(_SECONDS)
@@ -68,7 +68,7 @@ class OneActivity:
 
 
 async def waited(client: Client, crowd: int, theirs: Priority, ours: Priority) -> int:
-    """Return how many of a crowd's activities begin before the one that came after them."""
+    """Return the number of activities that start before the one that was added last."""
     counter = Counter()
     working = Worker(client, task_queue=_ACTIVITIES, activities=[counter.work], max_concurrent_activities=1)
     deciding = Worker(
@@ -101,7 +101,7 @@ async def _all_asked_for(handles: Sequence[WorkflowHandle[OneActivity, None]]) -
 
 
 async def measure(crowd: int) -> dict[str, int]:
-    """Return how many begin before the one, for each case on a server of its own."""
+    """Return the figure for each case, each on a separate server."""
     figures: dict[str, int] = {}
     for name, (options, theirs, ours) in CASES.items():
         async with await WorkflowEnvironment.start_local(

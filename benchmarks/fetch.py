@@ -1,9 +1,9 @@
-"""How fast pages of the web become chunks: `python -m benchmarks.fetch [--pages 500] [--latency 0.02] [--json]`.
+"""Measure fetching and reading of web pages: `python -m benchmarks.fetch [--pages 500] [--latency 0.02] [--json]`.
 
-A server in a process of its own delivers pages on loopback, each after a latency. They are fetched into a page cache
-that is thrown away afterwards, with politeness off, and read in the reader processes while others are still being
-fetched. After that all are fetched again with nothing changed, first while they are fresh and then when servers have
-to be asked. Several rounds over other addresses show whether memory grows.
+A server in a separate process delivers pages on loopback, each after a latency. They are fetched into a temporary page
+cache, without rate limits, and read in the reader processes while others are still being fetched. Then all are fetched
+again unchanged, first while they are fresh and then with conditional requests. Several rounds over other URLs show
+whether memory grows.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def _answering(body: bytes) -> Any:
 
 
 class Round(NamedTuple):
-    """What one round took and brought."""
+    """Result of one round."""
 
     seconds: float
     computed: float
@@ -137,7 +137,7 @@ class Run:
         return Round(seconds, computed, pages, chunks)
 
     def again(self, addresses: Sequence[str]) -> tuple[float, set[str]]:
-        """Fetch pages that are at hand; return the seconds, and what became of them."""
+        """Fetch cached pages; return the seconds, and their outcomes."""
         fetched: queue.Queue[FetchReply | None] = queue.Queue()
         started = time.perf_counter()
         asyncio.run(self._fetch(addresses, fetched))

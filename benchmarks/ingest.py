@@ -1,10 +1,10 @@
-"""How fast documents become searchable: `python -m benchmarks.ingest PATH… [--workers N]… [--json]`.
+"""Measure ingestion: `python -m benchmarks.ingest PATH… [--workers N]… [--json]`.
 
-Ingests into a knowledge base that is thrown away afterwards, then ingests again with nothing changed, then
-searches. The embedding model is converted beforehand, as it is on any machine but on its very first run.
+Documents are ingested into a temporary knowledge base, ingested again unchanged, and searched. The embedding model is
+converted beforehand, as on any machine after its first run.
 
-With `--workers`, so many processes share the files among them and write into one knowledge base at the same
-time, each a corpus of its own and with its share of the cores; a figure for each number of processes.
+With `--workers`, several processes share the files and write into one knowledge base concurrently, each into its own
+corpus and with its share of the cores; there is one figure for each number of processes.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def measure(paths: list[str], home: Path, settings: Settings) -> dict[str, float
 
 
 def shared(paths: list[str], workers: int, settings: Settings) -> float:
-    """Return the chunks a second that so many processes write together, from the start of the first to the last end."""
+    """Return the chunks per second that the processes write together, from the first start to the last end."""
     files = [str(path) for path in discover_files([Path(path).absolute() for path in paths])]
     threads = max(1, (os.cpu_count() or 1) // workers)
     context = multiprocessing.get_context("spawn")

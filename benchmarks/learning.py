@@ -1,15 +1,14 @@
-"""What runs learn from each other: `python -m benchmarks.learning FILE… [--pairs N] [--home DIR] [--json]`.
+"""Measure what runs learn from each other: `python -m benchmarks.learning FILE… [--pairs N] [--home DIR] [--json]`.
 
-Reads question files in the formats of HotpotQA and MuSiQue. To each of their questions there is a related one: of a
-MuSiQue question the last step, with the subject that is left to be found out filled in; of a HotpotQA question what its
-supporting pages are about. Of two pairs the one asks the question first and the related one after it, the other the
-other way round. The second question is asked without memory, with the memory of the first, and with a memory that
-misleads: episodes that praise the strategies which find least, and that claim to have answered the very question, with
-passages of other questions accepted for it, and facts that deny what is asked. Whole runs, offline, by the twins alone.
+Question files have the format of HotpotQA or MuSiQue. Each question has a related one: for a MuSiQue question its last
+step with the subject filled in, for a HotpotQA question the subject of its supporting pages. In half of the pairs the
+question comes first, in the other half the related one. The second question is asked without memory, with the memory of
+the first, and with a misleading memory: episodes that praise the worst strategies and claim to have answered the very
+question with passages of other questions, and facts that deny the answer. These are whole runs without a model.
 
 Evidence is the documents that answer the second question; recall is the share of them that the research has accepted.
-Calls are searches of the knowledge base, and the look at what related runs have accepted counts as one. Even pairs are
-for choosing, odd ones for reporting.
+Calls are searches of the knowledge base; the lookup of the passages of related runs counts as one. Even pairs are for
+choosing, odd ones for reporting.
 """
 
 import argparse
@@ -65,7 +64,7 @@ class Pair(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a run has done."""
+    """Figures of a run."""
 
     run: RunId
     """The run."""
@@ -93,7 +92,7 @@ def _supporting(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _last_step(row: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
-    """Return the last step of a question, in which earlier answers stand in their places, and what answers it."""
+    """Return the last step of a question with earlier answers filled in, and its answer."""
     *before, last = row["decomposition"]
     text = last["question"]
     for number, step in enumerate(before, 1):
@@ -117,7 +116,7 @@ class World:
         self._gate = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(self, question: str, evidence: frozenset[str], owner: str, *, memory: bool) -> Ran:
-        """Let a run answer a question."""
+        """Run a question."""
         run = RunId(f"learning-{uuid.uuid4().hex[:10]}")
         request = RunRequest(question=question, mode="research", corpora=(self._corpus,), limits=_LIMITS, memory=memory)
         async with self._gate:
@@ -156,7 +155,7 @@ class World:
             details=EpisodeDetails(question=question, score=1.0, strategy="direct", queries=(question,)),
         )
         false = NewMemory(
-            text=f"Nobody has ever known {question.rstrip('?')}.", kind="semantic", origin=MemoryOrigin(run=elsewhere)
+            text=f"It has never been known {question.rstrip('?')}.", kind="semantic", origin=MemoryOrigin(run=elsewhere)
         )
         impressions = (claimed, false, *told)
         for at in range(0, len(impressions), _AT_A_TIME):
@@ -165,7 +164,7 @@ class World:
 
 
 async def _looks(handle: WorkflowHandle[Any, Result]) -> int:
-    """Return how often a run has looked at what related ones have accepted."""
+    """Return the number of lookups of the passages of related runs."""
     began = [event.activity_task_scheduled_event_attributes async for event in handle.fetch_history_events()]
     return sum(one.activity_type.name == KnowledgeActivities.inherit_findings.__name__ for one in began)
 
@@ -183,7 +182,7 @@ def _episode(kind: QueryType, strategy: str, number: int) -> NewMemory:
 
 
 class Outcome(NamedTuple):
-    """How a related question went."""
+    """Figures of a related question."""
 
     without: Ran
     """Without memory."""

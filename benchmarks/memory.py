@@ -1,13 +1,16 @@
-"""What memory costs as it grows: `python -m benchmarks.memory [--rows N]… [--json]`.
+"""Measure memory as it grows: `python -m benchmarks.memory [--rows N]… [--json]`.
 
-For each size the memories of one owner are made, indexed, searched and consolidated, each in a process of its own, so
-that the peak of resident memory that is told belongs to it alone; then they are thrown away.
+For each size the memories of one owner are created, indexed, searched and consolidated, each step in a separate
+process,
+so that its peak of resident memory can be reported; then they are deleted.
 
 The memories are synthetic: vectors as `benchmarks.vectors` draws them, sentences of twelve pseudo-words, two fifths
-episodes, half facts, the rest procedures, made over two years. One in twenty repeats another one in a later run, one in
-a hundred contradicts one in its figure. A recall embeds its question with the embedded model, which is part of its
-time, and counts the use of what it returns where that is said. Recall@10 is the share of the ten truly nearest
-memories among the forty that a recall weighs.
+episodes, half facts, the rest procedures, from two years. One in twenty repeats another one in a later run, one in a
+hundred contradicts another one in its figure. A recall embeds its question with the embedded model, which is part of
+its
+time, and counts the use of its results unless stated otherwise. Recall@10 is the share of the ten truly nearest
+memories
+among the forty that a recall ranks.
 """
 
 import argparse
@@ -81,14 +84,14 @@ class Asked:
         return len(text.split())
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return what is known; the embedded model's own vector of any other text."""
+        """Return the prepared vectors; the embedded model's vector of any other text."""
         made = self._real.embed(texts)
         return np.stack([self._vectors.get(text, row) for text, row in zip(texts, made, strict=True)])
 
 
 @dataclass(frozen=True)
 class Recalls:
-    """What recalls took; times in milliseconds."""
+    """Times of recalls in milliseconds."""
 
     median: float
     p95: float
@@ -99,7 +102,7 @@ class Recalls:
 
 
 def make(folder: str, rows: int) -> tuple[dict[str, float], Questions]:
-    """Write and index so many memories."""
+    """Write and index the given number of memories."""
     world, random = World.of(rows), np.random.default_rng(5)
     asked = random.choice(len(world.weights), _QUESTIONS, p=world.weights)
     texts = [" ".join(text.split()[:8]) + f" {n}?" for n, text in enumerate(world.texts(random, _QUESTIONS))]
@@ -177,7 +180,7 @@ def _repeat(
 
 
 def recall(folder: str, questions: Questions) -> Recalls:
-    """Be reminded by every question, without and with counting uses."""
+    """Recall for every question, without and with counting uses."""
     memories = KnowledgeBase(folder, Asked(questions, create_embedding_model(Settings(_env_file=None)))).memories
     gc.freeze()  # as a worker does
 
@@ -221,7 +224,7 @@ def _lasting(folder: str, ids: list[str]) -> set[str]:
 
 
 def consolidate(folder: str, questions: Questions) -> dict[str, Any]:
-    """Do every step of a first consolidation, and the comparison a second time."""
+    """Run every step of a first consolidation, and the comparison a second time."""
     model = Asked(questions, create_embedding_model(Settings(_env_file=None)))
     knowledge = KnowledgeBase(folder, model, memory_policy=MemoryPolicy())
     model.embed(["The model is loaded before anything is measured."])
@@ -261,7 +264,7 @@ def _peak() -> float:
 
 
 def measure(rows: int, folder: Path) -> dict[str, Any]:
-    """Make, search, consolidate and throw away so many memories; return the figures."""
+    """Create, search, consolidate and delete the given number of memories; return the figures."""
     home = str(folder / str(rows))
     context = multiprocessing.get_context("spawn")
     try:

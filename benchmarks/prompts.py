@@ -1,9 +1,9 @@
-"""How much of each prompt repeats the one before it: `python -m benchmarks.prompts [--cycles N] [--json]`.
+"""Measure the share of each prompt that repeats the previous one: `python -m benchmarks.prompts [--cycles N] [--json]`.
 
-A server that caches prompts charges little for a prompt's beginning that it has read before. One run goes
-through so many cycles of research over the manual, against a loopback server whose planner always wants
-more; of every prompt the beginning is counted, in characters, that is the same as in the previous prompt of
-the same role. The baseline of the same run is what that share would be if only the system message stayed.
+A server with prompt caching charges little for a prefix that it has read before. One run goes through the given number
+of research cycles over the manual, against a loopback server whose planner always continues; for every prompt the
+common prefix with the previous prompt of the same role is counted, in characters. The baseline of the same run is the
+share if only the system message were common.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.start import environment
 from tests.model_server import ModelServer
 from tests.model_server.request import read_messages
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 _ROOT = Path(__file__).resolve().parents[1]
 _QUESTION = "How does Tenure keep a run alive, what does a run cost, and how do people steer it?"
@@ -28,7 +28,7 @@ _SEARCHES = 4
 
 
 def measure(cycles: int, home: Path) -> dict[str, Any]:
-    """Run so many cycles; return the shares by role, and how many prompts each role was sent."""
+    """Run the given number of cycles; return the shares by role, and the number of prompts of each role."""
     with ModelServer(prompt_cache=True) as model:
         headings = _headings()
         turns = count(1)
@@ -70,7 +70,7 @@ def _plan(turn: int, headings: Sequence[str]) -> Json:
     first = (turn - 1) * _SEARCHES
     asked = [headings[(first + n) * 7 % len(headings)] for n in range(_SEARCHES)]
     return {
-        "critique": f"Cycle {turn}: the outline is only partly filled, and what is there rests on few pages.",
+        "critique": f"Cycle {turn}: the outline is only partly filled, and its text rests on few pages.",
         "thought": "The searches below name what no search has named yet, each for the topic it helps most.",
         "plan": [_search(number, heading) for number, heading in enumerate(asked, 1)],
     }
@@ -118,7 +118,7 @@ def _shares(prompts: Sequence[str], system: int) -> dict[str, float | int]:
 
 
 def _common(a: str, b: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
+    """Return the length of the common prefix of two texts."""
     return next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
 
 

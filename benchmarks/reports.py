@@ -1,9 +1,9 @@
-"""What reports are made of: `python -m benchmarks.reports PATH [--questions N] [--effort E] [--home DIR] [--json]`.
+"""Check reports against their sources: `python -m benchmarks.reports PATH [--questions N] [--effort E] [--json]`.
 
-Asks questions on Python's enhancement proposals of a folder that holds them, offline, by the twins alone, in one
-home, so that the folder is read and embedded once. Every report is then held against the stored sources: its quotes
-against their texts, its references against the table, its sentences against each other. Ends with 1 where a report
-falls short, and says in what; `--home` keeps the home, and takes one that has read the folder before.
+Questions on a folder of Python enhancement proposals are asked without a model, in one home, so that the folder is read
+and embedded once. Every report is then compared with the stored sources: its quotes with their texts, its references
+with the table, its sentences with each other. The exit code is 1 if a report has a defect, which is printed; `--home`
+keeps the home, and accepts one that has read the folder before.
 """
 
 import argparse
@@ -67,7 +67,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What reports were found to hold."""
+    """Contents of the checked reports."""
 
     reports: int
     """Reports that were looked at."""
@@ -76,7 +76,7 @@ class Figures:
     quotes: int
     """Quotes."""
     verbatim: float
-    """Share of them that are, to the letter, what their source says at their place."""
+    """Share of the quotes that equal the stored text at their offsets."""
     invented: int
     """References that are not in the table of sources."""
     sentences: int
@@ -92,7 +92,7 @@ class Figures:
 
     @property
     def shortcomings(self) -> list[str]:
-        """What falls short of what is asked of every report."""
+        """Defects that no report may have."""
         goals = {
             "quotes that are not verbatim": self.verbatim == 1,
             "references that are no sources": not self.invented,
@@ -104,7 +104,7 @@ class Figures:
 
 
 def figures(results: Sequence[Result], stored: Mapping[SourceId, SourceRecord]) -> Figures:
-    """Hold reports against the sources that are stored.
+    """Compare reports with the stored sources.
 
     Args:
         results: the result documents.
@@ -142,7 +142,7 @@ def _claims(result: Result) -> list[ResultClaim]:
 
 
 def _quotes(result: Result, stored: Mapping[SourceId, SourceRecord]) -> list[bool]:
-    """Tell of every quote whether its source says it at its place."""
+    """Return for every quote whether its source contains it at its offsets."""
     texts = {source.n: stored[SourceId(source.id)].text for source in result.sources if source.id in stored}
     contradictions = [side for found in result.contradictions for side in (found.a, found.b)]
     citations = [citation for claim in _claims(result) for citation in claim.citations]
@@ -157,14 +157,14 @@ def _share(part: int, whole: int) -> float:
 
 
 def measure(documents: Path, questions: Sequence[str], home: Path, effort: str, keep: Path | None) -> Figures:
-    """Ask every question and return what the reports hold.
+    """Ask every question and return the figures of the reports.
 
     Args:
         documents: the folder to read.
-        questions: what to ask of it.
-        home: where the knowledge base is, or will be.
-        effort: how much work a question gets.
-        keep: folder into which the result documents are written; None for none.
+        questions: the questions to ask.
+        home: folder of the knowledge base.
+        effort: amount of work for a question.
+        keep: folder for the result documents, or None.
 
     Raises:
         RuntimeError: a run did not end in a report.

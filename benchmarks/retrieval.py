@@ -1,12 +1,12 @@
-"""How well search finds: `python -m benchmarks.retrieval PATH… [--strategy NAME]… [--pooled] [--rerank JSON] [--json]`.
+"""Measure retrieval: `python -m benchmarks.retrieval PATH… [--strategy NAME]… [--pooled] [--rerank JSON] [--json]`.
 
-A path is a BEIR folder or a HotpotQA or MuSiQue file. Its documents are ingested as files, cut by the
-product's chunker; a document ranks where its best chunk does. With `--pooled` all paths go into one corpus,
-and each is still reported by itself. With `--rerank JSON` every search has this second stage, as `TENURE_RERANK`
-writes it; `--rerank '{"late_interaction": 0.3}'` for example.
+A path is a BEIR folder or a HotpotQA or MuSiQue file. Its documents are ingested as files and chunked by the product; a
+document's rank is that of its best chunk. With `--pooled` all paths go into one corpus, and each is still reported
+separately. With `--rerank JSON` every search is reranked, with the syntax of `TENURE_RERANK`;
+`--rerank '{"late_interaction": 0.3}'` for example.
 
-Settings are chosen on the questions of even number and reported on those of odd number, so both halves are
-printed beside the whole. nDCG counts a grade as its gain, as BEIR does.
+Settings are chosen on the even questions and reported on the odd ones, so both halves are printed with the whole. nDCG
+uses a grade as its gain, like BEIR.
 """
 
 import argparse
@@ -42,7 +42,7 @@ HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2), "all": slice(None
 
 
 class Figures(NamedTuple):
-    """What a ranking is worth, in percent."""
+    """Quality of a ranking, in percent."""
 
     ndcg_10: float
     recall_2: float
@@ -90,20 +90,20 @@ def figures(rankings: Sequence[Sequence[str]], questions: Sequence[Question]) ->
 
 
 class Bench:
-    """Collections under a folder that may be kept for the next time, each corpus in a knowledge base of its own.
+    """Collections in a folder that may be kept, each corpus in its own knowledge base.
 
-    Frequencies of words are those of a whole table, so a corpus beside another is searched a little differently.
+    Word frequencies are those of a whole table, so sharing a knowledge base would change the results slightly.
     """
 
     def __init__(self, home: Path, settings: Settings, rerank: RerankOptions = _NO_SECOND_STAGE) -> None:
-        """Work under `home`, with a second stage where there is one."""
+        """Use `home` as the folder, with reranking if given."""
         self._home = home
         self._rerank = rerank
         self._model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
         self._chunk_tokens = settings.chunk_tokens
 
     def ingest(self, corpus: str, collections: Sequence[Collection]) -> None:
-        """Bring collections into one corpus; what is there already is not embedded again."""
+        """Ingest collections into one corpus; existing documents are not embedded again."""
         folder = self._home / "documents" / corpus
         for one in collections:
             for key, document in one.documents.items():
@@ -142,7 +142,7 @@ def file_name(key: str) -> str:
 
 
 def _ignore(_: IngestProgress) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
 def measure(
@@ -190,7 +190,12 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__)
     parser.add_argument("path", nargs="+", type=Path, help="BEIR folder, HotpotQA or MuSiQue file")
-    parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="beside dense and sparse; default all")
+    parser.add_argument(
+        "--strategy",
+        action="append",
+        choices=STRATEGIES,
+        help="strategies in addition to dense and sparse; default all",
+    )
     parser.add_argument("--pooled", action="store_true", help="search all paths as one corpus")
     parser.add_argument("--rerank", type=_second_stage, default=_NO_SECOND_STAGE, help="second stage, as JSON")
     parser.add_argument("--home", type=Path, help="keep documents and vectors here for the next time")

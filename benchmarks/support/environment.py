@@ -1,4 +1,4 @@
-"""Where workflows of benchmarks run: a server of their own, and workers for the activities that one needs."""
+"""Provide a Temporal server and workers for benchmarks."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

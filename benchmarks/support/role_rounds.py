@@ -14,7 +14,7 @@ with workflow.unsafe.imports_passed_through():
 
 
 class Rounds(Contract):
-    """What to ask."""
+    """Request of the workflow."""
 
     question: str
     """The question of all rounds; its passages are looked up once."""
@@ -28,7 +28,7 @@ class Rounds(Contract):
 
 @workflow.defn
 class RoundsWorkflow(ControllableWorkflow):
-    """Asks the section reviewer, one call after the other."""
+    """Workflow that calls the section reviewer repeatedly."""
 
     @workflow.run
     async def run(self, rounds: Rounds) -> int:

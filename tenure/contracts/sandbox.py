@@ -30,7 +30,7 @@ MAX_NAME_BYTES = 400
 """Maximum length of a file's relative path in bytes."""
 
 
-def _inner_name(name: str) -> str:
+def _validate_inner_name(name: str) -> str:
     """Accept a relative path that stays inside the working folder."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if (
@@ -44,7 +44,7 @@ def _inner_name(name: str) -> str:
     return "/".join(parts)
 
 
-InnerName = Annotated[str, AfterValidator(_inner_name)]
+InnerName = Annotated[str, AfterValidator(_validate_inner_name)]
 """Relative path inside the working folder."""
 
 
@@ -86,7 +86,7 @@ class InputFile(Contract):
     """Whether changes to it are left out of the artifacts."""
 
     @model_validator(mode="after")
-    def _one_content(self) -> "InputFile":
+    def _check_content(self) -> "InputFile":
         """Reject a file with both contents or with none."""
         if (self.text is None) == (self.path is None):
             raise ValueError(f"{self.name}: give either a text or a path")

@@ -1,5 +1,7 @@
 """Find the roles: every module in a subpackage of `tenure.roles` declares one as `ROLE`, and is named for it.
 
+Plugins add modules to the subpackage `tenure.roles.plugins`.
+
 `role_names` and `check_role_name` read file names only, so that settings can be validated without importing a role.
 """
 
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator
 
 import tenure.roles
+from tenure.extensions import list_extensions
 
 if TYPE_CHECKING:
     from tenure.roles.base import BaseRole
@@ -18,12 +21,18 @@ if TYPE_CHECKING:
 
 @cache
 def _role_modules() -> dict[str, str]:
-    """Return the module of each role by the role's name, in alphabetical order."""
+    """Return the module of each role by the role's name, in alphabetical order.
+
+    Raises:
+        ValueError: two roles have the same name, which is also the name of an activity.
+    """
     found: dict[str, str] = {}
     for group in iter_modules(tenure.roles.__path__, f"{tenure.roles.__name__}."):
         if group.ispkg:
-            package = import_module(group.name)
-            found |= {module.name: f"{group.name}.{module.name}" for module in iter_modules(package.__path__)}
+            modules = {name: f"{group.name}.{name}" for name in list_extensions(group.name)}
+            if shared := sorted(found.keys() & modules.keys()):
+                raise ValueError(f"two roles are named {shared[0]!r}: {found[shared[0]]} and {modules[shared[0]]}")
+            found |= modules
     return dict(sorted(found.items()))
 
 

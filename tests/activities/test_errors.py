@@ -26,7 +26,7 @@ from tenure.roles.research import router
 from tenure.roles.research.router import RouterInput
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
-from tests.worlds import MemoryKnowledge
+from tests.support.worlds import MemoryKnowledge
 
 
 @pytest.mark.parametrize(("seconds", "delay"), [(7.5, timedelta(seconds=7.5)), (0.0, timedelta(0)), (None, None)])

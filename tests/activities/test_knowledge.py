@@ -34,7 +34,7 @@ from tenure.knowledge.store.errors import (
     UnknownCorpus,
 )
 from tenure.models.errors import TransportError
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
 SEARCH = SearchRequest(query="How is bread made?", corpora=("kitchen",), k=2)

@@ -32,9 +32,9 @@ from tenure.roles.research import router
 from tenure.roles.research.router import RouterInput, RouterOutput
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
-from tests.schema_instance import Json
-from tests.tiers import exhaustive
-from tests.worlds import MemoryKnowledge, ScriptedChat
+from tests.support.schema_instance import Json
+from tests.support.tiers import exhaustive
+from tests.support.worlds import MemoryKnowledge, ScriptedChat
 from workflows.runtime.task_queues import MODEL_QUEUE
 
 ROOT = Path(__file__).parents[2]

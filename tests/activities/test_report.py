@@ -8,7 +8,7 @@ from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.passages import Block, Draft
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.result import Result
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 BREAD = "Bread is made from flour, water, salt and yeast."
 CHEESE = "Cheese is made from milk that rennet has curdled."

@@ -27,7 +27,7 @@ from tenure.roles.research.synthesizer import SynthesizerInput
 from tenure.roles.writing import section_writer
 from tenure.roles.writing.section_writer import SectionWriterInput
 from tests.roles.cases import CASES
-from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story, text
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story, text
 
 KNOWLEDGE = MemoryKnowledge(dict(KITCHEN))
 FOUND = KNOWLEDGE.search(SearchRequest(query="How is bread made?", corpora=("kitchen",), k=6)).passages

@@ -12,7 +12,7 @@ from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairRequest, TestRunRequest
 from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome, TestRun
 from tenure.sandbox.base import NoSandbox
-from tests.sandboxes import USABLE, ScriptedSandbox
+from tests.support.sandboxes import USABLE, ScriptedSandbox
 
 FILE = InputFile(name="solution.py", text="def f():\n    return 1\n")
 TRIAL = TestRunRequest(run=RunId("a run/with: odd words"), attempt=2, test_run=TestRun(files=(FILE,)))

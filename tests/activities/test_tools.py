@@ -18,7 +18,7 @@ from tenure.contracts.research.tools import (
 )
 from tenure.knowledge.store.errors import UnknownChunk
 from tenure.sources.mcp.servers import McpServerError, McpServers, McpToolDescription, ToolResult
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 
 def ref(chunk: str) -> PassageRef:
@@ -40,7 +40,7 @@ async def test_missing_passages_have_no_excerpt() -> None:
     shown = tuple(PassageWithNumber(number=n, passage=ref(name)) for n, name in [(4, "gone"), (7, "bread:0")])
     environment = ActivityEnvironment()
 
-    told = environment.run(tools.show_passages, ExcerptsRequest(passages=shown, topic="bread"))
+    told = environment.run(tools.build_excerpts, ExcerptsRequest(passages=shown, topic="bread"))
     cited = environment.run(tools.cite_claim, CiteRequest(claim="Bread rises.", passages=(ref("gone"),)))
 
     assert told.text == "[7] Bread: Bread is made from flour, water, salt and yeast."

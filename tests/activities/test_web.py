@@ -111,7 +111,7 @@ async def test_cache_write_error_is_retried(
     def refuse(self: PageCache, pages: object) -> None:
         raise CommitConflict("pages", 40)
 
-    monkeypatch.setattr(PageCache, "keep", refuse)
+    monkeypatch.setattr(PageCache, "store_pages", refuse)
     web, fetcher = visitor
     with pytest.raises(ApplicationError, match="conflicts with other writers") as caught:
         await fetched(fetcher, tmp_path, *(web.build_url(one.path) for one in LIGHTHOUSES[:40]))
@@ -126,7 +126,7 @@ async def test_rendering_ignores_cached_pages(visitor: tuple[Web, Fetcher], tmp_
     await fetched(fetcher, tmp_path, address)
     pages = PageFetching(PageCache(Store(str(tmp_path))), fetcher, timedelta(hours=1), refetch=True)
     request = FetchRequest(run=RUN, urls=(address,))
-    reply = await ActivityEnvironment().run(BrowserActivities(pages).show_pages, request)
+    reply = await ActivityEnvironment().run(BrowserActivities(pages).render_pages, request)
 
     assert web.count(LIGHTHOUSES[0].path) == 2
     assert [page.canonical_url for page in reply.pages] == [address]
@@ -135,7 +135,7 @@ async def test_rendering_ignores_cached_pages(visitor: tuple[Web, Fetcher], tmp_
 async def test_missing_browser_is_reported_with_its_setting() -> None:
     """Nothing is fetched, and the note names the setting."""
     request = FetchRequest(run=RUN, urls=("https://a.example/",))
-    [page] = (await ActivityEnvironment().run(BrowserActivities(None).show_pages, request)).pages
+    [page] = (await ActivityEnvironment().run(BrowserActivities(None).render_pages, request)).pages
 
     assert page.status == "refused"
     assert "TENURE_BROWSER" in page.note

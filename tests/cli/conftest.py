@@ -1,4 +1,4 @@
-"""A running stack with the stand-in worker, and the command line as a process against it."""
+"""Fixtures: a running stack with the stub worker, and the command line as a process."""
 
 import io
 import os
@@ -79,16 +79,14 @@ def no_stack(home: Path) -> CommandLine:
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
-    """The command line of a home whose stack runs the stand-in worker."""
+    """Command line of a home whose stack runs the stub worker."""
     with pytest.MonkeyPatch.context() as without:
         for name in list(os.environ):
             if name.startswith(("TENURE_", "TEMPORAL_", "OPENAI_")):
                 without.delenv(name)
         without.setenv("PYTHONPATH", str(ROOT))
         line = no_stack(tmp_path_factory.mktemp("commands") / "home")
-        local.start_stack(
-            line.settings, worker_command=[sys.executable, str(Path(__file__).parent / "stand_in_worker.py")]
-        )
+        local.start_stack(line.settings, worker_command=[sys.executable, str(Path(__file__).parent / "stub_worker.py")])
     assert line("up").returncode == 0  # returns when the worker asks for work
     yield line
     local.stop_stack(line.settings)

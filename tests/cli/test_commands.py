@@ -1,4 +1,4 @@
-"""The command line as a process, against a real server and a stand-in worker."""
+"""Test the command line as a process, against a real server and a stub worker."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tenure.temporal.stack import local
 from tests.cli.conftest import CommandLine, no_stack
 from tests.model_server import Fault, ModelServer
 from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer
-from tests.tiers import exhaustive
+from tests.support.tiers import exhaustive
 
 
 def error_line(text: str) -> str:
@@ -25,25 +25,25 @@ def error_line(text: str) -> str:
 
 
 def test_start_prints_the_report_and_nothing_else(running: CommandLine) -> None:
-    """As a process: the report is on standard output; where it can be had again is on standard error."""
+    """The report is on standard output; the command that prints it again is on standard error."""
     with running.popen("start", "What is this?", "--id", "plain-1") as process:
         out, err = process.communicate(timeout=45)
 
     assert process.returncode == 0
-    assert out.startswith("# A stand-in report\n")
+    assert out.startswith("# A stub report\n")
     assert f"http://127.0.0.1:{running.settings.ui_port}/namespaces/default/workflows/plain-1" in err
     assert "client.py report plain-1" in err
 
 
 def test_json_is_one_document(running: CommandLine, tmp_path: Path) -> None:
-    """With --json standard output is the result document, also beside a file in another format."""
+    """With --json standard output is the result document, even if a file in another format is written."""
     target = tmp_path / "report.md"
     done = running("start", "read this", "--json", "--max-sections", "3", "-o", str(target))
 
     result = Result.model_validate_json(done.stdout)
     assert done.returncode == 0
     assert result.notes == ("corpora: manual", "sections: 3")
-    assert target.read_text().startswith("# A stand-in report")
+    assert target.read_text().startswith("# A stub report")
     assert "reading: 1 of 2 files, 3 chunks, docs" in done.stderr
 
 
@@ -54,11 +54,11 @@ def test_exit_code_says_how_it_went(running: CommandLine, question: str, code: i
 
     assert done.returncode == code
     if code == 1:
-        assert error_line(done.stderr).endswith("failed: the stand-in was told to fail")
+        assert error_line(done.stderr).endswith("failed: the stub was told to fail")
 
 
 def test_run_is_steered_from_outside(running: CommandLine) -> None:
-    """A detached run takes feedback, pauses, goes on and finishes, and its report stays."""
+    """A detached run takes feedback, pauses, resumes and finishes, and its report stays."""
     started = running("start", "wait for signals", "--id", "steered", "--detach", "--json")
     again = running("start", "another", "--id", "steered")
     early = running("report", "steered")
@@ -98,11 +98,11 @@ def test_cancelled_run_is_no_success(running: CommandLine) -> None:
 
 
 def test_ctrl_c_detaches(running: CommandLine) -> None:
-    """Ctrl-C ends the command with 130 and says how to go on; the run does not notice."""
+    """Ctrl-C ends the command with 130 and a hint; the run continues."""
     with running.popen("start", "wait a while", "--id", "interrupted") as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if "the stand-in waits" in line:
+            if "the stub waits" in line:
                 break
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
@@ -123,7 +123,7 @@ def test_a_run_that_failed_has_a_trace(running: CommandLine) -> None:
     other = running("trace", "ingest-traceless")
 
     assert (told["question"], told["status"]) == ("fail and tell", "failed")
-    assert told["failure"] == "the stand-in was told to fail"
+    assert told["failure"] == "the stub was told to fail"
     assert (other.returncode, "is no run but a IngestWorkflow" in other.stderr) == (2, True)
 
 
@@ -179,8 +179,8 @@ def test_corpora_are_read_listed_and_dropped(running: CommandLine, tmp_path: Pat
     assert running("corpus", "drop", "shelf").returncode == 0
 
 
-def test_a_folder_is_watched_until_it_is_not(running: CommandLine, tmp_path: Path) -> None:
-    """`ingest --every` reads at once and says how that is ended, `corpus watched` lists, `corpus unwatch` ends."""
+def test_a_folder_is_watched_and_unwatched(running: CommandLine, tmp_path: Path) -> None:
+    """`ingest --every` reads immediately, `corpus watched` lists, and `corpus unwatch` stops it."""
     begun = running("ingest", str(tmp_path), "--corpus", "inbox", "--every", "90m")
     listed = running("corpus", "watched")
     while "inbox" not in listed.stdout:  # a list of schedules lags behind their making
@@ -256,8 +256,8 @@ def test_looking_starts_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
-def test_port_of_something_else_is_code_4(tmp_path: Path) -> None:
-    """What is on the port and is no Temporal server is named as such."""
+def test_a_port_used_by_another_program_is_code_4(tmp_path: Path) -> None:
+    """A program on the port that is not a Temporal server is reported."""
     line = no_stack(tmp_path / "home")
     with socket.create_server(("127.0.0.1", line.settings.temporal_port)):
         done = line("start", "Why?")
@@ -340,7 +340,7 @@ def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> Non
 
 @exhaustive
 def test_doctor_tries_every_model(tmp_path: Path) -> None:
-    """Each chat model, the embedding and the rerank model are asked; what they showed is a line and fields."""
+    """Each chat model, the embedding model and the rerank model are probed; the results are a line and JSON fields."""
     with ModelServer(models={"large": 32_000, "small": None}, dimensions=48, json_schema=False) as model:
         extra = model.environment | {
             "TENURE_MODEL": "large",

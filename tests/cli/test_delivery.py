@@ -1,4 +1,4 @@
-"""What a finished run is handed over as."""
+"""Test the delivery of a finished run."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -61,8 +61,8 @@ def test_a_format_of_text_goes_to_standard_output(
     assert capsys.readouterr().out.startswith(beginning)
 
 
-def test_citations_are_set_in_the_style_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """Marks by author and year stand in the text that is printed."""
+def test_citations_have_the_requested_style(capsys: pytest.CaptureFixture[str]) -> None:
+    """Author-year marks are in the printed text."""
     deliver(full(), asked(style="author-year"))
 
     assert "(Author 2024)" in capsys.readouterr().out

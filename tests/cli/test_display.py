@@ -1,4 +1,4 @@
-"""How progress looks, on a terminal and off it."""
+"""Test the display of progress, on a terminal and without one."""
 
 import io
 import itertools
@@ -59,7 +59,7 @@ def test_markup_in_a_topic_is_text() -> None:
 
 
 def test_run_without_a_model_is_called_offline() -> None:
-    """Where no token was used the table says so instead of a zero."""
+    """Without tokens the table says "offline" instead of zero."""
     assert "offline · 0 calls" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": Usage()})))
 
 
@@ -81,7 +81,7 @@ def test_ingestion_has_a_bar() -> None:
 
 
 def test_embedding_has_a_bar_of_its_own() -> None:
-    """While vectors are made, they are what is counted, in ten lines at the most."""
+    """While embeddings are computed their number is shown, in at most ten lines of a log."""
     steps = [
         RunSnapshot(None, IngestProgress(stage="embedding", embedded=n, to_embed=1000)) for n in range(0, 1001, 10)
     ]
@@ -119,8 +119,8 @@ def test_one_thing_is_singular_and_a_later_round_is_named() -> None:
     assert "1 call · 2 searches" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": Usage(calls=1, searches=2)})))
 
 
-def test_trouble_is_shown_in_the_table() -> None:
-    """What keeps the run from getting on stands in the panel, with the time of the next attempt."""
+def test_pending_failures_are_shown_in_the_table() -> None:
+    """Failures that block the run are in the panel, with the time of the next attempt."""
     busy = PendingFailure("retrying section_writer: busy", attempt=3, wait=4.2)
 
     text = drawn(RunSnapshot(WRITING, pending_failures=(busy,)))
@@ -226,8 +226,8 @@ def test_display_follows_the_stream() -> None:
     assert file.getvalue().splitlines()[0] == "[0:05] writing sections (revision 1)"
 
 
-def test_live_display_prints_words_above_the_table() -> None:
-    """What is said stays on the screen, and the table goes at the end."""
+def test_live_display_prints_lines_above_the_table() -> None:
+    """Printed lines stay on the screen, and the table disappears at the end."""
     file = io.StringIO()
     with LiveDisplay(Console(file=file, width=100, force_terminal=True)) as display:
         display.show(RunSnapshot(WRITING))
@@ -277,8 +277,8 @@ def test_a_topic_that_waits_for_its_turn_is_no_news() -> None:
     assert list(iterate_changes(RunSnapshot(RESEARCHING), RunSnapshot(writing))) == ["writing sections (revision 1)"]
 
 
-def test_what_a_run_waits_for_is_shown_once() -> None:
-    """The question stands in the table and in one line of a log, with the command that answers it."""
+def test_a_question_is_shown_once() -> None:
+    """The question is in the table and in one line of a log, with the command that answers it."""
     question = InputRequest(
         reporter="r/research",
         number=1,

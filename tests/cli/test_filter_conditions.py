@@ -1,4 +1,4 @@
-"""Conditions of the command line: what they mean, and what is refused."""
+"""Test filter conditions of the command line."""
 
 import pytest
 
@@ -37,8 +37,8 @@ def test_a_condition_becomes_a_filter(written: str, filter_: Filter) -> None:
         ("published=2020,03/04/2021", "is a date such as"),
     ],
 )
-def test_what_cannot_be_read_is_a_usage_error(written: str, told: str) -> None:
-    """A mistake is told in one line before anything starts."""
+def test_an_invalid_condition_is_a_usage_error(written: str, told: str) -> None:
+    """An error is reported in one line before anything starts."""
     with pytest.raises(UsageError, match=told):
         parse_filters([written])
 

@@ -16,8 +16,8 @@ def test_summary_fits_whatever_the_script(text: str) -> None:
     assert "\n" not in summary
 
 
-def test_long_text_is_cut_with_a_mark() -> None:
-    """What was cut off is shown to be missing."""
+def test_long_text_is_truncated_with_an_ellipsis() -> None:
+    """A truncated text ends with an ellipsis."""
     assert truncate_line("a  b\nc", 10) == "a b c"
     assert truncate_line("x" * 20, 10) == "x" * 9 + "…"
 

@@ -1,4 +1,4 @@
-"""Owners and priorities: what the command line says reaches everything that a run begins."""
+"""Test that owner and priority of the command line reach everything that a run starts."""
 
 from argparse import Namespace
 from uuid import uuid4
@@ -17,20 +17,20 @@ from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
 from tests.conftest import Serving
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.runtime.search_attributes import OWNER
 
 ASKED = ["start", "Why?", "--owner", "ann", "--priority", "2"]
 
 
-def test_owner_and_priority_are_the_servers() -> None:
-    """An owner is a fairness key; what is not said is left to the server."""
+def test_an_owner_is_a_fairness_key() -> None:
+    """An owner is a fairness key; without arguments the server's defaults apply."""
     assert parse_ownership(build_parser().parse_args(ASKED)) == Priority(priority_key=2, fairness_key="ann")
     assert parse_ownership(build_parser().parse_args(["start", "Why?"])) == Priority()
 
 
-def test_a_later_run_has_the_turn_of_the_one_before() -> None:
-    """What a fork is told counts, and what it is not told stays as it was."""
+def test_a_fork_overrides_owner_and_priority() -> None:
+    """Arguments of a fork override the owner and priority of its origin; the others are kept."""
     before = Priority(priority_key=2, fairness_key="ann")
     told = build_parser().parse_args(["fork", "r", "--cycle", "1", "--owner", "bob"])
 

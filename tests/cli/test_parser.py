@@ -37,8 +37,8 @@ COMMANDS = {
 }
 
 
-def test_runs_are_listed_by_every_status_there_is() -> None:
-    """What a run may say of itself can be asked for, and an end that only the server knows of."""
+def test_runs_are_listed_by_every_status() -> None:
+    """Every status that a run reports, and an end that only the server knows, can be listed."""
     assert {*get_args(RunStatus), "terminated"} == set(STATUSES)
 
 
@@ -124,7 +124,7 @@ def test_deadlines_have_units(written: str, seconds: float) -> None:
     ],
 )
 def test_impossible_budgets_are_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A budget of nothing, or one that is no number, is refused with what it should be."""
+    """A budget of zero or of another type is refused with the expected form."""
     with pytest.raises(SystemExit) as ended:
         build_parser().parse_args(["start", "Why?", *arguments])
     assert ended.value.code == 2

@@ -26,7 +26,7 @@ def test_a_file_keeps_its_name_and_a_folder_its_inner_names(tmp_path: Path) -> N
 
 
 def test_a_package_keeps_its_name(tmp_path: Path) -> None:
-    """A folder that Python imports by its name lies beside the program under that name."""
+    """A folder that is a Python package is passed under its own name."""
     package = tmp_path / "shop"
     (package / "old").mkdir(parents=True)
     (package / "__init__.py").write_text("")
@@ -94,7 +94,7 @@ def test_two_files_of_one_name_are_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
-    """What vanishes between the look and the reading is told in one line."""
+    """A file that disappears before it is read is reported in one line."""
     (tmp_path / "loop").mkdir()
     (tmp_path / "loop" / "a.py").symlink_to(tmp_path / "nowhere")
 

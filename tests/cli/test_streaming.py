@@ -1,4 +1,4 @@
-"""Answers that are coming in, seen by a person who follows the run; against a real server and the stand-in worker."""
+"""Test the display of answers that are arriving, against a real server and the stub worker."""
 
 import asyncio
 
@@ -14,12 +14,12 @@ from tests.cli.session.test_diagnostics import said_until, terminate
 from tests.conftest import Serving
 from tests.model_server import ModelServer
 from tests.models.routes import routes
-from tests.tiers import exhaustive
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.tiers import exhaustive
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 
-def test_what_is_being_written_is_seen(running: CommandLine) -> None:
-    """Whoever follows a run reads which section is being written and how many tokens there are, once per step."""
+def test_arriving_answers_are_shown(running: CommandLine) -> None:
+    """The display names the section that is being written and its number of tokens, once per step."""
     words = "writing “Bread”: 312 tokens"
     said = said_until(running, words, "start", "scribble please", "--id", "scribbling")
     again = said_until(running, words, "watch", "scribbling")

@@ -8,8 +8,8 @@ from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.terminal import check_writable, write_file
 
 
-def test_file_is_replaced_in_one_step(tmp_path: Path) -> None:
-    """The new text stands under the name, and no draft is left."""
+def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
+    """The new text has the name, and no temporary file is left."""
     target = tmp_path / "report.md"
     target.write_text("old")
 
@@ -19,8 +19,8 @@ def test_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_failed_write_leaves_no_draft(tmp_path: Path) -> None:
-    """Where the name is taken by a folder the error says so and nothing is left behind."""
+def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
+    """If the name is taken by a folder the error says so, and nothing is left behind."""
     target = tmp_path / "report.md"
     target.mkdir()
 

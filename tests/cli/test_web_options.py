@@ -1,4 +1,4 @@
-"""What of the web a run may read, by its command line and the settings."""
+"""Test the web scope of a run from its command line and the settings."""
 
 import pytest
 
@@ -24,8 +24,8 @@ def test_the_web_is_read_only_where_it_is_asked_for() -> None:
     assert made.corpora == () and made.ingest == ()
 
 
-def test_documents_keep_the_web_out(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Who names documents gets nothing else, whatever the setting says, unless they ask for both."""
+def test_documents_exclude_the_web(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A run over documents does not read the web, whatever the setting says, unless the command asks for it."""
     docs = str(tmp_path_factory.mktemp("docs"))
 
     assert request(web=True).limits.web is not None
@@ -60,7 +60,7 @@ def test_how_the_web_is_read_travels_with_the_run() -> None:
         (["--web", "--domain", "https://example.org/page"], "is no domain"),
     ],
 )
-def test_choices_that_cannot_hold_are_refused(arguments: list[str], said: str) -> None:
-    """A choice about the web without it, and a domain that is none, are told and not ignored."""
+def test_invalid_web_options_are_refused(arguments: list[str], said: str) -> None:
+    """A web option without the web, and an invalid domain, are errors."""
     with pytest.raises(UsageError, match=said):
         request(*arguments)

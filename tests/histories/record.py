@@ -1,7 +1,7 @@
 """Record the histories that `tests/test_replay.py` replays: `python -m tests.histories.record [NAME]…`.
 
-One run for each way through the workflows, on a real server, with a scripted model. Record anew only
-when a change of a workflow is meant to break running runs; otherwise the old histories must replay.
+There is one run for each path through the workflows, on a real server, with a scripted model. Record again only if a
+change of a workflow is meant to break running runs; otherwise the old histories must replay.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
 from tests.conftest import SERVER_OPTIONS, temporal_binary
-from tests.sandboxes import ScriptedSandbox
-from tests.worlds import (
+from tests.support.sandboxes import ScriptedSandbox
+from tests.support.worlds import (
     ENOUGH,
     KITCHEN,
     NO_CRITIQUE,
@@ -47,7 +47,7 @@ from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
 HERE = Path(__file__).parent
 SLASH = "__"
-"""What stands in a file's name for a slash of the workflow's id; replay needs the id as it was."""
+"""Replacement for the slash of a workflow id in a file name; replay needs the original id."""
 Handle = WorkflowHandle[Any, Result]
 Act = Callable[[Handle, Held], Awaitable[None]]
 
@@ -64,7 +64,7 @@ LESSON = {"failed": "The test.", "cause": "It is wrong.", "change": "Make it rig
 
 
 def program(text: str) -> dict[str, Any]:
-    """A coder's answer that says a word."""
+    """Return a coder's answer that prints a word."""
     files = [{"path": "solution.py", "content": f"NOTE = '{text}'\n"}]
     return {"approach": f"It says {text}.", "files": files, "entry": "", "args": [], "stdin": ""}
 
@@ -76,7 +76,7 @@ async def _wait(handle: Handle, held: Held) -> None:
 async def _feedback(handle: Handle, held: Held) -> None:
     await held.reached.wait()
     await handle.signal(AgentWorkflow.feedback, Feedback(text="More on mould", topic="Cheese"))
-    await asyncio.sleep(0.5)  # a recording may take its time; what matters is that the signal is in the history
+    await asyncio.sleep(0.5)  # the signal must reach the history; recordings need not be fast
     held.released.set()
 
 
@@ -121,7 +121,7 @@ def _first(held: Held, after: Line) -> Line:
 
 
 def _cycles(held: Held) -> dict[str, Any]:
-    """A research of two cycles; what a person says during the first decision is heard by the second plan."""
+    """Record a research of two cycles; feedback during the first decision reaches the second plan."""
     added = {"action": "ADD_TO_OUTLINE", "query": "How is wine made?", "target_outline_topic": "Wine"}
     first = plans(
         search("How long does the dough rise?", id="a"),
@@ -199,7 +199,7 @@ async def _write(client: Client, workflow_id: str) -> None:
 
 
 async def main(names: Sequence[str]) -> None:
-    """Record some ways, all of them where none is named."""
+    """Record the named runs, or all of them."""
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
         data_converter=pydantic_data_converter,

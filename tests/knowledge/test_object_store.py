@@ -15,7 +15,7 @@ from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store, build_storage_options
 from tests.knowledge.word_vectors import WordVectors
-from tests.tiers import exhaustive
+from tests.support.tiers import exhaustive
 
 _WRITER = """
 import sys

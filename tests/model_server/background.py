@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.model_server.ledger import BilledRequest
 from tests.model_server.request import Request, count_tokens
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 IN_THE_MAKING = ("queued", "in_progress")
 

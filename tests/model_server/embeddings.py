@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.model_server.request import count_tokens
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 
 def read_texts(request: Json) -> list[str]:

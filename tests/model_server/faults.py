@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from typing import Any, Self
 
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 
 from tests.model_server.request import Request, count_message_tokens, read_messages
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 
 @dataclass(eq=False)

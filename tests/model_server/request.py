@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 _SCHEMA_IN_PROMPT = re.compile(r"JSON schema `([^`]+)`:\n")
 

@@ -29,7 +29,7 @@ from tests.model_server.request import (
 )
 from tests.model_server.streaming import build_chunks, format_events
 from tests.model_server.wire import ClientConnection, ClientDisconnected, ModelHttpServer, WireReply
-from tests.schema_instance import MARKER, Json, instance, nonsense
+from tests.support.schema_instance import MARKER, Json, instance, nonsense
 
 Script = str | Json | Callable[[Json], str | Json]
 """An answer, or a function of the request's JSON; a dict is sent as JSON, a string unchanged."""
@@ -274,12 +274,16 @@ class ModelServer:
             if not request.in_background:
                 caller.wait(gate.opened.is_set)
 
-    def _select_gates(self, request: Request, after_events: int | None = None, *, block_start: bool = False) -> list[Gate]:
+    def _select_gates(
+        self, request: Request, after_events: int | None = None, *, block_start: bool = False
+    ) -> list[Gate]:
         """Return the gates that block a request at a point; a fetch or a cancellation is never blocked."""
         if request.method != "POST" or request.route.endswith("/cancel"):
             return []
         with self._lock:
-            gates = [gate for gate in self._gates if (gate.after_events, gate.blocks_start) == (after_events, block_start)]
+            gates = [
+                gate for gate in self._gates if (gate.after_events, gate.blocks_start) == (after_events, block_start)
+            ]
         return [gate for gate in gates if gate.schema_name in (None, request.schema_name)]
 
     def _next_fault(self, request: Request) -> Fault:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 _PIECE = 24
 """Characters of a delta."""

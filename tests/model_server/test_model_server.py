@@ -17,7 +17,7 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from tests.model_server import UNUSUAL_ANSWERS, Fault, ModelServer, RandomFaults
-from tests.schema_instance import MARKER
+from tests.support.schema_instance import MARKER
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 _POLL_SECONDS = 0.02
 """Interval at which a waiting client's connection is checked."""

@@ -28,7 +28,7 @@ class StoredSource:
     derived: bool = False
 
     def find_page(self, offset: int) -> int | None:
-        """Return the page that a place stands on."""
+        """Return the number of the page at an offset."""
         return bisect_right(self.pages, offset) or None
 
 
@@ -49,7 +49,7 @@ SOURCES = {
 
 
 def cite(source: SourceId, quote: str) -> Citation:
-    """Cite words of a sample source where they stand."""
+    """Return a citation of words of a sample source."""
     start = SOURCES[source].text.index(quote)
     return Citation(source=source, chunk=ChunkId(f"{source}:{start}"), start=start, end=start + len(quote), quote=quote)
 

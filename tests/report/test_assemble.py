@@ -38,8 +38,8 @@ def test_every_quote_is_what_its_source_says_at_its_offsets() -> None:
     assert all(texts[c.source][c.start : c.end] == c.quote for c in citations)
 
 
-def test_sentences_that_rest_on_the_same_source_share_one_mark() -> None:
-    """A mark stands at the end of a run of sentences, and each claim keeps its own citations."""
+def test_sentences_with_the_same_source_share_one_mark() -> None:
+    """A mark is at the end of a run of sentences, and each claim keeps its own citations."""
     rhythm = assemble_result(report(), SOURCES).sections[0]
 
     expected = "The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]"
@@ -63,8 +63,8 @@ def test_several_sources_of_a_claim_stand_in_one_mark() -> None:
     assert result.abstract == "The Moon pulls the water towards it. [1] Both. [1, 2]"
 
 
-def test_a_quote_that_is_not_in_its_source_is_taken_out_with_a_note() -> None:
-    """A false quote costs the citation, marks the claim and is told to the reader."""
+def test_a_false_quote_is_removed_with_a_note() -> None:
+    """A false quote is removed, its claim is marked, and a note reports it."""
     false = RISES.citations[0].model_copy(update={"quote": "The sea rises four times a day."})
     result = assemble_result(report(abstract=paragraph(Claim(text="Four times.", citations=(false,)))), SOURCES)
 
@@ -129,8 +129,8 @@ def test_paragraphs_and_lists_keep_their_order() -> None:
     assert result.abstract == "The sea rises twice a day. [1]\n\n- The sea also falls twice a day. [1]"
 
 
-def test_what_the_run_recorded_is_carried_over() -> None:
-    """Critiques, decisions, feedback, usage, stand-ins, skipped files and notes reach the result."""
+def test_records_of_the_run_are_copied() -> None:
+    """Critiques, decisions, feedback, usage, fallbacks, skipped files and notes are in the result."""
     draft = report()
     result = assemble_result(draft, SOURCES)
 
@@ -150,8 +150,8 @@ def test_what_the_run_recorded_is_carried_over() -> None:
     assert result.coverage == {"The rhythm": 0.8, "Weak tides": 0.5}
 
 
-def test_a_citation_keeps_the_words_around_its_quote() -> None:
-    """What stands before and after the quote is kept as the source has it."""
+def test_a_citation_keeps_the_context_of_its_quote() -> None:
+    """The text before and after the quote is kept unchanged."""
     falls = assemble_result(report(), SOURCES).sections[0].claims[1].citations[0]
 
     assert (falls.before, falls.after) == ("# Tides\n\nThe sea rises twice a day. ", "\nNeap tides are weak.\n")
@@ -184,16 +184,16 @@ def test_a_long_report_keeps_fewer_words_around_each_quote() -> None:
     assert 0 < sum(len(c.before) + len(c.after) for claim in claims for c in claim.citations) <= MAX_TOTAL_CONTEXT_CHARS
 
 
-def test_claims_tell_what_begins_with_them() -> None:
-    """Paragraphs and bullets can be told from the claims alone."""
+def test_claims_mark_the_start_of_blocks() -> None:
+    """Paragraphs and bullets can be restored from the claims alone."""
     rhythm, weak = assemble_result(report(), SOURCES).sections
 
     assert [claim.begins for claim in rhythm.claims] == ["paragraph", None, None]
     assert [claim.begins for claim in weak.claims] == ["bullet", "bullet"]
 
 
-def test_the_synthesis_tells_whose_its_sentences_are() -> None:
-    """The claims of the three parts stand in one list, with the number of each part's."""
+def test_the_synthesis_keeps_its_parts() -> None:
+    """The claims of the three parts are one list, with the sizes of the parts."""
     synthesis = SynthesisDraft(situation=paragraph(RISES, FALLS), resolution=paragraph(PULLS))
     result = assemble_result(report(synthesis=synthesis), SOURCES)
 
@@ -215,7 +215,7 @@ def test_both_sides_of_a_contradiction_are_checked_and_numbered() -> None:
 
 
 def test_a_citation_names_its_page() -> None:
-    """Where a source has pages, the result and the references say on which one the quoted words begin."""
+    """For a source with pages, the result and the references name the page of the quote."""
     text = SOURCES[TIDES].text
     paged = {**SOURCES, TIDES: replace(SOURCES[TIDES], pages=(0, text.index("The sea also"), text.index("Neap")))}
     result = assemble_result(report(), paged)
@@ -233,7 +233,7 @@ def test_a_citation_names_its_page() -> None:
 
 
 def test_sources_with_a_number_keep_it() -> None:
-    """A document that goes on from another numbers what both cite as that one did, and lists what it cites alone."""
+    """A continued document keeps the numbers of the earlier one, and lists its own sources."""
     draft = report(abstract=Draft(), sections=(SectionDraft(topic="Pull", draft=paragraph(RISES, PULLS)),))
     result = assemble_result(draft.model_copy(update={"numbered_sources": ("gone", MOON)}), SOURCES)
 

@@ -1,10 +1,9 @@
-"""The HTML report in a real browser: quotes that open, a phone, the dark, paper, and a checker of accessibility.
+"""Test the HTML report in a real browser: quotes, a phone, dark mode, print, and accessibility.
 
-The machine's own Chromium is driven; where there is none, these tests say so and are skipped.
+The tests use the machine's Chromium; without one they are skipped, or fail if TENURE_REQUIRE_BROWSER is set.
 """
 
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +16,13 @@ from playwright.async_api import Browser, Locator, Page, async_playwright
 from tenure.contracts.result.result import Result
 from tenure.report.render.html import render_html
 from tests.report.samples import full, programmed
+from tests.support.chromium import CHROMIUM, needs_chromium
+from tests.support.tiers import slow
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: `apt-get install chromium` brings one")
+pytestmark = [needs_chromium, slow]
 
 QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync")
-"""A browser for tests calls nobody, and draws without a screen."""
+"""Chromium options: no network access of its own, no screen."""
 
 PHONE = {"width": 390, "height": 844}
 
@@ -81,7 +80,7 @@ async def drawn(page: Page, file: Path) -> None:
 
 
 async def test_a_click_opens_the_quote_and_escape_closes_it(browser: Browser, written: Written, tmp_path: Path) -> None:
-    """The words stand marked in their context, in full within the window, until they are sent away."""
+    """The quote is shown in its context, completely within the window, until it is closed."""
     page = await browser.new_page(viewport={"width": 1280, "height": 800})
     await page.goto(written(render_html(long())))
     mark = page.locator("button.mark").nth(9)
@@ -100,7 +99,7 @@ async def test_a_click_opens_the_quote_and_escape_closes_it(browser: Browser, wr
 
 
 async def test_pointing_and_tabbing_show_the_quote(browser: Browser, written: Written) -> None:
-    """A quote is there while the pointer rests on its mark, and while the keyboard is on it."""
+    """A quote is shown while the pointer is on its mark, and while the mark has the focus."""
     page = await browser.new_page(viewport={"width": 1280, "height": 800})
     await page.goto(written(render_html(long())))
     mark = page.locator("button.mark").first

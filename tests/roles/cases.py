@@ -45,8 +45,8 @@ from tenure.roles.writing import (
     self_evaluator,
     title_writer,
 )
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 from workflows.research.tool_registry import TOOLS
 
 GOLDEN = Path(__file__).parent / "golden"

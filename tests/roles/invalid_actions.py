@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from tests.worlds import Reply
+from tests.support.worlds import Reply
 
 
 def build_action(
@@ -44,17 +44,15 @@ INVALID_ACTIONS: dict[str, InvalidAction] = {
         build_action("hybrid_search", query="bread " * 5000), "longer than 12000 characters"
     ),
     "repeated action": InvalidAction(build_action("hybrid_search", query="bread"), "was the same call"),
-    "action in prose": InvalidAction("I will now use hybrid_search to look for bread.", "No action was named"),
-    "thought only": InvalidAction({"thought": "Bread, bread, bread."}, "No action was named"),
-    "two actions at once": InvalidAction(
-        "hybrid_search[bread]\nhybrid_search[cheese]", "only the first was carried out"
-    ),
-    "finish without an answer": InvalidAction(build_action("finish"), "needs the answer"),
+    "action in prose": InvalidAction("I will now use hybrid_search to look for bread.", "names no action"),
+    "thought only": InvalidAction({"thought": "Bread, bread, bread."}, "names no action"),
+    "two actions at once": InvalidAction("hybrid_search[bread]\nhybrid_search[cheese]", "the first one was executed"),
+    "finish without an answer": InvalidAction(build_action("finish"), "needs an answer"),
     "answer citing what is not there": InvalidAction(
-        build_action("finish", answer="It is so [77]."), "names passage 77"
+        build_action("finish", answer="It is so [77]."), "cites passage 77"
     ),
     "invalid JSON": InvalidAction('{"action": "hybrid_search", "arguments": {"query": ', "query"),
-    "list instead of an object": InvalidAction('["hybrid_search", "bread"]', "No action was named"),
+    "list instead of an object": InvalidAction('["hybrid_search", "bread"]', "names no action"),
     "name in the wrong case": InvalidAction(build_action("HybridSearch", query="bread"), "was the same call"),
     "object in a string in a string": InvalidAction(
         build_action("hybrid_search", query=json.dumps(SEARCH)), "was the same call"
@@ -62,21 +60,21 @@ INVALID_ACTIONS: dict[str, InvalidAction] = {
     "tool call of another protocol": InvalidAction(
         json.dumps({"tool_calls": [{"function": {"name": "functions.search", "arguments": "{}"}}]}), "no tool"
     ),
-    "protocol in another language": InvalidAction("Gedanke: Brot.\nAktion: suche[Brot]", "No action was named"),
-    "code instead of an action": InvalidAction("```python\nimport os\nos.remove('corpus')\n```", "No action was named"),
+    "protocol in another language": InvalidAction("Gedanke: Brot.\nAktion: suche[Brot]", "names no action"),
+    "code instead of an action": InvalidAction("```python\nimport os\nos.remove('corpus')\n```", "names no action"),
     "instruction of a page": InvalidAction("delete_corpus[kitchen]", "There is no tool “delete_corpus”"),
     "confidence out of range": InvalidAction(
-        build_action("hybrid_search", query="bread", answer="It is so [1].", confidence=95), "yours was taken as 0"
+        build_action("hybrid_search", query="bread", answer="It is so [1].", confidence=95), "yours counts as 0"
     ),
     "confidence in words": InvalidAction(
-        '{"action": "hybrid_search", "query": "bread", "confidence": "very"}', "was taken as 0"
+        '{"action": "hybrid_search", "query": "bread", "confidence": "very"}', "counts as 0"
     ),
     "null bytes": InvalidAction(build_action("hy\x00brid_search", query="br\x00ead"), "was the same call"),
     "half a character": InvalidAction(
         '{"action": "hybrid_search", "arguments": {"query": "\\ud800"}}', "at least 1 character"
     ),
     "made-up observation": InvalidAction(
-        "Action: hybrid_search[bread]\nObservation: none\nFinal Answer: no", "exactly this"
+        "Action: hybrid_search[bread]\nObservation: none\nFinal Answer: no", "was the same call"
     ),
 }
 """Invalid actions by description."""

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.roles.base import Evidence, mark_passages, neutralise, wrap_in_tag
-from tests.passages import passage
 from tests.roles.cases import CASES
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 
 @pytest.mark.parametrize(

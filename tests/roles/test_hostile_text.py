@@ -36,6 +36,8 @@ STRUCTURAL = {
     "tools",
 }
 """Fields of ids, closed sets and numbers, which contain no foreign text."""
+OWN_TEXT = {"tools", "strategies"}
+"""Fields of descriptions from our own code."""
 
 
 def tags(case: Case) -> Counter[str]:
@@ -46,7 +48,7 @@ def tags(case: Case) -> Counter[str]:
 def add_attack(value: Any, key: str = "") -> Any:
     """Return a value with the attack added to every free text inside."""
     if isinstance(value, dict):
-        return {name: inner if name == "tools" else add_attack(inner, name) for name, inner in value.items()}
+        return {name: inner if name in OWN_TEXT else add_attack(inner, name) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return tuple(add_attack(inner, key) for inner in value)
     return f"{value} {ATTACK}" if isinstance(value, str) and key not in STRUCTURAL else value

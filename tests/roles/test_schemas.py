@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tests.roles.cases import CASES
-from tests.schema_instance import instance
+from tests.support.schema_instance import instance
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:

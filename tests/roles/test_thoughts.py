@@ -15,8 +15,8 @@ from tenure.roles.reasoning.thought_proposer import (
 )
 from tenure.roles.reasoning.thought_proposer import fallback as propose
 from tenure.roles.reasoning.thought_proposer import render as render_proposal
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 QUESTION = "Is sourdough bread worth the work?"
 HARDER = "The work on sourdough bread is harder than with yeast."

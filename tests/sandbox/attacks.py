@@ -1,7 +1,7 @@
-"""Attacks of our own: each function tries one thing, bounded and undone at once, and returns whether it got it.
+"""Attacks: each function tries one thing, bounded and undone immediately, and returns whether it succeeded.
 
-The file is run twice: in the sandbox, where every answer has to be no, and bare, where every answer has to be yes, or
-the question would be blind. What it looks for is told in `wanted.json` beside it.
+The file is run twice: in the sandbox, in which every attack must fail, and without it: then every attack must succeed,
+so that none is ineffective. Its targets are in `wanted.json` in the same folder.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ def file_through_another_root(wanted: dict[str, Any]) -> bool:
 
 @attack
 def file_beside_a_descriptor(wanted: dict[str, Any]) -> bool:
-    """Read it beside a folder that was left open."""
+    """Read it through the descriptor of an open folder."""
     for number in range(3, 64):
         with contextlib.suppress(OSError):
             os.close(os.open("secret.txt", os.O_RDONLY, dir_fd=number))
@@ -147,7 +147,7 @@ def connects(family: int, address: Any) -> bool:
 
 @attack
 def account_names(wanted: dict[str, Any]) -> bool:
-    """Read who has an account."""
+    """Read the names of the user accounts."""
     return reads("/etc/passwd", b"root")
 
 
@@ -256,7 +256,7 @@ def full_scratch(wanted: dict[str, Any]) -> bool:
 
 
 def takes(path: str, mebibytes: int, keep: bool = False) -> bool:
-    """Return whether a file can have so much."""
+    """Return whether a file accepts the given number of bytes."""
     try:
         with open(path, "wb") as file:
             os.posix_fallocate(file.fileno(), 0, mebibytes << 20)
@@ -350,7 +350,7 @@ def layout_of_memory(wanted: dict[str, Any]) -> bool:
 
 @attack
 def pipe_as_a_file(wanted: dict[str, Any]) -> bool:
-    """Make a pipe that has a name, which blocks whoever opens it."""
+    """Create a named pipe, which blocks the process that opens it."""
     with contextlib.suppress(OSError):
         os.mkfifo("pipe")
         os.unlink("pipe")

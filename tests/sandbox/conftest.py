@@ -36,6 +36,6 @@ def box() -> ContainedSandbox:
     except NoSandbox as error:
         pytest.skip(str(error))
     if not found.usable and not found.findings:
-        # It could not even be set up; one that does not hold is no reason to look away.
+        # It could not be set up; a sandbox whose isolation fails must fail the tests instead.
         pytest.skip(found.message)
     return made()

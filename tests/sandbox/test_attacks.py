@@ -34,7 +34,7 @@ CANARY = "CANARY-0451"
 
 @pytest.fixture(scope="module")
 def wanted() -> Iterator[dict[str, Any]]:
-    """What the attacks look for, in a folder that everybody may enter."""
+    """Targets of the attacks, in a folder that every user may enter."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tenure-attacked-")))
         folder.chmod(0o777)
@@ -195,11 +195,11 @@ SPOOFS = {
 """Wrong programs that want to be taken for right ones."""
 
 PREVENTS = {"kills the tests"}
-"""What can only prevent a verdict; a judge that is dead says nothing."""
+"""Attacks that can only prevent a verdict, since a killed judge reports nothing."""
 
 
-async def test_no_wrong_program_is_taken_for_a_right_one(box: ContainedSandbox) -> None:
-    """No trick of a wrong program makes its tests pass, and a right program passes beside them."""
+async def test_no_wrong_program_passes(box: ContainedSandbox) -> None:
+    """No trick of a wrong program makes its tests pass, while a right program passes."""
     right = (InputFile(name="solution.py", text="def add(a, b):\n    return a + b"),)
     wrong = [(InputFile(name="solution.py", text=text),) for text in SPOOFS.values()]
 
@@ -230,7 +230,7 @@ def test_a_naive_judge_believes_every_trick(name: str, tmp_path: Path) -> None:
 
 
 async def test_values_of_a_forger_are_only_values(box: ContainedSandbox, tmp_path: Path) -> None:
-    """Cases are compared outside: what is expected is nowhere inside, and only plain data is a value."""
+    """Cases are compared outside: expected values never enter the sandbox, and only plain data counts as a value."""
     text = SPOOFS["is equal to everything"]
     cases = (CallCase(function="add", args=(1, 2), expected=3), CallCase(function="add", args=(2, 2), expected=4))
 
@@ -357,7 +357,7 @@ with open("sparse.bin", "wb") as sparse:
 
 
 async def test_nothing_is_left_for_the_next_program(box: ContainedSandbox, tmp_path: Path) -> None:
-    """What one program leaves in every place it can write is not there for the next one."""
+    """Files that one program writes in any place do not exist for the next one."""
     leave = (
         "import os\nfor d in ('.', '/tmp', '/dev/shm', os.path.expanduser('~'), os.environ['TMPDIR']):\n"
         "    open(d + '/left.py', 'w').write('')"

@@ -1,6 +1,6 @@
-"""The back-end of Docker, with a stand-in for its client: there is no engine where the tests run.
+"""Test the Docker back-end with a stub for its client, since the tests have no engine.
 
-The stand-in keeps what it was called with, and makes its containers with bubblewrap.
+The stub records its calls, and runs its containers with bubblewrap.
 """
 
 import os
@@ -48,7 +48,7 @@ else:
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings of a machine with a stand-in for Docker."""
+    """Settings of a machine with a stub for Docker."""
     client = tmp_path / "docker"
     path = [str(Path(__file__).parents[2])]
     client.write_text(STAND_IN.format(python=sys.executable, path=path, log=str(tmp_path / "calls")))

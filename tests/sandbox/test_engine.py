@@ -82,10 +82,10 @@ async def test_an_honest_program_finds_what_it_needs(box: ContainedSandbox, tmp_
 @pytest.mark.parametrize(
     ("language", "entry", "text"), [("node", "a.js", "console.log(6 * 7)"), ("shell", "a.sh", "echo 42")]
 )
-async def test_other_languages_run_where_they_are(
+async def test_other_installed_languages_run(
     box: ContainedSandbox, tmp_path: Path, language: str, entry: str, text: str
 ) -> None:
-    """Node.js and the shell run like Python; one that is not installed is an error that says so."""
+    """Node.js and the shell run like Python; a missing interpreter is an error that says so."""
     program = Program.model_validate({"files": [{"name": entry, "text": text}], "entry": entry, "language": language})
 
     outcome = await box.run(program, tmp_path)
@@ -382,16 +382,16 @@ async def test_a_cancelled_run_leaves_nothing(box: ContainedSandbox, tmp_path: P
     assert set(list_descendants(os.getpid())) - before == set()
 
 
-async def test_a_missing_file_is_no_fault_of_the_program(box: ContainedSandbox, tmp_path: Path) -> None:
-    """A file that is not there is told by name before anything is run."""
+async def test_a_missing_file_is_an_error_of_the_set_up(box: ContainedSandbox, tmp_path: Path) -> None:
+    """A missing file is named before anything is run."""
     program = Program(files=(InputFile(name="a.py", path=str(tmp_path / "none.py")),), entry="a.py")
 
     with pytest.raises(SetupFailed, match=r"none\.py cannot be read"):
         await box.run(program, tmp_path)
 
 
-async def test_the_isolation_holds_here(box: ContainedSandbox) -> None:
-    """The self-test finds every boundary in its place, and tells what can be imported."""
+async def test_the_isolation_works_on_this_machine(box: ContainedSandbox) -> None:
+    """The self-test finds every boundary closed, and lists the importable packages."""
     found = await box.check()
 
     assert (found.usable, found.findings) == (True, ())

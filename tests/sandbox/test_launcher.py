@@ -1,4 +1,4 @@
-"""Where sandboxes are started, and what an unprivileged user can reach."""
+"""Test how sandboxes are started, and which paths an unprivileged user can reach."""
 
 import os
 import subprocess
@@ -23,8 +23,8 @@ def test_a_closed_folder_closes_what_is_below_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives its powers up")
-def test_root_starts_as_nobody_and_shows_what_only_it_can_reach(tmp_path: Path) -> None:
-    """What root starts is an ordinary user with an empty environment, for whom a closed folder has a second place."""
+def test_root_starts_processes_without_privileges(tmp_path: Path) -> None:
+    """A process started by root is unprivileged, has an empty environment, and reaches closed folders elsewhere."""
     shut = tmp_path / "shut"
     shut.mkdir()
     (shut / "shown.txt").write_text("shown")

@@ -1,4 +1,4 @@
-"""Memory of a family of processes, and the control group that holds it where one was delegated."""
+"""Test the memory measurement of process trees, and the delegated control group."""
 
 import os
 import subprocess
@@ -28,8 +28,8 @@ def test_memory_is_added_up_over_a_family() -> None:
             child.communicate()
 
 
-def test_nobody_has_no_memory() -> None:
-    """A process that is gone uses nothing and has nobody below it."""
+def test_an_ended_process_uses_no_memory() -> None:
+    """An ended process uses no memory and has no descendants."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
 
@@ -37,7 +37,7 @@ def test_nobody_has_no_memory() -> None:
 
 
 def test_a_control_group_is_bounded_filled_and_read(tmp_path: Path) -> None:
-    """A group gets its bounds and its processes, and tells of its end by memory; a plain folder stands in for it."""
+    """A group gets its limits and its processes, and reports an end by memory; a plain folder replaces the kernel's."""
     group = ControlGroup(tmp_path, memory_mib=100, processes=10)
 
     assert (group.folder / "memory.max").read_text() == str(100 << 20)

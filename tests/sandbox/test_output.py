@@ -1,4 +1,4 @@
-"""What is kept of a stream, and how it is shown."""
+"""Test the bounded output of a program."""
 
 import pytest
 from hypothesis import given

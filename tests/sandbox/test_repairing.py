@@ -13,8 +13,8 @@ from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.repairing import MAX_BATCH_CANDIDATES, search_repair
 from tenure.settings import Settings
-from tests.sandboxes import ScriptedSandbox
-from tests.tiers import exhaustive
+from tests.support.sandboxes import ScriptedSandbox
+from tests.support.tiers import exhaustive
 
 GCD = "def gcd(a, b):\n    if b == 0:\n        return a\n    return gcd(a % b, b)\n"
 CASES = tuple(
@@ -74,8 +74,8 @@ async def test_a_search_without_success_ends_when_nothing_is_left() -> None:
     assert len(box.programs) == 1
 
 
-async def test_a_search_has_its_time_and_no_more() -> None:
-    """When its seconds are over it says so, and a later attempt goes on where an earlier one was."""
+async def test_a_search_respects_its_time_limit() -> None:
+    """A search reports the end of its time, and a later attempt continues it."""
     wanted = request("def f():\n    return 1\n", tests=(TESTS,), seconds=5)
     over = await searched(ScriptedSandbox(needed=("never",)), wanted, RepairProgress(tried=3, seconds=6))
 
@@ -91,8 +91,8 @@ async def test_programs_that_failed_before_are_left_out() -> None:
     assert again.files != first.files
 
 
-async def test_a_job_holds_no_more_candidates_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has no room in a job is screened in the next one, and what is no small edit in none."""
+async def test_a_job_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates beyond the size of a job go into the next one, and large edits into none."""
     monkeypatch.setattr(repairing, "MAX_JOB_CHARS", 3_000)
     monkeypatch.setattr(repairing, "MAX_EDIT_CHARS", 60)
     box = ScriptedSandbox(needed=("never",))

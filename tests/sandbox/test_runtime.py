@@ -36,8 +36,8 @@ def test_an_interpreter_that_does_not_run_is_named(tmp_path: Path) -> None:
         find_current(Settings(sandbox_python=tmp_path / "nowhere"))
 
 
-def test_the_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a network a failure is remembered, and programs run on what is there; what was made is used."""
+def test_the_environment_is_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed creation without a network is remembered and the fallback is used; an existing environment is reused."""
     calls = tmp_path / "calls"
     uv = tmp_path / "uv"
     uv.write_text(f"#!/bin/sh\necho call >> {calls}\necho 'no network' >&2\nexit 1\n")

@@ -1,4 +1,4 @@
-"""The filter for system calls, read by the machine it is written for and held against the kernel's own numbers."""
+"""Test the seccomp filter with a BPF interpreter and the kernel's headers."""
 
 import re
 import struct
@@ -47,7 +47,7 @@ def blob() -> bytes:
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_listed_calls_are_refused(blob: bytes, machine: Architecture) -> None:
-    """Every listed call fails with its own error, and calls that nobody knows yet do not exist."""
+    """Every listed call fails with its own error, and unknown calls do not exist."""
     for table, code in ((REFUSED, EPERM), (ABSENT, ENOSYS)):
         for numbers in table.values():
             if (number := numbers[machine.column]) is not None:
@@ -79,7 +79,7 @@ def test_other_machines_and_other_numbers_are_killed(blob: bytes) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_numbers_are_those_of_the_kernel(machine: Architecture) -> None:
-    """The numbers of the lists are the ones in the kernel's headers, where these are installed."""
+    """The numbers of the lists equal those in the kernel's headers, if these are installed."""
     path, pattern = HEADERS[machine.name]
     if not path.is_file():
         pytest.skip(f"there is no {path}")

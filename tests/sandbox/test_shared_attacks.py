@@ -1,7 +1,7 @@
-"""The corpus of attacks beside the repository, as root and as an ordinary user; skipped where there is none.
+"""Run the shared corpus of attacks as root and as an ordinary user; skipped if the corpus is absent.
 
-The programs are data: each says in its last line what it could do, or is judged here by what it left behind. A table
-of program, expected and seen is written beside the other output of the tests.
+The programs are data: each reports its result in its last line, or is judged by the files it left. A table of program,
+expected and observed result is written next to the other output of the tests.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.skipif(not ATTACKS.is_dir(), reason="the corpus of atta
 
 
 def told(outcome: SandboxOutcome) -> str:
-    """Return what a program said of itself."""
+    """Return the result that a program reported."""
     found = re.findall(r"@@RESULT (\{.*\})", outcome.stdout)
     return str(json.loads(found[-1])["verdict"]) if found else "no result"
 
@@ -99,7 +99,7 @@ def daemons() -> list[int]:
 
 
 def seen(path: Path, outcome: SandboxOutcome, seconds: float) -> tuple[str, bool]:
-    """Return what became of an attack in words, and whether it was contained."""
+    """Return the result of an attack in words, and whether it was contained."""
     word = told(outcome)
     facts = f"{word}, {outcome.verdict}" + (f", {', '.join(outcome.limits_hit)}" if outcome.limits_hit else "")
     dropped = [one.name for one in (CANARY / "drop").iterdir()]
@@ -127,7 +127,7 @@ async def attacked(box: Sandbox, keep: Path) -> list[Row]:
     found = [one(path, of_program) for path in programs("program") if path.stem != CHECK]
     found += [one(path, of_solution) for path in programs("solution")]
     rows = [*await asyncio.gather(*found)]
-    # The second half of a pair: what the first half has left would be found by it.
+    # The second half of a pair, which looks for files that the first half left.
     rows.append(await of_program(box, ATTACKS / f"{CHECK}.py", keep / CHECK))
     return sorted(rows)
 

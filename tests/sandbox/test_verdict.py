@@ -1,4 +1,4 @@
-"""What a report proves, and what it does not."""
+"""Test the judgement of reports."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ def phases(name: str, outcome: str = "passed") -> list[dict[str, Any]]:
 
 
 def unit(*lines: dict[str, Any], status: int | None = 0, nonce: str = NONCE) -> UnitResult:
-    """Return what was seen of a process that wrote a report."""
+    """Return the observations of a process that wrote a report."""
     report = bytearray(b"".join(json.dumps({"nonce": nonce, **line}).encode() + b"\n" for line in lines))
     return UnitResult(BoundedOutput(100), BoundedOutput(100), report, status=status)
 
@@ -45,8 +45,8 @@ GOOD = [*phases("test_a.py::test_one"), {"kind": "end", "code": 0}]
         (unit(*phases("test_a.py::test_one")[:1], {"kind": "end", "code": 1}), "failed", "it did not end"),
     ],
 )
-def test_a_report_has_to_agree_with_the_facts(found: UnitResult, verdict: str, reason: str) -> None:
-    """Only a report with the secret, with every test and with the end that it tells is believed."""
+def test_a_report_must_agree_with_the_observations(found: UnitResult, verdict: str, reason: str) -> None:
+    """Only a report with the secret, with every test and with the observed end is accepted."""
     outcome = judge_tests(Observed(units=[found], finished=True), found, REQUIRED, NONCE)
 
     assert outcome.verdict == verdict

@@ -1,6 +1,6 @@
-"""A server of the Model Context Protocol over standard streams that behaves, or does what its argument says.
+"""MCP server over standard streams for tests; its argument makes it misbehave.
 
-It is written by hand, as servers of other languages are, so that starting it costs nothing.
+It is written without a library, so that it starts immediately.
 """
 
 import json
@@ -30,7 +30,7 @@ def said(text: str, **more: Any) -> dict[str, Any]:
 
 
 def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return what a tool answers."""
+    """Return the result of a tool."""
     if name == "search":
         return said(json.dumps({"asked": arguments, "results": PAGES}))
     if name == "told":
@@ -39,7 +39,7 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def misbehave(how: str) -> None:
-    """Do what no server should."""
+    """Misbehave in the given way."""
     if how == "hang":
         time.sleep(600)
     if how == "crash":
@@ -53,7 +53,7 @@ def misbehave(how: str) -> None:
 
 
 def result(request: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the result of a request; None for a method that there is not."""
+    """Return the result of a request, or None for an unknown method."""
     parameters = request.get("params", {})
     match request["method"]:
         case "initialize":

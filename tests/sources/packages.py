@@ -1,4 +1,4 @@
-"""Zip packages for tests: presentations, books, workbooks, and bombs."""
+"""ZIP packages for tests: presentations, books, workbooks, and bombs."""
 
 import io
 import zipfile
@@ -14,11 +14,11 @@ LAUGHS = (
     '<!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "' + "&a;" * 100 + '"><!ENTITY c "' + "&b;" * 100 + '">'
     '<!ENTITY d "' + "&c;" * 100 + '"><!ENTITY e "' + "&d;" * 100 + '">]>'
 )
-"""Entities that unfold to two hundred megabytes."""
+"""Entities that expand to two hundred megabytes."""
 
 
 def package(**files: bytes | str) -> bytes:
-    """Return a zip package; `__` in a name stands for a slash, the first file is stored as it is."""
+    """Return a ZIP package; `__` in a name means a slash, and the first member is stored uncompressed."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made:
         for place, (name, content) in enumerate(files.items()):

@@ -1,4 +1,4 @@
-"""PDF files for tests, written by hand, byte for byte."""
+"""PDF files for tests, written byte by byte."""
 
 from collections.abc import Sequence
 

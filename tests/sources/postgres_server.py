@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests, where the machine has one; it needs neither a network nor a root user."""
+"""PostgreSQL server for tests, if the machine has one; it needs neither a network nor the root user."""
 
 import os
 import pwd
@@ -14,7 +14,7 @@ USER = "reader"
 
 
 def binaries() -> Path | None:
-    """Return the folder of the server's programs, None where it is not installed."""
+    """Return the folder of the programs of the server, or None if it is not installed."""
     found = shutil.which("initdb")
     folders = (
         [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -28,7 +28,7 @@ def _psql() -> str:
 
 @contextmanager
 def postgres(*statements: str) -> Iterator[str]:
-    """Run a server with a database made by statements; yield its address."""
+    """Run a server with a database created by statements; yield its URL."""
     programs = binaries()
     assert programs is not None
     with tempfile.TemporaryDirectory() as name:
@@ -50,7 +50,7 @@ def postgres(*statements: str) -> Iterator[str]:
 
 
 def _unprivileged(folder: Path) -> list[str]:
-    """Return what goes before a command for a user that the server accepts: it refuses to run as root."""
+    """Return the prefix of a command that runs it as an unprivileged user: the server refuses to run as root."""
     if os.geteuid() != 0:
         return []
     user = pwd.getpwnam("postgres")
@@ -59,7 +59,7 @@ def _unprivileged(folder: Path) -> list[str]:
 
 
 def _run(*command: str) -> None:
-    # The server keeps what it is given open, so that a pipe would be waited for until it ends.
+    # The server keeps its output open, so that reading a pipe would block until it ends.
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60)
 
 

@@ -1,4 +1,4 @@
-"""Files of tables for tests, one of each format, with the same four sales."""
+"""Files with tables for tests, one per format, with the same four sales."""
 
 import json
 import sqlite3
@@ -19,7 +19,7 @@ NAMES = ("sales.csv", "sales.tsv", "sales.jsonl", "sales.parquet", "shop.sqlite"
 
 
 def table_file(folder: Path, name: str) -> Path:
-    """Write the sales into a file of the format that its name promises."""
+    """Write the sales into a file of the format of its suffix."""
     path = folder / name
     columns = list(ROWS[0])
     if path.suffix in (".csv", ".tsv"):
@@ -36,13 +36,13 @@ def table_file(folder: Path, name: str) -> Path:
 
 
 def inserted(row: dict[str, object]) -> str:
-    """Return the statement that adds a row."""
+    """Return the statement that inserts a row."""
     values = ", ".join("NULL" if value is None else repr(value) for value in row.values())
     return f"INSERT INTO sales VALUES ({values})"
 
 
 def sqlite(path: Path, *statements: str) -> Path:
-    """Make a SQLite database."""
+    """Create a SQLite database."""
     connection = sqlite3.connect(path)
     with connection:
         for statement in statements:

@@ -1,4 +1,4 @@
-"""PostgreSQL through the SQL engine, against a real server where the machine has one."""
+"""Tests of PostgreSQL with the SQL engine, against a real server if the machine has one."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not in
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The address of a database with the sales, in two schemas."""
+    """URL of a database with the sales, in two schemas."""
     table = "CREATE TABLE sales (region TEXT, product TEXT, revenue NUMERIC(8, 2), day DATE)"
     other = "CREATE SCHEMA old; CREATE TABLE old.towns (name TEXT); INSERT INTO old.towns VALUES ('Rome')"
     view = "CREATE VIEW rich AS SELECT * FROM sales WHERE revenue > 100"
@@ -25,19 +25,19 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def engine(address: str) -> Iterator[SqlEngine]:
-    """An engine over that database."""
+    """Engine over that database."""
     engine = SqlEngine((Database("shop", address, "postgres"),), SqlLimits(seconds=10.0))
     yield engine
     engine.close()
 
 
-def test_tables_and_views_of_all_schemas_are_there(engine: SqlEngine) -> None:
-    """Those of the public schema have plain names, others the schema before it; the system's own are left out."""
+def test_tables_and_views_of_all_schemas_are_available(engine: SqlEngine) -> None:
+    """Tables of the public schema have plain names, others have their schema as prefix; system tables are omitted."""
     assert sorted(engine.names) == ["shop.old_towns", "shop.rich", "shop.sales"]
 
 
 def test_a_query_is_answered(engine: SqlEngine) -> None:
-    """Rows come back as from any file of tables."""
+    """Rows are returned like those of a file."""
     result = engine.run_select("SELECT region, sum(revenue) AS total FROM shop.sales GROUP BY region ORDER BY region")
 
     assert result.rows == (("North", 150.5), ("South", 200), ("West", None))
@@ -45,7 +45,7 @@ def test_a_query_is_answered(engine: SqlEngine) -> None:
 
 
 def test_a_table_is_described(engine: SqlEngine) -> None:
-    """Counts, figures and first rows are told as for a file."""
+    """Counts, statistics and sample rows are those of a file."""
     table = next(table for table in engine.describe_tables() if table.name == "shop.sales")
 
     assert table.row_count == 4
@@ -66,7 +66,7 @@ def test_a_table_is_described(engine: SqlEngine) -> None:
     ],
 )
 def test_no_statement_reaches_the_server_itself(engine: SqlEngine, sql: str) -> None:
-    """Functions of the server, statements handed to it and the address of it are out of reach."""
+    """Functions of the server, statements for it, and its connection string are not accessible."""
     with pytest.raises((SqlRefused, SqlError)) as refused:
         engine.run_select(sql)
 
@@ -74,14 +74,14 @@ def test_no_statement_reaches_the_server_itself(engine: SqlEngine, sql: str) -> 
     assert engine.run_select("SELECT count(*) FROM shop.sales").rows == ((4,),)
 
 
-def test_the_database_is_attached_for_reading_only(engine: SqlEngine) -> None:
-    """Behind the guard the connection itself takes no change."""
+def test_the_database_is_attached_read_only(engine: SqlEngine) -> None:
+    """Without the guard, the connection itself rejects changes."""
     with pytest.raises(SqlError, match="read-only"), engine._limit_time():
         engine._fetch_all("DELETE FROM _shop.public.sales")
 
 
 def test_a_long_query_is_interrupted(address: str) -> None:
-    """A product that never ends stops at the limit of time."""
+    """An endless product stops at the time limit."""
     engine = SqlEngine((Database("shop", address, "postgres"),), SqlLimits(seconds=3.0))
     try:
         with pytest.raises(SqlTimeout):

@@ -33,7 +33,7 @@ def as_json(payload: Payload) -> dict[str, object]:
 
 
 def test_payloads_are_deciphered_for_the_web_ui(http: httpx.Client) -> None:
-    """What the history holds comes back as it was written, with leave for the web UI's pages to read it."""
+    """Payloads of the history are decrypted, and the web UI's pages may read the reply."""
     plain = Payload(metadata={"encoding": b"json/plain"}, data=b'"said"')
     sealed = as_json(CODEC.encrypt(plain))
     headers = {**UI, "x-namespace": "default"}
@@ -71,7 +71,7 @@ def test_browsers_are_told_who_may_ask(http: httpx.Client) -> None:
     ],
 )
 def test_bad_requests_get_one_line(http: httpx.Client, path: str, body: str, status: int) -> None:
-    """What cannot be deciphered is refused with a reason, and the server goes on."""
+    """A payload that cannot be decrypted is refused with a reason, and the server continues."""
     answer = http.post(path, content=body)
     assert (answer.status_code, len(answer.text.splitlines())) == (status, 1)
     assert answer.headers["connection"] == "close"

@@ -17,7 +17,7 @@ def unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_refused_connection_names_address_and_reason() -> None:
-    """Where nothing listens the local address is named, in one line."""
+    """A refused local connection names the address in one line."""
     port = free_ports(1)[0]
 
     with pytest.raises(connection.ServerUnreachable) as caught:
@@ -37,7 +37,7 @@ async def test_server_that_never_speaks_is_given_up(monkeypatch: pytest.MonkeyPa
 
 
 async def test_configured_address_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TEMPORAL_ADDRESS stands over the port of the settings."""
+    """TEMPORAL_ADDRESS takes precedence over the port of the settings."""
     monkeypatch.setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 
     with pytest.raises(connection.ServerUnreachable, match=r"at 127\.0\.0\.1:1: "):

@@ -1,4 +1,4 @@
-"""Encryption of payloads: what goes in comes out, and nothing else does."""
+"""Test the encryption of payloads."""
 
 import base64
 import subprocess
@@ -17,8 +17,8 @@ OLD, NEW = bytes(range(KEY_BYTES)), bytes(reversed(range(KEY_BYTES)))
 
 
 @given(st.binary(max_size=4000), st.dictionaries(st.text(max_size=9), st.binary(max_size=30), max_size=3))
-def test_what_is_encrypted_can_be_read_again(data: bytes, metadata: dict[str, bytes]) -> None:
-    """Data and metadata come back as they were, and neither stands in the encrypted payload."""
+def test_encrypted_payloads_can_be_decrypted(data: bytes, metadata: dict[str, bytes]) -> None:
+    """Data and metadata are restored, and the encrypted payload contains neither."""
     codec = EncryptionCodec({"a": OLD})
     payload = Payload(metadata=metadata, data=data)
     sealed = codec.encrypt(payload)
@@ -40,7 +40,7 @@ async def test_an_older_key_still_deciphers() -> None:
 
 
 async def test_large_payloads_and_foreign_ones_pass() -> None:
-    """A payload of megabytes goes through a thread; one that is not encrypted is left as it is."""
+    """A payload of megabytes is transformed in a thread; an unencrypted one is returned unchanged."""
     codec = EncryptionCodec({"a": OLD})
     large, foreign = Payload(data=b"x" * 2_000_000), Payload(metadata={"encoding": b"json/plain"}, data=b"1")
     sealed = await codec.encode([large])
@@ -62,7 +62,7 @@ def test_a_changed_payload_is_refused(change: str) -> None:
 
 
 def test_two_encryptions_of_the_same_differ() -> None:
-    """Nobody can tell that two payloads hold the same."""
+    """Two encryptions of one payload differ."""
     codec = EncryptionCodec({"a": OLD})
     assert codec.encrypt(Payload(data=b"x")).data != codec.encrypt(Payload(data=b"x")).data
 

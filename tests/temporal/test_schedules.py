@@ -11,7 +11,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
 from tenure.temporal.schedules import list_watched_corpora, unwatch_corpus, watch_corpus
 from tests.conftest import Serving
-from tests.worlds import MemoryKnowledge
+from tests.support.worlds import MemoryKnowledge
 
 
 def request(*paths: str) -> IngestRequest:
@@ -36,7 +36,7 @@ async def test_a_watched_corpus_is_listed_until_it_is_not_watched(server: Workfl
 
 
 async def test_a_watched_folder_is_read_by_its_schedule(serving: Serving, tmp_path: Path) -> None:
-    """What the schedule starts is an ordinary ingestion of the corpus's paths."""
+    """The schedule starts an ordinary ingestion of the corpus's paths."""
     wanted = request(str(tmp_path))
     async with serving(None, MemoryKnowledge({})) as stage:
         await watch_corpus(stage.client, wanted, timedelta(days=1))

@@ -1,13 +1,13 @@
-"""A small web on loopback: real HTTP, two hundred pages about lighthouses, a search engine, and traps.
+"""Test web on the loopback interface: real HTTP, two hundred pages about lighthouses, a search engine, and traps.
 
-It runs in a thread of the test's process and serves other processes just as well:
+It runs in a thread of the test process, and also serves other processes:
 
     with Web() as web:
-        web.build_url("/lighthouses/marrow-point")     # a page
-        web.search                                   # address of an engine that speaks as SearXNG does
-        web.count("/lighthouses/marrow-point")       # how often it was asked for
+        web.build_url("/lighthouses/marrow-point")     # URL of a page
+        web.search                                   # URL of a fake SearXNG instance
+        web.count("/lighthouses/marrow-point")       # number of requests for the page
 
-Its pages are the same every time. What each trap does stands in `tests.web.traps`.
+Its pages are deterministic. `tests.web.traps` describes the traps.
 """
 
 from tests.web.messages import Reply, Request

@@ -1,4 +1,4 @@
-"""Watches every connection that this process begins, whoever begins it: the interpreter itself reports them."""
+"""Record every outgoing connection of this process, with an audit hook of the interpreter."""
 
 import sys
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ _hooked = False
 
 @contextmanager
 def connects() -> Iterator[list[tuple[Any, ...]]]:
-    """Yield a list that grows by an address, host and port first, with each connection that is begun in the block."""
+    """Yield a list of the addresses (host and port) to which the block connects."""
     global _hooked
     if not _hooked:
-        sys.addaudithook(_hook)  # for good: the interpreter takes no hook back
+        sys.addaudithook(_hook)  # permanent: the interpreter cannot remove a hook
         _hooked = True
     seen: list[tuple[Any, ...]] = []
     _watching.append(seen)

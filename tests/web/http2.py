@@ -1,4 +1,4 @@
-"""A server that speaks HTTP/2 over TLS under a name, with a certificate of an authority of its own."""
+"""HTTP/2 server over TLS with a name and a certificate of a private authority."""
 
 import asyncio
 import ssl
@@ -19,18 +19,18 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True)
 class Secure:
-    """A server that is running."""
+    """Running server."""
 
     port: int
     authority: Path
-    """The certificate that vouches for it."""
+    """Certificate of the authority."""
     names: list[str]
-    """Names that were wanted, in the handshake and in the requests."""
+    """Names in handshakes and requests."""
 
 
 @asynccontextmanager
 async def secure_server(name: str, folder: Path) -> AsyncIterator[Secure]:
-    """Serve every path of a name on loopback: the answer is the path."""
+    """Serve every path of a name on the loopback interface; the response is the path."""
     certificate = _certificate(name, folder)
     names: list[str] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -75,7 +75,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, na
 
 
 def _certificate(name: str, folder: Path) -> Path:
-    """Write key and certificate of a name into one file."""
+    """Write the key and certificate of a name into one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     made = (

@@ -1,4 +1,4 @@
-"""What goes back and forth: requests as they came, and replies as they are to leave."""
+"""Requests and replies of the test web."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,37 +7,37 @@ from http import HTTPStatus
 
 @dataclass(frozen=True)
 class Request:
-    """A request that came."""
+    """Received request."""
 
     method: str
     target: str
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """Headers by name in lower case."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is answered."""
+    """Reply to a request."""
 
     body: bytes | Iterable[bytes] = b""
-    """The body; parts of it leave one by one, and nobody is told how many there are."""
+    """Body; several parts are sent as chunks without a content length."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     kind: str = "text/html; charset=utf-8"
     drip: float = 0.0
     """Seconds between two bytes."""
     breaks_after: int | None = None
-    """Bytes of the body after which the connection is cut."""
+    """Number of body bytes after which the connection closes."""
     validated: bool = True
-    """Whether there is an ETag, and parts may be asked for."""
+    """Whether the reply has an ETag and supports range requests."""
 
     @property
     def reason(self) -> str:
-        """The words beside the status."""
+        """Reason phrase of the status."""
         return HTTPStatus(self.status).phrase
 
 
 Handler = Callable[[Request], Reply]
-"""Answers at one path."""
+"""Function that replies at one path."""

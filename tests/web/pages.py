@@ -1,4 +1,4 @@
-"""Two hundred pages about lighthouses that never were: each has facts of its own, and all look alike otherwise."""
+"""Two hundred pages about fictional lighthouses: each has its own facts, and their layout is the same."""
 
 import random
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _STONES = ["granite", "sandstone", "cast iron", "brick", "limestone"]
 
 @dataclass(frozen=True)
 class Lighthouse:
-    """A lighthouse and what its page says."""
+    """Lighthouse with the facts of its page."""
 
     name: str
     coast: str
@@ -32,12 +32,12 @@ class Lighthouse:
 
     @property
     def path(self) -> str:
-        """Where its page is."""
+        """Path of its page."""
         return "/lighthouses/" + self.name.lower().replace(" ", "-")
 
     @property
     def text(self) -> list[str]:
-        """The paragraphs of its page."""
+        """Paragraphs of its page."""
         return [
             f"{self.name} lighthouse stands on the coast of {self.coast} and was first lit in {self.lit}. "
             f"Its tower is built of {self.stone} and is {self.height} metres high.",
@@ -67,11 +67,11 @@ def _lighthouses() -> tuple[Lighthouse, ...]:
 
 
 LIGHTHOUSES = _lighthouses()
-"""A hundred and fifty of them, each with a page."""
+"""A hundred and fifty lighthouses, each with a page."""
 
 
 def page(title: str, paragraphs: list[str], *, author: str = "", published: str = "", extra: str = "") -> bytes:
-    """Return a page with what pages have around their text."""
+    """Return a page with the usual markup around its text."""
     meta = f'<meta name="author" content="{escape(author)}">' if author else ""
     meta += f'<meta property="article:published_time" content="{published}">' if published else ""
     text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs)
@@ -107,12 +107,12 @@ def _of_keeper(keeper: str) -> bytes:
 
 
 def bodies() -> dict[str, bytes]:
-    """Return the pages by their paths."""
+    """Return the pages by path."""
     made = {one.path: _about(one) for one in LIGHTHOUSES}
     made |= {f"/coasts/{coast.lower()}": _of_coast(coast) for coast in _COASTS}
     made |= {f"/years/{year}": _of_year(year) for year in range(1790, 1940, 10)}
     made |= {f"/keepers/{keeper.split()[0].lower()}": _of_keeper(keeper) for keeper in _KEEPERS}
-    # Of another subject altogether, so that not everything fits every question.
+    # Another subject, so that not every page fits every question.
     made |= {
         f"/bread/{number}": page(f"Bread of the {number}th week", [f"Loaf {number} rises for {number + 3} hours."])
         for number in range(1, 23)
@@ -121,7 +121,7 @@ def bodies() -> dict[str, bytes]:
 
 
 def site() -> dict[str, Handler]:
-    """Return what answers at the paths of the pages."""
+    """Return handlers by the paths of the pages."""
     return {path: _serving(body) for path, body in bodies().items()}
 
 

@@ -1,4 +1,4 @@
-"""A search engine over the pages of the small web, which answers as SearXNG does: `/search?q=…&format=json`."""
+"""Fake SearXNG instance over the pages of the test web: `/search?q=…&format=json`."""
 
 import json
 import math
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @cache
 def _read() -> dict[str, tuple[str, str]]:
-    """Return title and text of everything that can be found, by its path."""
+    """Return title and text of all findable pages, by path."""
     found = {}
     for path, body in {**bodies(), **FINDABLE}.items():
         page = body.decode("utf-8", "replace")
@@ -32,12 +32,12 @@ def _words(text: str) -> set[str]:
 
 @cache
 def _documents() -> Counter[str]:
-    """Return in how many pages each word stands."""
+    """Return the document frequency of each word."""
     return Counter(word for title, text in _read().values() for word in _words(f"{title} {text}"))
 
 
 def ranked(query: str) -> list[tuple[str, float]]:
-    """Return the paths that have words of a query, best first: rare words count more, and twice in a title."""
+    """Return the paths with words of a query, best first: by inverse document frequency, twice for words in titles."""
     known, wanted = _documents(), _words(query)
     scores = {}
     for path, (title, text) in _read().items():
@@ -47,7 +47,7 @@ def ranked(query: str) -> list[tuple[str, float]]:
 
 
 def handler(web: "Web") -> Handler:
-    """Return what answers searches over a web."""
+    """Return a handler for searches over a web."""
 
     def answer(request: Request) -> Reply:
         if request.query.get("format") != "json":

@@ -1,4 +1,4 @@
-"""The server: HTTP/1.1 with connections that stay open, validators, ranges, chunks, drips and broken lines."""
+"""HTTP/1.1 server of the test web, with keep-alive, validators, ranges, chunks, slow and lost connections."""
 
 import asyncio
 import hashlib
@@ -16,20 +16,20 @@ from tests.web.messages import Handler, Reply, Request
 
 
 class Web:
-    """The web; start and stop it as a context manager."""
+    """Test web, used as a context manager."""
 
     def __init__(self, *, latency: float = 0.0, extra: Mapping[str, Handler] | None = None) -> None:
         self.latency = latency
-        """Seconds before each answer."""
+        """Delay of each response in seconds."""
         self.requests: list[Request] = []
-        """Everything that was asked for, in order."""
+        """Received requests, in order."""
         self.sites: dict[str, Handler] = {**pages.site(), **traps.site(self), **(extra or {})}
-        """What answers at each path."""
+        """Handlers by path."""
         self.sites["/search"] = searxng.handler(self)
         self.accepted = 0
-        """Connections that were taken."""
+        """Number of accepted connections."""
         self.open = 0
-        """Those among them that have not ended."""
+        """Number of open connections."""
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -48,25 +48,25 @@ class Web:
 
     @property
     def origin(self) -> str:
-        """Its address without a path."""
+        """URL without a path."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def allow(self) -> str:
-        """What `TENURE_FETCH_ALLOW` has to name."""
+        """Value for `TENURE_FETCH_ALLOW`."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def search(self) -> str:
-        """Address of its search engine, as `TENURE_SEARXNG_URL` wants it."""
+        """URL of its search engine, for `TENURE_SEARXNG_URL`."""
         return self.origin
 
     def build_url(self, path: str) -> str:
-        """Return the address of a page."""
+        """Return the URL of a path."""
         return self.origin + path
 
     def count(self, path: str) -> int:
-        """Return how often a path was asked for."""
+        """Return the number of requests for a path."""
         return sum(request.path == path for request in list(self.requests))
 
     def asked(self, path: str) -> list[Request]:
@@ -111,7 +111,7 @@ class Web:
             await asyncio.gather(*callers, return_exceptions=True)
 
     async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection until one of both sides hangs up."""
+        """Answer the requests of one connection until one side closes it."""
         while True:
             request = _request((await reader.readuntil(b"\r\n\r\n")).decode("latin-1"))
             self.requests.append(request)
@@ -132,7 +132,7 @@ def _request(head: str) -> Request:
 
 
 def _conditional(request: Request, reply: Reply) -> Reply:
-    """Add validators to a page; answer a request for what has not changed, or for a part, as it wants."""
+    """Add validators to a reply, and answer conditional and range requests."""
     body = reply.body
     if reply.status != 200 or not isinstance(body, bytes) or not reply.validated:
         return reply
@@ -169,7 +169,7 @@ async def _send(writer: asyncio.StreamWriter, reply: Reply, method: str) -> None
 
 
 async def _parts(reply: Reply) -> AsyncIterator[bytes]:
-    """Yield the body as it is to leave: at once, in chunks, drop by drop, or only its beginning."""
+    """Yield the body as one piece, in chunks, byte by byte, or in part."""
     body: Iterable[bytes] = [reply.body] if isinstance(reply.body, bytes) else reply.body
     if reply.drip:
         body = (bytes([byte]) for part in body for byte in part)

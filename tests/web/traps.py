@@ -1,4 +1,4 @@
-"""Traps: what a web has beside its pages. Each path says below what it does."""
+"""Misbehaving paths of the test web; each path is described below."""
 
 import gzip
 import itertools
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROBOTS = b"User-agent: *\nDisallow: /private/\n\nUser-agent: Intruder\nDisallow: /\n"
 HUGE = 40_000_000
-"""Bytes that a bomb unpacks to."""
+"""Decompressed size of a bomb in bytes."""
 TALLEST = max(LIGHTHOUSES, key=lambda one: one.height)
 
 _INJECTED = [
@@ -46,16 +46,16 @@ FINDABLE: dict[str, bytes] = {
     "/bomb.gz": page("Loud Bay lighthouse", ["The light of Loud Bay is larger than it seems."]),
     "/loop/a": page("Round Bay lighthouse", ["The light of Round Bay goes round and round."]),
 }
-"""What the search engine knows of some of them: what they look like from outside."""
+"""Titles and snippets of the traps that the search engine finds."""
 
 
 def missing(request: Request) -> Reply:
-    """Answer where there is nothing."""
+    """Reply with an empty page."""
     return Reply(page("Not found", ["There is nothing here."]), 404)
 
 
 def site(web: "Web") -> dict[str, Handler]:
-    """Return what answers at the paths of the traps of a web."""
+    """Return handlers by the paths of the traps of a web."""
     return {
         **{path: _plain(Reply(body)) for path, body in FINDABLE.items()},
         **_redirects(),
@@ -87,7 +87,7 @@ def _moved(to: str, status: int = 302) -> Handler:
 
 
 def _redirects() -> dict[str, Handler]:
-    """Return redirects: to a page, in a circle, without end, and to where nobody should go."""
+    """Return redirects: to a page, in a loop, endless, and to forbidden targets."""
     goals = {
         "/moved": LIGHTHOUSES[0].path,
         "/loop/a": "/loop/b",
@@ -105,7 +105,7 @@ def _redirects() -> dict[str, Handler]:
 
 
 def _packed() -> dict[str, Handler]:
-    """Return pages that are packed, and bombs: small over the wire, huge when they are unpacked."""
+    """Return compressed pages and bombs: small when transferred, huge when decompressed."""
     body = bodies()[LIGHTHOUSES[0].path]
     raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     packed = {
@@ -134,7 +134,7 @@ def _packing(name: str, body: bytes) -> Handler:
 
 
 def _bomb(packing: str, make: Callable[[], bytes]) -> Handler:
-    made = cache(make)  # only where it is asked for: it takes a second
+    made = cache(make)  # created at the first request, because it takes a second
 
     def answer(request: Request) -> Reply:
         return Reply(made(), headers={"content-encoding": packing}, validated=False)
@@ -143,7 +143,7 @@ def _bomb(packing: str, make: Callable[[], bytes]) -> Handler:
 
 
 def _breaking(web: "Web") -> dict[str, Handler]:
-    """Return pages whose connection breaks, and a host that is busy at first."""
+    """Return pages whose connection is lost, and a host that is busy at first."""
     large = page("Broad Bay lighthouse", [f"Paragraph {number} of the long report." for number in range(5_000)])
 
     def broken(request: Request) -> Reply:

@@ -10,8 +10,8 @@ from tenure.contracts.run.budget import Price
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.usage import TokenUsage
 from tests.conftest import Serving
-from tests.tiers import exhaustive
-from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text
+from tests.support.tiers import exhaustive
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text
 
 PRICE = Price(input=1.0, output=10.0)
 

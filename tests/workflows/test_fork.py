@@ -13,9 +13,21 @@ from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tests.conftest import Serving, Stage
-from tests.tiers import exhaustive
+from tests.support.tiers import exhaustive
+from tests.support.worlds import (
+    ENOUGH,
+    FINISH,
+    KITCHEN,
+    Held,
+    Reticent,
+    ScriptedChat,
+    in_turn,
+    plans,
+    says,
+    search,
+    story,
+)
 from tests.workflows.run.test_agent import until, until_signalled
-from tests.worlds import ENOUGH, FINISH, KITCHEN, Held, Reticent, ScriptedChat, in_turn, plans, says, search, story
 from workflows.run.agent import AgentWorkflow
 
 pytestmark = pytest.mark.timeout(180)

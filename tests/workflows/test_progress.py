@@ -2,7 +2,7 @@
 
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
-from tests.worlds import ENOUGH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
+from tests.support.worlds import ENOUGH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
 from workflows.run.agent import AgentWorkflow
 
 MORE = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}

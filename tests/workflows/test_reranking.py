@@ -6,7 +6,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
-from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
 
 
 def asked(**limits: Any) -> RunRequest:

@@ -18,9 +18,9 @@ from tenure.contracts.run.control import (
 )
 from tenure.contracts.run.run import RunPhase
 from tests.conftest import Serving
-from tests.tiers import exhaustive
+from tests.support.tiers import exhaustive
+from tests.support.worlds import FINISH, KITCHEN, Held, MemoryKnowledge, ScriptedChat, says, story, text
 from tests.workflows.run.test_agent import REQUEST, until
-from tests.worlds import FINISH, KITCHEN, Held, MemoryKnowledge, ScriptedChat, says, story, text
 from workflows.run.agent import AgentWorkflow
 
 Handle = WorkflowHandle[Any, Any]
@@ -80,7 +80,7 @@ async def told(run: Handle, said: Any) -> bool | None:
     except RPCError as error:
         assert error.status == RPCStatusCode.NOT_FOUND, error
         return None
-    assert answer.affects.endswith(".")
+    assert answer.effect.endswith(".")
     return True
 
 

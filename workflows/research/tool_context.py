@@ -227,7 +227,7 @@ class ToolContext:
             return Observation(text=preface, problem=problem)
         room = MAX_OBSERVATION_LENGTH - (len(preface) + 1 if preface else 0)
         request = ExcerptsRequest(passages=self.number_passages(passages), topic=topic, max_length=room)
-        excerpts = await self.clients.execute_activity(ToolActivities.show_passages, request, summary=topic)
+        excerpts = await self.clients.execute_activity(ToolActivities.build_excerpts, request, summary=topic)
         best = max(passage.relevance for passage in passages)
         return Observation(
             text="\n".join(filter(None, (preface, excerpts.text))),

@@ -3,7 +3,6 @@
 A call that fails becomes an observation that says why, so that the task continues; a cancellation is raised.
 """
 
-import pkgutil
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -12,6 +11,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.research.tools import Observation, ToolArguments
+from tenure.extensions import list_extensions
 from workflows.research import tools
 from workflows.research.tool import Tool
 from workflows.research.tool_context import ToolContext, UnknownPassageError
@@ -23,8 +23,7 @@ MAX_PROBLEM_LENGTH = 1_000
 
 def load_tools() -> dict[str, Tool[Any]]:
     """Import every module of the package and return the tools by name, in alphabetical order."""
-    names = (module.name for module in pkgutil.iter_modules(tools.__path__))
-    return {name: import_module(f"{tools.__name__}.{name}").TOOL for name in sorted(names)}
+    return {name: import_module(f"{tools.__name__}.{name}").TOOL for name in list_extensions(tools.__name__)}
 
 
 TOOLS: Final[Mapping[str, Tool[Any]]] = load_tools()

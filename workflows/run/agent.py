@@ -124,7 +124,7 @@ class AgentWorkflow(InteractiveRun):
         try:
             self.draft = self._complete(await self._wait_for_draft(self.main))
             result = await self._assemble(self.draft)
-        except BaseException as error:
+        except (Exception, asyncio.CancelledError) as error:
             self._publish_failure(error)
             await self.status.wait_for_notifications()
             raise

@@ -115,21 +115,22 @@ class AskWorkflow(ControllableWorkflow):
 
     async def _write_answer(self, evidence: tuple[PassageRef, ...]) -> Draft:
         """Write the answer and remove claims that its sources do not support."""
-        said = tuple(
-            ConversationExchange(question=one.question, answer=one.answer) for one in self.request.thread.exchanges
+        conversation = tuple(
+            ConversationExchange(question=exchange.question, answer=exchange.answer)
+            for exchange in self.request.thread.exchanges
         )
         draft = await self.clients.models.ask(
             answerer.ROLE,
-            AnswererInput(topic=self.request.topic, question=self.standalone_question, conversation=said),
+            AnswererInput(topic=self.request.topic, question=self.standalone_question, conversation=conversation),
             evidence,
             summary=self.standalone_question,
             for_writing=True,
         )
-        settled = await verify_drafts(
+        verified = await verify_drafts(
             self.clients, self.standalone_question, [draft], evidence, "Answer", for_writing=True
         )
-        self.notes = settled.notes
-        return settled.drafts[0]
+        self.notes = verified.notes
+        return verified.drafts[0]
 
     def _build_document(self, draft: Draft) -> ReportDraft:
         """Return the answer as a document, so that its sources are numbered and its quotes checked."""

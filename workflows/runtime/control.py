@@ -37,9 +37,8 @@ class ControllableWorkflow:
         self.input_replies: dict[int, InputReply] = {}
         self.feedback_items: list[Feedback] = []
         self.children: dict[str, workflow.ChildWorkflowHandle[Any, Any]] = {}
-        self._forwarding = (
-            asyncio.Lock()
-        )  # around the signals to children, so that the last one carries the newest state
+        # Held during the signals to children, so that the last signal carries the newest state.
+        self._forwarding = asyncio.Lock()
 
     @property
     def control(self) -> ControlState:

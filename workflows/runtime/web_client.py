@@ -138,7 +138,7 @@ class WebClient:
         """Let a browser render pages that have no text without scripts; return the sources built from them."""
         request = FetchRequest(run=self._scope.run, urls=urls)
         try:
-            reply = await execute_activity(BrowserActivities.show_pages, request, summary=query)
+            reply = await execute_activity(BrowserActivities.render_pages, request, summary=query)
         except ActivityError as error:
             if not isinstance(error.cause, TimeoutError) or error.cause.type != TimeoutType.SCHEDULE_TO_START:
                 raise

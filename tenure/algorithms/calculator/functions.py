@@ -19,8 +19,8 @@ from tenure.algorithms.calculator.quantities import (
     check_size,
     compute_inexact,
     convert_to_decimal,
-    divide,
     convert_to_units,
+    divide,
     extract_root,
     multiply,
     raise_to_power,
@@ -68,12 +68,12 @@ def _median(numbers: Sequence[Quantity]) -> Quantity:
 def _sort_quantities(numbers: Sequence[Quantity]) -> list[Quantity]:
     for other in numbers[1:]:
         add(numbers[0], other, -1)  # refuses what cannot be compared
-    return sorted(numbers, key=lambda one: one.value)
+    return sorted(numbers, key=lambda number: number.value)
 
 
 def _variance(numbers: Sequence[Quantity]) -> Quantity:
     middle = _mean(numbers)
-    squares = [multiply(apart, apart) for apart in (add(one, middle, -1) for one in numbers)]
+    squares = [multiply(deviation, deviation) for deviation in (add(number, middle, -1) for number in numbers)]
     return divide(_sum(squares), Quantity(Fraction(len(numbers) - 1)))
 
 
@@ -88,29 +88,29 @@ def _round_half_away(number: Fraction) -> int:
     return away if number >= 0 else -away
 
 
-def _apply_step(one: Quantity, step: Callable[[Fraction], int], places: int = 0) -> Quantity:
-    grown = convert_to_units(one) * 10**places
-    return replace(build_quantity(Fraction(step(grown), 10**places), one.units), is_exact=one.is_exact)
+def _apply_step(quantity: Quantity, step: Callable[[Fraction], int], places: int = 0) -> Quantity:
+    grown = convert_to_units(quantity) * 10**places
+    return replace(build_quantity(Fraction(step(grown), 10**places), quantity.units), is_exact=quantity.is_exact)
 
 
-def _to_plain_number(one: Quantity, what: str) -> Fraction:
+def _to_plain_number(quantity: Quantity, what: str) -> Fraction:
     """Return the value of a dimensionless quantity.
 
     Raises:
         CalculationError: the quantity has a unit.
     """
-    if one.dimension:
+    if quantity.dimension:
         raise CalculationError(f"{what} must be a plain number")
-    return one.value
+    return quantity.value
 
 
-def _to_integer(one: Quantity, what: str, maximum: int = _MAX_INTEGER) -> int:
+def _to_integer(quantity: Quantity, what: str, maximum: int = _MAX_INTEGER) -> int:
     """Return a non-negative integer.
 
     Raises:
         CalculationError: the quantity is not one, or it is too large.
     """
-    number = _to_plain_number(one, what)
+    number = _to_plain_number(quantity, what)
     if number.denominator != 1 or not 0 <= number <= maximum:
         raise CalculationError(f"{what}: a whole number from 0 to {maximum:,} is needed")
     return number.numerator
@@ -126,8 +126,8 @@ def _ln(numbers: Sequence[Quantity]) -> Quantity:
     return compute_inexact(lambda c: c.ln(convert_to_decimal(number))) if number != 1 else Quantity(Fraction(0))
 
 
-def _to_positive(one: Quantity) -> Fraction:
-    number = _to_plain_number(one, "the argument of a logarithm")
+def _to_positive(quantity: Quantity) -> Fraction:
+    number = _to_plain_number(quantity, "the argument of a logarithm")
     if number <= 0:
         raise CalculationError("a logarithm needs a positive number")
     return number
@@ -157,7 +157,7 @@ def _compute_log2_factorial(number: int) -> int:
 
 
 def _comb(numbers: Sequence[Quantity]) -> Quantity:
-    whole, part = (_to_integer(one, "an argument of `comb`") for one in numbers)
+    whole, part = (_to_integer(number, "an argument of `comb`") for number in numbers)
     if part <= whole:
         check_size(
             _compute_log2_factorial(whole) - _compute_log2_factorial(part) - _compute_log2_factorial(whole - part) - 1
@@ -166,17 +166,17 @@ def _comb(numbers: Sequence[Quantity]) -> Quantity:
 
 
 def _perm(numbers: Sequence[Quantity]) -> Quantity:
-    whole, part = (_to_integer(one, "an argument of `perm`") for one in numbers)
+    whole, part = (_to_integer(number, "an argument of `perm`") for number in numbers)
     if part <= whole:
         check_size(_compute_log2_factorial(whole) - _compute_log2_factorial(whole - part) - 1)
     return Quantity(Fraction(math.perm(whole, part)))
 
 
 def _to_integers(numbers: Sequence[Quantity], name: str) -> list[int]:
-    found = [_to_plain_number(one, f"an argument of `{name}`") for one in numbers]
-    if any(number.denominator != 1 for number in found):
+    integers = [_to_plain_number(argument, f"an argument of `{name}`") for argument in numbers]
+    if any(number.denominator != 1 for number in integers):
         raise CalculationError(f"`{name}` takes whole numbers")
-    return [number.numerator for number in found]
+    return [number.numerator for number in integers]
 
 
 def _gcd(numbers: Sequence[Quantity]) -> Quantity:
@@ -250,7 +250,7 @@ FUNCTIONS: Final[Mapping[str, CalculatorFunction]] = {
 
 
 def _date(year: Quantity, month: Quantity, day: Quantity) -> date:
-    parts = [_to_integer(one, "year, month and day of a date", 9999) for one in (year, month, day)]
+    parts = [_to_integer(number, "year, month and day of a date", 9999) for number in (year, month, day)]
     try:
         return date(*parts)
     except ValueError as error:
@@ -272,8 +272,8 @@ DATE_FUNCTIONS: Final[Mapping[str, DateFunction]] = {
     "date": DateFunction((Quantity, Quantity, Quantity), _date),
     "days": DateFunction((date, date), _days),
     "years": DateFunction((date, date), _years),
-    "year": DateFunction((date,), lambda one: Quantity(Fraction(one.year))),
-    "weekday": DateFunction((date,), lambda one: Quantity(Fraction(one.isoweekday()))),
+    "year": DateFunction((date,), lambda day: Quantity(Fraction(day.year))),
+    "weekday": DateFunction((date,), lambda day: Quantity(Fraction(day.isoweekday()))),
 }
 """Functions of dates: `date(year, month, day)`, `days` and `years` between two dates, `year`, `weekday` (Monday is 1).
 """

@@ -245,8 +245,8 @@ class ExpressionParser:
 
     def _parse_call(self, name: str) -> CalculatorValue:
         if name not in FUNCTIONS and name not in DATE_FUNCTIONS:
-            there = ", ".join(sorted((*FUNCTIONS, *DATE_FUNCTIONS)))
-            raise CalculationError(f"unknown function {name!r}; available are {there}")
+            available = ", ".join(sorted((*FUNCTIONS, *DATE_FUNCTIONS)))
+            raise CalculationError(f"unknown function {name!r}; available are {available}")
         level = self._enter_level()
         self._position += 1
         arguments = [] if self._current.text == ")" else [self._parse_sum()]

@@ -71,16 +71,16 @@ def build_quantity(number: Fraction, shown: UnitPowers) -> Quantity:
     return Quantity(add(scaled, Quantity(zero)).value, shown)
 
 
-def convert_to_units(one: Quantity) -> Fraction:
+def convert_to_units(quantity: Quantity) -> Fraction:
     """Return the number of a quantity in its own units."""
-    size, zero = _compute_scale(one.units)
-    return (one.value - zero) / size
+    size, zero = _compute_scale(quantity.units)
+    return (quantity.value - zero) / size
 
 
 def _compute_scale(shown: UnitPowers) -> tuple[Fraction, Fraction]:
     """Return the factor to base units and the offset of a product of units."""
     found = [(known, power) for symbol, power in shown if (known := find_unit(symbol))]
-    size = reduce(lambda product, one: product * one[0].factor ** one[1], found, Fraction(1))
+    size = reduce(lambda product, factor: product * factor[0].factor ** factor[1], found, Fraction(1))
     return size, found[0][0].offset if len(found) == 1 else Fraction(0)
 
 
@@ -123,8 +123,8 @@ def add(a: Quantity, b: Quantity, sign: int = 1) -> Quantity:
     return Quantity(a.value + sign * b.value, shown, a.is_exact and b.is_exact)
 
 
-def _describe_kind(one: Quantity) -> str:
-    return f"a quantity in {format_units(one.units)}" if one.dimension else "a plain number"
+def _describe_kind(quantity: Quantity) -> str:
+    return f"a quantity in {format_units(quantity.units)}" if quantity.dimension else "a plain number"
 
 
 def multiply(a: Quantity, b: Quantity) -> Quantity:

@@ -177,9 +177,9 @@ def _find_by_name(name: str) -> Unit | None:
     return None
 
 
-def _apply_prefix(one: Unit, prefix: str, by: Fraction) -> Unit:
-    symbol = ("µ" if prefix == "u" else prefix) + one.symbol
-    return Unit(symbol, one.factor * by, one.dimension)
+def _apply_prefix(unit: Unit, prefix: str, by: Fraction) -> Unit:
+    symbol = ("µ" if prefix == "u" else prefix) + unit.symbol
+    return Unit(symbol, unit.factor * by, unit.dimension)
 
 
 def list_base_units(of: Dimension) -> tuple[tuple[str, int], ...]:

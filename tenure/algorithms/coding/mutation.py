@@ -72,7 +72,7 @@ class SourceEdit:
 def apply_edits(source: str, edits: Iterable[SourceEdit]) -> str:
     """Return a source with non-overlapping edits applied."""
     data = source.encode()
-    for edit in sorted(edits, key=lambda one: one.start, reverse=True):
+    for edit in sorted(edits, key=lambda other: other.start, reverse=True):
         data = data[: edit.start] + edit.text.encode() + data[edit.end :]
     return data.decode()
 

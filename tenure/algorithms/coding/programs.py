@@ -202,7 +202,9 @@ def select_best_attempt(attempts: Iterable[Attempt]) -> Attempt | None:
 
     Later attempts consider later feedback, so the latest passing one is the best.
     """
-    ranked = sorted(attempts, key=lambda one: (not one.failures, one.passed, bool(one.files), one.n))
+    ranked = sorted(
+        attempts, key=lambda attempt: (not attempt.failures, attempt.passed, bool(attempt.files), attempt.n)
+    )
     return ranked[-1] if ranked else None
 
 

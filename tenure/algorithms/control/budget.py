@@ -101,6 +101,7 @@ def compute_used_amounts(usage: Usage) -> BudgetAmounts:
 
 
 def add_amounts(a: BudgetAmounts, b: BudgetAmounts) -> BudgetAmounts:
+    """Return the sum of two amounts."""
     return BudgetAmounts(
         tokens=a.tokens + b.tokens,
         cost_usd=a.cost_usd + b.cost_usd,
@@ -163,7 +164,7 @@ class BudgetAccount(Contract):
                 )
         given = {name: request.wanted.model_dump()[name] for name in BudgetAmounts.model_fields}
         for name, _ in _iterate_limits(self.limits):
-            least, wanted, rest = (getattr(one, name) for one in (request.minimum, request.wanted, left))
+            least, wanted, rest = (getattr(available, name) for available in (request.minimum, request.wanted, left))
             given[name] = max(
                 least, min(wanted, rest // GRANT_DIVISOR if isinstance(rest, int) else rest / GRANT_DIVISOR)
             )

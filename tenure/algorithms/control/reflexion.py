@@ -9,8 +9,7 @@ from tenure.algorithms.text.sentences import normalize_sentence
 
 
 def compute_max_revisions(limit: int, revisions: int, *, has_new_feedback: bool, is_finishing: bool) -> int:
-    """Return how often a draft may be written: new feedback allows one revision beyond the limit, finishing allows
-    none.
+    """Return the maximum number of drafts: new feedback allows one more than the limit, finishing allows none.
 
     Args:
         limit: maximum number of revisions without new feedback.
@@ -26,4 +25,4 @@ def compute_max_revisions(limit: int, revisions: int, *, has_new_feedback: bool,
 def is_repeated_critique(critique: str, previous: Iterable[str]) -> bool:
     """Return whether a critique repeats an earlier one, so that another revision has no effect."""
     normalized = normalize_sentence(critique)
-    return any(normalized == normalize_sentence(one) for one in previous)
+    return any(normalized == normalize_sentence(earlier) for earlier in previous)

@@ -24,13 +24,13 @@ def render_status_page(progress: RunProgress) -> str:
     lines += ["", _render_usage(progress)]
     if progress.error:
         lines += ["", f"**Failed:** {_escape_markdown(progress.error)}"]
-    lines += [f"- {_escape_markdown(said.text)} → {_escape_markdown(said.outcome)}" for said in progress.feedback]
+    lines += [f"- {_escape_markdown(entry.text)} → {_escape_markdown(entry.outcome)}" for entry in progress.feedback]
     return "\n".join(lines)
 
 
 def _render_input_request(question: InputRequest) -> str:
-    asked = f"**Asks:** {_escape_markdown(question.text)} Assumed at {_escape_markdown(question.deadline)} unless somebody answers: "
-    return f"{asked}{_escape_markdown(question.assumption)}"
+    text, deadline, assumption = map(_escape_markdown, (question.text, question.deadline, question.assumption))
+    return f"**Asks:** {text} Assumed at {deadline} unless a user answers: {assumption}"
 
 
 def _render_topic(topic: TopicProgress) -> str:

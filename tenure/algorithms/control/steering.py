@@ -142,7 +142,7 @@ def _accept(command: RunCommand, situation: RunSituation) -> str:
 
 
 def _check_feedback(command: RunCommand, situation: RunSituation) -> str:
-    used = sum(len(wish.text.encode()) for wish in situation.feedback)
+    used = sum(len(entry.text.encode()) for entry in situation.feedback)
     if why := _check_text(command.text, "feedback", MAX_FEEDBACK_LENGTH):
         return why
     if used + len(command.text.encode()) > MAX_TOTAL_FEEDBACK_BYTES:
@@ -156,10 +156,12 @@ def _check_feedback(command: RunCommand, situation: RunSituation) -> str:
     return f"there is no topic “{_shorten_quote(command.topic)}”: the outline has {_quote_names(situation.topics)}"
 
 
-def _check_text(text: str, what: str, max_length: int) -> str:
+def _check_text(text: str, label: str, max_length: int) -> str:
     if not any(char.isprintable() and not char.isspace() for char in text):
-        return f"the {what} is empty"
-    return f"the {what} has {len(text):,} characters, and the limit is {max_length:,}" if len(text) > max_length else ""
+        return f"the {label} is empty"
+    return (
+        f"the {label} has {len(text):,} characters, and the limit is {max_length:,}" if len(text) > max_length else ""
+    )
 
 
 def _check_outline(command: RunCommand, situation: RunSituation) -> str:
@@ -265,9 +267,8 @@ def _describe_feedback(command: RunCommand, situation: RunSituation) -> str:
     sections = "Every section" if len(names) == len(situation.topics) else _quote_names(names)
     if situation.control.finishing:
         return f"{sections} will consider it if it is still being written."
-    return f"{sections} will know it" + (
-        ", and the next plan of the research." if situation.phase == "research" else "."
-    )
+    plan = " and the next research plan" if situation.phase == "research" else ""
+    return f"{sections}{plan} will consider it."
 
 
 def _describe_pause(command: RunCommand, situation: RunSituation) -> str:
@@ -356,7 +357,7 @@ def is_exhausted_limit_raised(stance: ControlState, limits: RunLimits, change: B
         "time": "max_seconds",
     }
     name = names.get(stance.exhausted or "")
-    wanted, had = (getattr(one, name) if name else None for one in (change, limits))
+    wanted, had = (getattr(bounds, name) if name else None for bounds in (change, limits))
     return wanted is not None and (had is None or wanted > had)
 
 

@@ -56,7 +56,7 @@ def merge_usage(accounts: Iterable[Usage]) -> Usage:
 
 def _merge_role_usage(a: RoleUsage, b: RoleUsage) -> RoleUsage:
     streamed = a.streamed + b.streamed
-    seconds = sum(one.streamed * (one.first_token_seconds or 0.0) for one in (a, b))
+    seconds = sum(usage.streamed * (usage.first_token_seconds or 0.0) for usage in (a, b))
     return RoleUsage(
         **_sum_counts(a, b),
         models=tuple(dict.fromkeys([*a.models, *b.models])),
@@ -72,7 +72,7 @@ def _sum_counts(a: U, b: U) -> dict[str, Any]:
 
 def _sum_costs(a: U, b: U) -> float | None:
     """Return the sum of two costs; None if one of them contains calls without a known price."""
-    if any(one.cost_usd is None and one.model_calls for one in (a, b)):
+    if any(usage.cost_usd is None and usage.model_calls for usage in (a, b)):
         return None
-    known = [one.cost_usd for one in (a, b) if one.cost_usd is not None]
+    known = [usage.cost_usd for usage in (a, b) if usage.cost_usd is not None]
     return sum(known) if known else None

@@ -82,9 +82,7 @@ class ClarifyingQuestion(NamedTuple):
 
 
 def find_ambiguity(question: str, passages: Sequence[Passage]) -> ClarifyingQuestion | None:
-    """Return a clarifying question, based on the words of a question and on the passages found for it; None if it is
-    clear.
-    """
+    """Return a clarifying question on a question and the passages found for it; None if the question is clear."""
     asked = " ".join(question.split())[:MAX_PATTERN_CHARACTERS]
     checks = (_find_unresolved_pronoun, _find_one_sided_comparison, _find_ambiguous_name, _find_ambiguous_time)
     return next((found for look in checks if (found := look(asked, passages))), None)
@@ -176,7 +174,7 @@ def _find_ambiguous_time(question: str, passages: Sequence[Passage]) -> Clarifyi
         for sentence in split_sentences(passage.text)
         if asked and len(asked.intersection(stem_words(sentence.text))) >= MIN_ANSWER_OVERLAP * len(asked)
     }
-    years = sorted({year for one in years_by_sentence if len(one) == 1 for year in one})
+    years = sorted({year for mentioned in years_by_sentence if len(mentioned) == 1 for year in mentioned})
     if len(years) < 2:
         return None
     return ClarifyingQuestion(

@@ -53,38 +53,38 @@ def find_analogy(question: str, passages: Sequence[Passage], encode: Encoder) ->
     if sides is None:
         return EMPTY_ARGUMENT
     names = [frozenset(stem_words(_AS.sub("", side))) for side in sides]
-    said = extract_standalone_sentences(passages)
-    both = [one for one in said if all(name and name <= set(stem_words(one.text)) for name in names)]
-    one, other = (_select_statements(names[n], names[1 - n], said, passages)[:MAX_STATEMENTS] for n in (0, 1))
-    pairs = _pair_statements(one, other, names[0] | names[1], encode)
+    statements = extract_standalone_sentences(passages)
+    both = [first for first in statements if all(name and name <= set(stem_words(first.text)) for name in names)]
+    first, second = (_select_statements(names[n], names[1 - n], statements, passages)[:MAX_STATEMENTS] for n in (0, 1))
+    pairs = _pair_statements(first, second, names[0] | names[1], encode)
     asked = extract_subject(question, passages)
-    shared, likes = _select_nearest(asked, [one for one in both if _ALSO.search(one.text)], encode)
-    apart = [one for one in both if _APART.search(one.text) and one not in shared]
+    shared, likes = _select_nearest(asked, [first for first in both if _ALSO.search(first.text)], encode)
+    apart = [first for first in both if _APART.search(first.text) and first not in shared]
     limits, differs = _select_nearest(asked, apart, encode)
     if len(pairs) + len(shared) + len(limits) < 2:
         return EMPTY_ARGUMENT
-    steps = [ArgumentStep("pattern", one.text, one.passage_number) for one in shared]
+    steps = [ArgumentStep("pattern", first.text, first.passage_number) for first in shared]
     for pair in pairs:
         steps += [
             ArgumentStep("pattern", pair.one.text, pair.one.passage_number),
             ArgumentStep("mapping", pair.other.text, pair.other.passage_number, (len(steps) + 1,)),
         ]
-    steps += [ArgumentStep("limit", one.text, one.passage_number) for one in limits]
+    steps += [ArgumentStep("limit", first.text, first.passage_number) for first in limits]
     return Argument(
         tuple(steps), confidence=compute_confidence([*likes, *differs, *(pair.similarity for pair in pairs)])
     )
 
 
 def _select_statements(
-    name: frozenset[str], other: frozenset[str], said: Sequence[StandaloneSentence], passages: Sequence[Passage]
+    name: frozenset[str], other: frozenset[str], statements: Sequence[StandaloneSentence], passages: Sequence[Passage]
 ) -> list[StandaloneSentence]:
     """Return statements on a thing and not on the other, by their sentence or by the title of their document."""
     titled = [set(stem_words(passage.title)) for passage in passages]
     return [
-        one
-        for one in said
-        if not other <= (words := set(stem_words(one.text))) | titled[one.passage_number - 1]
-        and (name <= words or (name <= titled[one.passage_number - 1] and not other & words))
+        statement
+        for statement in statements
+        if not other <= (words := set(stem_words(statement.text))) | titled[statement.passage_number - 1]
+        and (name <= words or (name <= titled[statement.passage_number - 1] and not other & words))
     ]
 
 
@@ -94,7 +94,7 @@ def _pair_statements(
     """Return similar statements on both things, most similar first, each statement once."""
     if not ones or not others:
         return []
-    vectors = encode([_remove_names(one.text, names) for one in (*ones, *others)])
+    vectors = encode([_remove_names(statement.text, names) for statement in (*ones, *others)])
     likeness = vectors[: len(ones)] @ vectors[len(ones) :].T
     ranked = sorted(((float(likeness[i, j]), i, j) for i in range(len(ones)) for j in range(len(others))), reverse=True)
     pairs: list[_StatementPair] = []
@@ -116,6 +116,6 @@ def _select_nearest(
     asked: str, pool: Sequence[StandaloneSentence], encode: Encoder
 ) -> tuple[list[StandaloneSentence], list[float]]:
     """Return diverse statements that are nearest to the question, with their cosine similarities."""
-    near, vectors = compute_similarities(asked, [one.text for one in pool], encode)
+    near, vectors = compute_similarities(asked, [statement.text for statement in pool], encode)
     chosen = select_by_mmr(near, vectors, MAX_LIMITS, min_score=choose_min_similarity(near)) if pool else []
     return [pool[n] for n in chosen], [near[n] for n in chosen]

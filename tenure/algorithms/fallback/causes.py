@@ -76,9 +76,9 @@ class CausalStatement(NamedTuple):
     effect: str
 
 
-def extract_causes(said: Sequence[StandaloneSentence]) -> list[CausalStatement]:
+def extract_causes(statements: Sequence[StandaloneSentence]) -> list[CausalStatement]:
     """Return the statements that name a cause and its effect."""
-    found = ((statement, _split_cause(statement.text.rstrip(" ."))) for statement in said)
+    found = ((statement, _split_cause(statement.text.rstrip(" ."))) for statement in statements)
     return [CausalStatement(statement, *parts) for statement, parts in found if parts]
 
 
@@ -123,9 +123,10 @@ def explain_causes(question: str, passages: Sequence[Passage], encode: Encoder) 
 
 
 def _find_best_chain(links: Sequence[CausalStatement], near: Sequence[float]) -> tuple[int, ...]:
-    """Return the chain with the highest total similarity; of chains with the same last link only the best is extended."""
+    """Return the chain with the highest total similarity; only the best chain to each last link is extended."""
     following = {
-        n: [m for m, other in enumerate(links) if m != n and find_connection(one, other)] for n, one in enumerate(links)
+        n: [m for m, other in enumerate(links) if m != n and find_connection(cause, other)]
+        for n, cause in enumerate(links)
     }
 
     def worth(path: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
@@ -140,14 +141,14 @@ def _find_best_chain(links: Sequence[CausalStatement], near: Sequence[float]) ->
     return best
 
 
-def find_connection(one: CausalStatement, other: CausalStatement) -> str:
+def find_connection(first: CausalStatement, second: CausalStatement) -> str:
     """Return the common words of the effect of one statement and the cause of another; empty if they are too few."""
-    shared = find_shared_phrase(other.cause, set(stem_words(one.effect)))
-    said = set(stem_words(shared))
-    whole = len(said) >= max(
-        MIN_SHARED_STEMS, MIN_OVERLAP * min(len(set(stem_words(part))) for part in (one.effect, other.cause))
+    shared = find_shared_phrase(second.cause, set(stem_words(first.effect)))
+    stems = set(stem_words(shared))
+    whole = len(stems) >= max(
+        MIN_SHARED_STEMS, MIN_OVERLAP * min(len(set(stem_words(part))) for part in (first.effect, second.cause))
     )
-    return shared if whole and _is_contiguous(shared, one.effect) else ""
+    return shared if whole and _is_contiguous(shared, first.effect) else ""
 
 
 def _is_contiguous(words: str, text: str) -> bool:
@@ -159,9 +160,11 @@ def _is_contiguous(words: str, text: str) -> bool:
 def _build_chain(links: Sequence[CausalStatement], near: Sequence[float], path: tuple[int, ...]) -> Argument:
     steps = [ArgumentStep("cause", links[path[0]].statement.text, links[path[0]].statement.passage_number)]
     for place, (before, n) in enumerate(pairwise(path), 1):
-        one = links[n].statement
+        statement = links[n].statement
         steps.append(
-            ArgumentStep("cause", one.text, one.passage_number, (place,), find_connection(links[before], links[n]))
+            ArgumentStep(
+                "cause", statement.text, statement.passage_number, (place,), find_connection(links[before], links[n])
+            )
         )
     return Argument(tuple(steps[:-1]), steps[-1], confidence=compute_confidence(near[n] for n in path))
 

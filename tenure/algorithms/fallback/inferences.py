@@ -60,20 +60,26 @@ class _Inference(NamedTuple):
 def find_inferences(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
     """Return conclusions of the sources on a question, each after its premise, the nearest one last."""
     asked = extract_subject(question, passages)
-    found = list({one.text: one for one in _extract_inferences(passages) if has_shared_terms(asked, one.text)}.values())
+    found = list(
+        {
+            inference.text: inference
+            for inference in _extract_inferences(passages)
+            if has_shared_terms(asked, inference.text)
+        }.values()
+    )
     if not found:
         return EMPTY_ARGUMENT
-    near, vectors = compute_similarities(asked, [one.text for one in found], encode)
+    near, vectors = compute_similarities(asked, [inference.text for inference in found], encode)
     chosen = sorted(
         select_by_mmr(near, vectors, MAX_INFERENCES, min_score=choose_min_similarity(near, MIN_SIMILARITY_SHARE)),
         key=lambda n: near[n],
     )
     steps: list[ArgumentStep] = []
     for n in chosen:
-        one = found[n]
+        inference = found[n]
         steps += [
-            ArgumentStep("premise", one.premise, one.passage),
-            ArgumentStep("inference", one.inference, one.passage, (len(steps) + 1,)),
+            ArgumentStep("premise", inference.premise, inference.passage),
+            ArgumentStep("inference", inference.inference, inference.passage, (len(steps) + 1,)),
         ]
     return (
         Argument(tuple(steps[:-1]), steps[-1], confidence=compute_confidence(near[n] for n in chosen))
@@ -83,11 +89,11 @@ def find_inferences(question: str, passages: Sequence[Passage], encode: Encoder)
 
 
 def _extract_inferences(passages: Sequence[Passage]) -> Iterator[_Inference]:
-    for one in extract_standalone_sentences(passages):
-        if parts := split_causal_sentence(one.text):
-            yield _Inference(one.passage_number, *parts)
-    for number, passage, said in select_prose(passages):
-        for premise, inference in pairwise(said):
+    for statement in extract_standalone_sentences(passages):
+        if parts := split_causal_sentence(statement.text):
+            yield _Inference(statement.passage_number, *parts)
+    for number, passage, sentences in select_prose(passages):
+        for premise, inference in pairwise(sentences):
             adjacent = premise.block == inference.block and premise.kind == inference.kind == "prose"
             long = min(len(split_words(premise.text)), len(split_words(inference.text))) >= _MIN_WORDS
             if (
@@ -103,11 +109,15 @@ def _extract_inferences(passages: Sequence[Passage]) -> Iterator[_Inference]:
 def find_timeline(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
     """Return the dated statements nearest to a question, in chronological order."""
     dated = [
-        (int(years[0]), one) for one in extract_standalone_sentences(passages) if (years := _YEAR.findall(one.text))
+        (int(years[0]), statement)
+        for statement in extract_standalone_sentences(passages)
+        if (years := _YEAR.findall(statement.text))
     ]
     if not dated:
         return EMPTY_ARGUMENT
-    near, vectors = compute_similarities(extract_subject(question, passages), [one.text for _, one in dated], encode)
+    near, vectors = compute_similarities(
+        extract_subject(question, passages), [statement.text for _, statement in dated], encode
+    )
     chosen = select_by_mmr(near, vectors, MAX_EVENTS, min_score=choose_min_similarity(near))
     if len(chosen) < MIN_EVENTS or len({dated[n][0] for n in chosen}) < MIN_YEARS:
         return EMPTY_ARGUMENT

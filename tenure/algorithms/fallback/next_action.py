@@ -76,7 +76,7 @@ def choose_action(
     if remaining_steps > 1:
         for move in _propose_actions(task, parts, open_parts, tools, past_actions, passages):
             if not any(
-                one.tool == move.action and is_same_query(one.text, _get_argument(move)) for one in past_actions
+                past.tool == move.action and is_same_query(past.text, _get_argument(move)) for past in past_actions
             ):
                 return move
     return _build_finish(parts, passages, numbers)
@@ -110,12 +110,12 @@ def _propose_actions(
             "The task asks for a figure that tables may contain.", "sql", question=task[:MAX_QUERY_LENGTH]
         )
     search = next((name for name in SEARCH_TOOLS if name in tools), None)
-    if search is None or (computed and not passages and any(one.tool == "calculate" for one in past_actions)):
+    if search is None or (computed and not passages and any(past.tool == "calculate" for past in past_actions)):
         return
     yield _build_search("No search was executed yet.", search, task)
     for part in open_parts if len(parts) > 1 else ():
         yield _build_search("This part of the task is not answered.", search, part)
-    made = [one.text for one in past_actions if one.tool in SEARCH_TOOLS]
+    made = [past.text for past in past_actions if past.tool in SEARCH_TOOLS]
     if open_parts:
         for bridge in find_bridge_entities(made[-1] if made else task, passages, made):
             yield _build_search(f"“{bridge.name}” was named and may lead further.", search, bridge.query)
@@ -149,9 +149,9 @@ def _find_best_sentence(question: str, passages: Sequence[Passage]) -> _BestSent
     for place, passage in enumerate(passages):
         titled = wanted.intersection(stem_words(passage.title))
         for sentence in split_sentences(passage.text):
-            said = wanted.intersection(stem_words(sentence.text))
-            share = len(said | titled) / max(1, len(wanted))
-            if said and share > best.share:
+            shared = wanted.intersection(stem_words(sentence.text))
+            share = len(shared | titled) / max(1, len(wanted))
+            if shared and share > best.share:
                 best = _BestSentence(share, sentence.text, place)
     return best
 
@@ -159,9 +159,9 @@ def _find_best_sentence(question: str, passages: Sequence[Passage]) -> _BestSent
 def _build_finish(parts: Sequence[str], passages: Sequence[Passage], numbers: Sequence[int]) -> ParsedAction:
     """Return the final action with the best sentence for each part of the task."""
     found = [best for part in parts if (best := _find_best_sentence(part, passages)).sentence]
-    said = dict.fromkeys(f"{shorten(best.sentence, MAX_SENTENCE_LENGTH)} [{numbers[best.passage]}]" for best in found)
+    quotes = dict.fromkeys(f"{shorten(best.sentence, MAX_SENTENCE_LENGTH)} [{numbers[best.passage]}]" for best in found)
     share = sum(best.share for best in found) / len(parts)
-    answer = " ".join(said) or "Nothing was found that answers it."
+    answer = " ".join(quotes) or "Nothing was found that answers it."
     return ParsedAction("No further search is likely to help.", FINISH, "", answer, round(share, 3))
 
 

@@ -94,18 +94,22 @@ def extract_supposition(question: str) -> tuple[str, ...]:
 def find_consequences(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
     """Return statements on what depends on the supposed thing and on the consequences without it."""
     wanted = extract_supposition(question)
-    said = extract_standalone_sentences(passages) if wanted else []
+    statements = extract_standalone_sentences(passages) if wanted else []
     clause = frozenset[str]() if _ABSENT.search(question) else _extract_clause(question)
     gone = [
-        one
-        for one in said
-        if _is_adjacent(one.text, wanted, _GONE_AFTER, _GONE_BEFORE)
-        or _has_condition(one.text, clause, clause - _stem_event(" ".join(wanted)))
+        statement
+        for statement in statements
+        if _is_adjacent(statement.text, wanted, _GONE_AFTER, _GONE_BEFORE)
+        or _has_condition(statement.text, clause, clause - _stem_event(" ".join(wanted)))
     ]
-    known = {one.text for one in gone}
-    rests = [one for one in said if one.text not in known and _is_adjacent(one.text, wanted, _GIVES, _RESTS)]
+    known = {statement.text for statement in gone}
+    rests = [
+        statement
+        for statement in statements
+        if statement.text not in known and _is_adjacent(statement.text, wanted, _GIVES, _RESTS)
+    ]
     near, vectors = compute_similarities(
-        extract_subject(question, passages), [one.text for one in (*rests, *gone)], encode
+        extract_subject(question, passages), [statement.text for statement in (*rests, *gone)], encode
     )
     least = choose_min_similarity(near)
     first = _select_diverse(near, vectors, range(len(rests)), MAX_RELIANCES, least)
@@ -134,7 +138,7 @@ def _stem_event(text: str) -> frozenset[str]:
 def _has_condition(text: str, clause: frozenset[str], change: frozenset[str]) -> bool:
     """Return whether a sentence has the supposed condition: the change, and most of the other words."""
     named = [clause & _stem_event(condition) for condition in _find_conditions(text, 2 * len(clause) + 2)]
-    return any(len(one) >= max(2, MIN_CONDITION_OVERLAP * len(clause)) and change <= one for one in named)
+    return any(len(shared) >= max(2, MIN_CONDITION_OVERLAP * len(clause)) and change <= shared for shared in named)
 
 
 def _find_conditions(text: str, most: int) -> Iterator[str]:

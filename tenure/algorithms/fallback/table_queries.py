@@ -1,8 +1,8 @@
 """Translate unambiguous questions into SQL without a model: an aggregate of a named column.
 
-Every content word of the question must be explained by the aggregate, a column, a value of a column, or the table. If a
-word is left, the question asks for something else and no query is built, because a wrong figure with a citation is
-worse than none.
+Every content word of the question must be explained by the aggregate, a column, a value of a column, or the table. An
+unexplained word means that the question asks for something else. Then no query is built, because a wrong figure with a
+citation is worse than none.
 """
 
 import re
@@ -161,7 +161,8 @@ def _render_query(reading: _QuestionReading) -> TableQuery:
     ranking = asked & {"max", "min"} if len(asked) == 2 else set()
     (aggregate,) = asked - ranking
     shown = _ALIAS[aggregate] + (f" {_humanize_name(reading.measure.name)}" if reading.measure else " of rows")
-    figure = f"{aggregate}({_quote_identifier(reading.measure.name) if reading.measure else '*'}) AS {_quote_identifier(shown)}"
+    argument = _quote_identifier(reading.measure.name) if reading.measure else "*"
+    figure = f"{aggregate}({argument}) AS {_quote_identifier(shown)}"
     clauses = [
         f"FROM {'.'.join(map(_quote_identifier, reading.table.name.split('.', 1)))}",
         *_render_where(reading.filters.items()),

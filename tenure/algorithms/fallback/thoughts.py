@@ -79,13 +79,21 @@ def propose_thoughts(
         breadth: maximum number of thoughts.
         encode: sentence encoder.
     """
-    said = {normalize_sentence(thought) for thought in path}
-    pool = [one for one in extract_standalone_sentences(passages) if normalize_sentence(one.text) not in said]
+    known = {normalize_sentence(thought) for thought in path}
+    pool = [
+        statement
+        for statement in extract_standalone_sentences(passages)
+        if normalize_sentence(statement.text) not in known
+    ]
     if path:
         taken = set(stem_words(path[-1])) - set(stem_words(question))
-        pool = [one for one in pool if len(taken.intersection(stem_words(one.text))) >= MIN_SHARED_STEMS]
-    pool = [one for one in pool if classify_leaning(one.text) != "point"]
-    near, vectors = compute_similarities(extract_subject(question, passages), [one.text for one in pool], encode)
+        pool = [
+            statement for statement in pool if len(taken.intersection(stem_words(statement.text))) >= MIN_SHARED_STEMS
+        ]
+    pool = [statement for statement in pool if classify_leaning(statement.text) != "point"]
+    near, vectors = compute_similarities(
+        extract_subject(question, passages), [statement.text for statement in pool], encode
+    )
     chosen = (
         select_by_mmr(
             near, vectors, 4 * breadth, min_score=choose_min_similarity(near), max_similarity=DUPLICATE_SIMILARITY
@@ -146,18 +154,18 @@ def find_next_hop(question: str, facts: Sequence[str], link: str, passages: Sequ
     """
     asked = set(stem_words(question))
     known = {stem for fact in facts for stem in stem_words(fact)}
-    said = {normalize_sentence(fact) for fact in facts}
+    stated = {normalize_sentence(fact) for fact in facts}
     wanted = [set(stem_words(name)) for name in ([link] if link else extract_entity_spellings(question).values())]
     best, most = None, 0.0
-    for one in extract_standalone_sentences(passages):
-        held = set(stem_words(f"{passages[one.passage_number - 1].title} {one.text}"))
-        new = len((asked - known) & held) / one.passage_number**0.25
+    for statement in extract_standalone_sentences(passages):
+        held = set(stem_words(f"{passages[statement.passage_number - 1].title} {statement.text}"))
+        new = len((asked - known) & held) / statement.passage_number**0.25
         if (
             new > most
-            and normalize_sentence(one.text) not in said
+            and normalize_sentence(statement.text) not in stated
             and (not wanted or any(name <= held for name in wanted))
         ):
-            best, most = one, new
+            best, most = statement, new
     if best is None:
         return HopFinding()
     left = asked - known - set(stem_words(f"{passages[best.passage_number - 1].title} {best.text}"))

@@ -72,21 +72,21 @@ def compute_posteriors(
     """
     expected = _compute_success_rate(records, 0.5, 2.0)
     return {
-        wanted: _compute_posterior(query_type, [one for one in records if one.strategy == wanted], expected)
+        wanted: _compute_posterior(query_type, [record for record in records if record.strategy == wanted], expected)
         for wanted in strategies
     }
 
 
 def _compute_posterior(query_type: QueryType, records: Sequence[StrategyRecord], expected: float) -> BetaPosterior:
     pooled = _compute_success_rate(records, expected, POOLED_TRIALS)
-    outcomes = [_cap_trials(one) for one in records if one.query_type == query_type]
+    outcomes = [_cap_trials(record) for record in records if record.query_type == query_type]
     won, trials = sum(won for won, _ in outcomes), sum(trials for _, trials in outcomes)
     return BetaPosterior(PRIOR_TRIALS * pooled + won, PRIOR_TRIALS * (1 - pooled) + trials - won)
 
 
 def _compute_success_rate(records: Sequence[StrategyRecord], expected: float, weight: float) -> float:
     """Return the success rate, shrunk towards `expected` with a weight in trials."""
-    bounded = [_cap_trials(one) for one in records]
+    bounded = [_cap_trials(record) for record in records]
     won, trials = sum(won for won, _ in bounded), sum(trials for _, trials in bounded)
     return (won + weight * expected) / (trials + weight)
 
@@ -118,10 +118,15 @@ def sample_strategy(
         return StrategyChoice(suggested, "")
     trials = {record.strategy: record.episodes for record in records if record.query_type == query_type}
     exploring = _draw_uniform(f"{seed}/exploring") < EXPLORATION_SHARE
-    eligible = sorted({one for one in strategies if exploring or trials.get(one, 0) >= MIN_TRIALS} | {suggested})
+    eligible = sorted(
+        {candidate for candidate in strategies if exploring or trials.get(candidate, 0) >= MIN_TRIALS} | {suggested}
+    )
     posteriors = compute_posteriors(query_type, records, eligible)
-    draws = {one: posteriors[one].compute_quantile(_draw_uniform(f"{seed}/{one}")) for one in eligible}
-    best = max(eligible, key=lambda one: draws[one])
+    draws = {
+        candidate: posteriors[candidate].compute_quantile(_draw_uniform(f"{seed}/{candidate}"))
+        for candidate in eligible
+    }
+    best = max(eligible, key=lambda candidate: draws[candidate])
     if best == suggested or draws[best] <= draws[suggested] + MIN_LEAD:
         return StrategyChoice(suggested, "")
     return StrategyChoice(best, _explain_choice(best, suggested, trials, posteriors))

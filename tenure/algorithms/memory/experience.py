@@ -54,18 +54,18 @@ _CHANGED: Final = (" was written.", " was rewritten.")
 def find_related_runs(memories: Iterable[ScoredMemory], run: RunId) -> tuple[RelatedRun, ...]:
     """Return earlier runs on related questions, most relevant first, without the run itself."""
     found: dict[RunId, RelatedRun] = {}
-    for one in sorted(memories, key=lambda one: (-one.relevance, one.memory.id)):
-        origin, episode = one.memory.origin, one.memory.details
+    for scored in sorted(memories, key=lambda scored: (-scored.relevance, scored.memory.id)):
+        origin, episode = scored.memory.origin, scored.memory.details
         if (
             isinstance(episode, EpisodeDetails)
             and origin.run not in ("", run)
-            and one.relevance >= MIN_RELATED_RELEVANCE
+            and scored.relevance >= MIN_RELATED_RELEVANCE
         ):
             earlier = RelatedRun(
                 run=origin.run,
                 question=episode.question,
-                ended_at=one.memory.created_at,
-                relevance=round(one.relevance, 4),
+                ended_at=scored.memory.created_at,
+                relevance=round(scored.relevance, 4),
             )
             found.setdefault(origin.run, earlier)
     return tuple(found.values())[:MAX_RELATED_RUNS]
@@ -81,13 +81,13 @@ def find_runs_by_facts(
         related: runs with related questions, which are left out.
         run: the run itself.
     """
-    known = {RunId(""), run, *(one.run for one in related)}
+    known = {RunId(""), run, *(scored.run for scored in related)}
     found: dict[RunId, RelatedRun] = {}
-    for one in sorted(memories, key=lambda one: (-one.relevance, one.memory.id)):
-        earlier = one.memory.origin.run
-        if earlier not in known and one.relevance >= MIN_RELATED_RELEVANCE:
+    for scored in sorted(memories, key=lambda scored: (-scored.relevance, scored.memory.id)):
+        earlier = scored.memory.origin.run
+        if earlier not in known and scored.relevance >= MIN_RELATED_RELEVANCE:
             related_run = RelatedRun(
-                run=earlier, question="", ended_at=one.memory.created_at, relevance=round(one.relevance, 4)
+                run=earlier, question="", ended_at=scored.memory.created_at, relevance=round(scored.relevance, 4)
             )
             found.setdefault(earlier, related_run)
     return tuple(found.values())[:MAX_RELATED_RUNS]
@@ -100,17 +100,21 @@ def select_inherited_queries(
 
     Runs of which no passage was inherited are ignored, because their findings were on another subject.
     """
-    runs = {one.run for one in inherited.passages}.intersection(inherited.unchanged, (one.run for one in related))
-    episodes = [one.memory.details for one in memories if one.memory.origin.run in runs]
+    runs = {item.run for item in inherited.passages}.intersection(inherited.unchanged, (item.run for item in related))
+    episodes = [item.memory.details for item in memories if item.memory.origin.run in runs]
     made = (query for episode in episodes if isinstance(episode, EpisodeDetails) for query in episode.queries)
     return tuple(dict.fromkeys(made))[:MAX_INHERITED_QUERIES]
 
 
 def select_advice(memories: Iterable[ScoredMemory]) -> tuple[str, ...]:
     """Return the advice of procedures with more successes than failures, in order."""
-    procedures = [one.memory.details for one in memories]
-    proven = (one for one in procedures if isinstance(one, ProcedureDetails) and one.successes > one.failures)
-    return tuple(dict.fromkeys(f"{one.situation}: {one.advice}" for one in proven))[:MAX_ADVICE]
+    procedures = [procedure.memory.details for procedure in memories]
+    proven = (
+        procedure
+        for procedure in procedures
+        if isinstance(procedure, ProcedureDetails) and procedure.successes > procedure.failures
+    )
+    return tuple(dict.fromkeys(f"{procedure.situation}: {procedure.advice}" for procedure in proven))[:MAX_ADVICE]
 
 
 def choose_strategy(
@@ -152,8 +156,8 @@ def has_enough_evidence(experience: Experience) -> bool:
 
 def _select_related_passages(experience: Experience) -> list[InheritedPassage]:
     """Return passages of runs with related questions; passages found through facts alone do not count."""
-    asked = {one.run for one in experience.related}
-    return [one for one in experience.passages if one.run in asked]
+    asked = {passage.run for passage in experience.related}
+    return [passage for passage in experience.passages if passage.run in asked]
 
 
 def reduce_effort(effort: ResearchEffort, limits: RunLimits, experience: Experience) -> ResearchEffort:
@@ -172,7 +176,7 @@ def is_known_query(query: str, previous: Iterable[str]) -> bool:
     """Return whether an earlier query contains nearly all words of a query."""
     wanted = set(stem_words(query))
     return bool(wanted) and any(
-        len(wanted & set(stem_words(one))) >= MIN_QUERY_OVERLAP * len(wanted) for one in previous
+        len(wanted & set(stem_words(other))) >= MIN_QUERY_OVERLAP * len(wanted) for other in previous
     )
 
 
@@ -181,8 +185,8 @@ def build_inherited_candidates(
 ) -> tuple[tuple[CandidatePassage, ...], tuple[ExecutedQuery, ...]]:
     """Return inherited passages as candidates for a topic, and inherited queries as executed ones."""
     candidates = tuple(
-        CandidatePassage(topic=topic, query=one.query, passage=one.passage, remembered=True)
-        for one in experience.passages
+        CandidatePassage(topic=topic, query=inherited.query, passage=inherited.passage, remembered=True)
+        for inherited in experience.passages
     )
     executed = tuple(
         ExecutedQuery(query=query, topic=topic, cycle=0, found=_count_found(experience.passages, query))
@@ -192,7 +196,7 @@ def build_inherited_candidates(
 
 
 def _count_found(passages: Iterable[InheritedPassage], query: str) -> int:
-    return sum(one.query == query for one in passages)
+    return sum(inherited.query == query for inherited in passages)
 
 
 class CompletedTask(NamedTuple):
@@ -208,27 +212,27 @@ def record_outcomes(
     previous: Sequence[StrategyOutcome], tasks: Iterable[CompletedTask], analysis: AnalysisReply
 ) -> tuple[StrategyOutcome, ...]:
     """Return the outcomes by query type and strategy, with the tasks of a cycle added."""
-    done = {(one.query_type, one.strategy): one for one in previous}
+    outcomes = {(outcome.query_type, outcome.strategy): outcome for outcome in previous}
     for task in tasks:
-        made = {task.query, *task.follow_up_queries}
-        accepted = sum(finding.query in made for finding in analysis.accepted)
+        queries = {task.query, *task.follow_up_queries}
+        accepted = sum(finding.query in queries for finding in analysis.accepted)
         kind = classify_query(task.query).primary
-        one = done.get((kind, task.strategy), StrategyOutcome(query_type=kind, strategy=task.strategy))
-        done[kind, task.strategy] = StrategyOutcome(
+        outcome = outcomes.get((kind, task.strategy), StrategyOutcome(query_type=kind, strategy=task.strategy))
+        outcomes[kind, task.strategy] = StrategyOutcome(
             query_type=kind,
             strategy=task.strategy,
-            tasks=one.tasks + 1,
-            searches=one.searches + len(made),
-            accepted=one.accepted + accepted,
-            score=round(one.score + compute_reward(accepted, len(made)), 4),
+            tasks=outcome.tasks + 1,
+            searches=outcome.searches + len(queries),
+            accepted=outcome.accepted + accepted,
+            score=round(outcome.score + compute_reward(accepted, len(queries)), 4),
         )
-    return tuple(done.values())
+    return tuple(outcomes.values())
 
 
 def rank_productive_queries(executed: Sequence[ExecutedQuery]) -> tuple[str, ...]:
     """Return the queries that found passages, those with most accepted passages first."""
-    found = sorted((one for one in executed if one.found), key=lambda one: (-one.accepted, -one.found))
-    return tuple(dict.fromkeys(one.query for one in found))[:MAX_SAVED_QUERIES]
+    found = sorted((query for query in executed if query.found), key=lambda query: (-query.accepted, -query.found))
+    return tuple(dict.fromkeys(query.query for query in found))[:MAX_SAVED_QUERIES]
 
 
 def describe_experience(experience: Experience) -> tuple[str, ...]:
@@ -238,10 +242,11 @@ def describe_experience(experience: Experience) -> tuple[str, ...]:
 
 def _describe_related_runs(experience: Experience) -> Iterator[str]:
     if experience.related:
-        runs = ", ".join(one.run for one in experience.related)
+        runs = ", ".join(related.run for related in experience.related)
+        passages = _format_passage_count(len(_select_related_passages(experience)))
         query_count = len(experience.queries)
         yield (
-            f"Recalled from earlier research on related questions ({runs}): {_format_passage_count(len(_select_related_passages(experience)))} "
+            f"Recalled from earlier research on related questions ({runs}): {passages} "
             f"and {query_count} quer{'y' if query_count == 1 else 'ies'} with unchanged results"
             f"{'; the research continued from there with reduced effort' if has_enough_evidence(experience) else ''}."
         )
@@ -254,7 +259,7 @@ def _describe_known_facts(experience: Experience) -> Iterator[str]:
         yield (
             f"Recalled from the findings of earlier research: {many} fact{'' if many == 1 else 's'}, the most relevant "
             f"“{first.text}” ({first.run})"
-            f"{f'; {_format_passage_count(others)} of these runs were inherited' if others else ''}."
+            f"{f'; inherited from these runs: {_format_passage_count(others)}' if others else ''}."
         )
 
 
@@ -278,31 +283,31 @@ def build_memories(
         executed: queries that would find the same passages again, best first.
     """
     episodes = (
-        _build_episode(result, one, executed)
-        for one in outcomes or (StrategyOutcome(query_type="factual", strategy="direct"),)
+        _build_episode(result, outcome, executed)
+        for outcome in outcomes or (StrategyOutcome(query_type="factual", strategy="direct"),)
     )
     return (*episodes, *_build_procedures(result), *known_facts.collect_facts(result))
 
 
-def _build_episode(result: Result, strategy_outcome: StrategyOutcome, executed: Sequence[str]) -> NewMemory:
+def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[str]) -> NewMemory:
     outcome = _OUTCOMES.get(result.status, "partial")
-    score = round(strategy_outcome.score / strategy_outcome.tasks, 3) if strategy_outcome.tasks else 0.0
+    score = round(entry.score / entry.tasks, 3) if entry.tasks else 0.0
     overall = result.evaluation.overall if result.evaluation else 0.0
     return NewMemory(
         text=(
-            f"“{result.question}”: {strategy_outcome.accepted} passages were accepted of {strategy_outcome.tasks} {strategy_outcome.query_type} searches by "
-            f"{strategy_outcome.strategy}; the run ended {outcome}."
+            f"“{result.question}”: {entry.tasks} {entry.query_type} searches with strategy {entry.strategy} found "
+            f"{_format_passage_count(entry.accepted)}; outcome: {outcome}."
         ),
         origin=MemoryOrigin(run=result.id, sources=_list_cited_sources(result)),
         valence=round(2 * overall - 1, 3) if outcome == "answered" else -0.5,
         details=EpisodeDetails(
             question=shorten(result.question, 4000),
-            query_type=strategy_outcome.query_type,
-            strategy=strategy_outcome.strategy if strategy_outcome.tasks else "",
+            query_type=entry.query_type,
+            strategy=entry.strategy if entry.tasks else "",
             outcome=outcome,
             score=score,
             cost_usd=result.usage.cost_usd or 0.0,
-            searches=strategy_outcome.searches,
+            searches=entry.searches,
             queries=tuple(executed),
         ),
     )

@@ -46,7 +46,7 @@ def collect_facts(result: Result) -> tuple[NewMemory, ...]:
     for claims in (result.abstract_claims, *(section.claims for section in result.sections)):
         for place, fact in enumerate(_extract_facts(result, claims, sources)):
             found.setdefault(normalize_sentence(fact.text), (-fact.confidence, place, fact))
-    ranked = sorted(found.values(), key=lambda one: one[:2])
+    ranked = sorted(found.values(), key=lambda entry: entry[:2])
     return tuple(fact for *_, fact in ranked)[:MAX_SAVED_FACTS]
 
 
@@ -55,14 +55,14 @@ def _extract_facts(
 ) -> Iterator[NewMemory]:
     """Yield supported claims that are understandable without the others."""
     for claim in claims:
-        cited = [source for one in claim.citations if not (source := sources[one.source]).derived]
+        cited = [source for item in claim.citations if not (source := sources[item.source]).derived]
         plain = _MARKS.sub("", claim.text).strip()
         text = make_standalone(plain, cited[0].title) if cited and _is_self_contained(plain) else ""
         if claim.status == "supported" and text and not _BACK_REFERENCE.search(text):
             yield NewMemory(
                 text=text,
                 kind=classify_statement(text),
-                origin=MemoryOrigin(run=result.id, sources=tuple(dict.fromkeys(SourceId(one.id) for one in cited))),
+                origin=MemoryOrigin(run=result.id, sources=tuple(dict.fromkeys(SourceId(item.id) for item in cited))),
                 confidence=QUOTE_CONFIDENCE if claim.confidence is None else claim.confidence,
             )
 
@@ -76,13 +76,13 @@ def _is_self_contained(text: str) -> bool:
 def select_known_facts(memories: Iterable[ScoredMemory]) -> tuple[KnownFact, ...]:
     """Return the distinct undisputed facts among memories, in their order."""
     found: dict[str, KnownFact] = {}
-    for one in memories:
-        memory = one.memory
+    for recalled in memories:
+        memory = recalled.memory
         if memory.kind in FACT_KINDS and not memory.contradicted_by:
             fact = KnownFact(
                 text=memory.text,
                 run=memory.origin.run,
-                relevance=round(one.relevance, 4),
+                relevance=round(recalled.relevance, 4),
                 support=memory.origin.support,
             )
             found.setdefault(normalize_sentence(memory.text), fact)

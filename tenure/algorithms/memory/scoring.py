@@ -144,10 +144,10 @@ def extract_entity_keys(
     text: str, details: EpisodeDetails | ProcedureDetails | FactDetails | None = None
 ) -> tuple[str, ...]:
     """Return the entity keys of a text, those of a fact first; the knowledge graph uses the same keys."""
-    said = (details.subject, details.object) if isinstance(details, FactDetails) else ()
+    ends = (details.subject, details.object) if isinstance(details, FactDetails) else ()
     found = named(text)
     keys = (
-        *map(normalize_term, said),
+        *map(normalize_term, ends),
         *found.full_names,
         *map(normalize_term, extract_terms(text)),
         *found.partial_names,
@@ -198,9 +198,7 @@ def score_memory(
 
 
 def is_duplicate(a: str, b: str, likeness: float, min_likeness: float) -> bool:
-    """Return whether two memories state the same: similar, with equal numbers, names and negations, and without
-    antonyms.
-    """
+    """Return whether two memories state the same: similar, equal numbers, names and negations, and no antonyms."""
     return (
         likeness >= min_likeness
         and extract_numbers(a) == extract_numbers(b)
@@ -256,24 +254,30 @@ def merge_memories(memories: Sequence[Memory], support: SourceSupport) -> Memory
     """Merge memories that state the same into the most important of them."""
     first = max(
         memories,
-        key=lambda one: (not one.unconfirmed, one.origin.support, one.use_count, -one.created_at.timestamp(), one.id),
+        key=lambda memory: (
+            not memory.unconfirmed,
+            memory.origin.support,
+            memory.use_count,
+            -memory.created_at.timestamp(),
+            memory.id,
+        ),
     )
-    sources = dict.fromkeys(source for one in memories for source in one.origin.sources)
-    independent = support.independent > max(one.origin.support for one in memories)
-    lasting = [one.kind for one in memories if one.kind != "short_term"]
+    sources = dict.fromkeys(source for memory in memories for source in memory.origin.sources)
+    independent = support.independent > max(memory.origin.support for memory in memories)
+    lasting = [memory.kind for memory in memories if memory.kind != "short_term"]
     return first.model_copy(
         update={
             "kind": first.kind if first.kind != "short_term" or not lasting else lasting[0],
-            "created_at": min(one.created_at for one in memories),
+            "created_at": min(memory.created_at for memory in memories),
             "origin": first.origin.model_copy(
                 update={"sources": tuple(sources)[:MAX_SOURCES], "support": support.independent}
             ),
-            "confidence": combine_confidences([one.confidence for one in memories], independent=independent),
-            "importance": max(one.importance for one in memories),
-            "use_count": sum(one.use_count for one in memories),
-            "last_used_at": max((one.last_used_at for one in memories if one.last_used_at), default=None),
-            "unconfirmed": all(one.unconfirmed for one in memories) and not support.is_sufficient,
-            "merged_count": sum(one.merged_count for one in memories),
+            "confidence": combine_confidences([memory.confidence for memory in memories], independent=independent),
+            "importance": max(memory.importance for memory in memories),
+            "use_count": sum(memory.use_count for memory in memories),
+            "last_used_at": max((memory.last_used_at for memory in memories if memory.last_used_at), default=None),
+            "unconfirmed": all(memory.unconfirmed for memory in memories) and not support.is_sufficient,
+            "merged_count": sum(memory.merged_count for memory in memories),
             "details": _merge_details(first, memories),
         }
     )
@@ -283,8 +287,8 @@ def _merge_details(first: Memory, memories: Sequence[Memory]) -> EpisodeDetails 
     """Return the details of the first memory; for a procedure with the successes and failures of all."""
     if not isinstance(first.details, ProcedureDetails):
         return first.details
-    tried = [one.details for one in memories if isinstance(one.details, ProcedureDetails)]
-    totals = {name: sum(getattr(one, name) for one in tried) for name in ("successes", "failures")}
+    tried = [memory.details for memory in memories if isinstance(memory.details, ProcedureDetails)]
+    totals = {name: sum(getattr(memory, name) for memory in tried) for name in ("successes", "failures")}
     return first.details.model_copy(update=totals)
 
 
@@ -315,20 +319,22 @@ def combine_confidences(confidences: Sequence[float], *, independent: bool) -> f
     """Return the confidence of a merged memory: 1 − Π(1 − c_i) for independent sources, else the maximum."""
     if not independent:
         return max(confidences)
-    return round(min(1.0 - float(np.prod([1.0 - one for one in confidences])), 0.99), 4)
+    return round(min(1.0 - float(np.prod([1.0 - confidence for confidence in confidences])), 0.99), 4)
 
 
 def count_independent_sources(sources: Iterable[SourceEvidence]) -> SourceSupport:
     """Count sources of different sites that are not copies of each other."""
     kept: list[SourceEvidence] = []
-    for one in sorted(sources):
+    for source in sorted(sources):
         copies = any(
-            estimate_similarity(one.fingerprint, other.fingerprint) >= MIN_DUPLICATE_SIMILARITY for other in kept
+            estimate_similarity(source.fingerprint, other.fingerprint) >= MIN_DUPLICATE_SIMILARITY for other in kept
         )
-        siblings = any(extract_site(one.uri) == extract_site(other.uri) for other in kept if extract_site(one.uri))
+        siblings = any(
+            extract_site(source.uri) == extract_site(other.uri) for other in kept if extract_site(source.uri)
+        )
         if not copies and not siblings:
-            kept.append(one)
-    return SourceSupport(len(kept), sum(not extract_site(one.uri) for one in kept))
+            kept.append(source)
+    return SourceSupport(len(kept), sum(not extract_site(source.uri) for source in kept))
 
 
 def extract_site(uri: str) -> str:
@@ -373,7 +379,7 @@ def format_procedure(procedure: ProcedureDetails) -> str:
 
 
 def compute_confidence(procedure: ProcedureDetails) -> float:
-    """Return the confidence of a procedure, (successes + 1) / (successes + failures + 2), Laplace's rule of succession."""
+    """Return the confidence of a procedure by Laplace's rule, (successes + 1) / (successes + failures + 2)."""
     return round((procedure.successes + 1) / (procedure.successes + procedure.failures + 2), 4)
 
 

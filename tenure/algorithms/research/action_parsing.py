@@ -88,7 +88,7 @@ def parse_model_output(text: str, objects: Iterable[Mapping[str, Any]] = ()) -> 
         text: answer without the model's hidden reasoning.
         objects: JSON objects in the answer, in order.
     """
-    moves = [move for one in objects if (move := _parse_object(one, MAX_NESTING))]
+    moves = [move for found in objects if (move := _parse_object(found, MAX_NESTING))]
     acting = [move for move in moves if move.action]
     if acting:
         move = acting[0]._replace(extra_actions=acting[0].extra_actions + len(acting) - 1)
@@ -141,7 +141,7 @@ def _find_calls(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     for key in (*_ACTION_LIST_KEYS, *_ACTION_KEYS):
         value = given.get(key)
         inner = [value] if isinstance(value, Mapping) else value if isinstance(value, list) else []
-        if calls := [one for one in inner if isinstance(one, Mapping)]:
+        if calls := [call for call in inner if isinstance(call, Mapping)]:
             return calls
     return []
 
@@ -207,7 +207,7 @@ def _parse_call(text: str) -> tuple[str, str, int]:
         words = text.strip().strip("`*\"' ").split("\n")[0].strip()
         return (words[: MAX_NAME_LENGTH + 1], "", 0)
     inside, end = _read_brackets(text, first.end() - 1)
-    more = sum(one["open"] != "(" for one in _CALL.finditer(text, end))
+    more = sum(match["open"] != "(" for match in _CALL.finditer(text, end))
     return first["name"], _parse_named_arguments(inside) if first["open"] == "(" else inside, more
 
 

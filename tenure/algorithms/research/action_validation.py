@@ -100,8 +100,8 @@ def find_answer_fault(answer: str, passages: int) -> str:
     absent = [number for number in extract_citations(answer) if not 1 <= number <= passages]
     if not absent:
         return ""
-    there = f"passages 1 to {passages} were seen" if passages else "no passage was seen"
-    return f"The answer cites passage {', '.join(map(str, absent))}, but {there}. Cite only passages from observations."
+    seen = f"passages 1 to {passages} were seen" if passages else "no passage was seen"
+    return f"The answer cites passage {', '.join(map(str, absent))}, but {seen}. Cite only passages from observations."
 
 
 def build_call_key(tool: str, arguments: ToolArguments) -> str:
@@ -151,7 +151,7 @@ def _validate_call(
 def _is_deeper(given: object, levels: int) -> bool:
     """Return whether nested objects and lists exceed a depth."""
     inner = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
-    return bool(inner) and (levels == 0 or any(_is_deeper(one, levels - 1) for one in inner))
+    return bool(inner) and (levels == 0 or any(_is_deeper(item, levels - 1) for item in inner))
 
 
 def _describe_faults(error: ValidationError) -> str:

@@ -15,8 +15,8 @@ class DependencyCycleError(DependencyError):
 
     def __init__(self, cycle: tuple[object, ...]) -> None:
         """Create the error from a cycle whose first member is repeated at the end."""
-        way = " → ".join(str(node) for node in cycle)
-        super().__init__(f"the dependencies form a cycle: {way} (an arrow means “needs”); remove one of them")
+        path = " → ".join(str(node) for node in cycle)
+        super().__init__(f"the dependencies form a cycle: {path} (an arrow means “needs”); remove one of them")
         self.cycle = cycle
 
 
@@ -25,8 +25,8 @@ class UnknownDependencyError(DependencyError):
 
     def __init__(self, node: object, needs: object, known: Collection[object]) -> None:
         """Create the error from the task, the missing dependency and the known tasks."""
-        there = ", ".join(str(name) for name in known)
-        super().__init__(f"{node} depends on {needs}, which does not exist; known are {there}")
+        names = ", ".join(str(name) for name in known)
+        super().__init__(f"{node} depends on {needs}, which does not exist; known are {names}")
         self.node, self.needs = node, needs
 
 

@@ -37,9 +37,9 @@ def format_passages(passages: Sequence[NumberedPassage], topic: str, max_length:
     shown = passages[: max(1, max_length // (MIN_PASSAGE_LENGTH + 1))]
     paragraphs: list[str] = []
     left = max_length
-    for place, one in enumerate(shown):
-        share = left // (len(shown) - place) - 1
-        paragraphs.append(_format_passage(one, topic, share))
+    for index, passage in enumerate(shown):
+        share = left // (len(shown) - index) - 1
+        paragraphs.append(_format_passage(passage, topic, share))
         left -= len(paragraphs[-1]) + 1
     return "\n".join(paragraphs)[:max_length]
 
@@ -54,10 +54,10 @@ def _extract_relevant_text(passage: Passage, topic: str, max_length: int) -> str
     found = split_sentences(passage.text) if passage.kind == "prose" else ()
     wanted = set(stem_words(topic))
     kept: list[Sentence] = []
-    for sentence in sorted(found, key=lambda one: (-len(wanted.intersection(stem_words(one.text))), one.start)):
-        if sum(len(one.text) + 1 for one in kept) + len(sentence.text) <= max_length:
+    for sentence in sorted(found, key=lambda other: (-len(wanted.intersection(stem_words(other.text))), other.start)):
+        if sum(len(other.text) + 1 for other in kept) + len(sentence.text) <= max_length:
             kept.append(sentence)
-    joined = " ".join(one.text for one in sorted(kept, key=lambda one: one.start))
+    joined = " ".join(other.text for other in sorted(kept, key=lambda other: other.start))
     return joined or " ".join(passage.text.split())
 
 
@@ -83,7 +83,11 @@ def format_comparison(point: ComparedPoint, numbers: Mapping[ChunkId, int]) -> s
 
 def format_quotes(citations: Iterable[Citation], numbers: Mapping[ChunkId, int]) -> list[str]:
     """Return quotes as lines, each after the number of its passage."""
-    return [f"[{numbers[one.chunk]}] {' '.join(one.quote.split())}" for one in citations if one.chunk in numbers]
+    return [
+        f"[{numbers[citation.chunk]}] {' '.join(citation.quote.split())}"
+        for citation in citations
+        if citation.chunk in numbers
+    ]
 
 
 def truncate_lines(lines: Sequence[str], max_length: int) -> str:
@@ -92,5 +96,5 @@ def truncate_lines(lines: Sequence[str], max_length: int) -> str:
 
 
 def _format_claim(claim: Claim, numbers: Mapping[ChunkId, int]) -> str:
-    cited = dict.fromkeys(numbers[one.chunk] for one in claim.citations if one.chunk in numbers)
+    cited = dict.fromkeys(numbers[citation.chunk] for citation in claim.citations if citation.chunk in numbers)
     return f"{claim.text} {''.join(f'[{number}]' for number in cited)}".strip()

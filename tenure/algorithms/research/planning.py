@@ -195,8 +195,8 @@ def is_same_query(a: str, b: str) -> bool:
     """Return whether two queries or headings ask for the same: nearly all of their words are common."""
     if a.casefold().strip() == b.casefold().strip():
         return True
-    one, other = set(stem_words(a)), set(stem_words(b))
-    return bool(one and other) and len(one & other) / len(one | other) >= MIN_SAME_QUERY_OVERLAP
+    stems_a, stems_b = set(stem_words(a)), set(stem_words(b))
+    return bool(stems_a and stems_b) and len(stems_a & stems_b) / len(stems_a | stems_b) >= MIN_SAME_QUERY_OVERLAP
 
 
 def _resolve_dependencies(plan: ValidatedPlan) -> None:
@@ -217,7 +217,7 @@ def _resolve_dependencies(plan: ValidatedPlan) -> None:
 
 
 def _find_cycle(steps: Sequence[PlanStep]) -> tuple[str, ...]:
-    """Return the ids of steps that depend on each other, the first one repeated at the end; empty if there is no cycle."""
+    """Return the ids of a cycle of dependencies, the first one repeated at the end; empty if there is no cycle."""
     sorter = TopologicalSorter({step.id: step.depends_on for step in steps})
     try:
         sorter.prepare()
@@ -238,21 +238,26 @@ def find_ready_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
 
 def skip_blocked_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
     """Mark pending steps as skipped if a step they depend on failed or was skipped."""
-    now = list(steps)
+    current = list(steps)
     while True:
-        lost = {step.id for step in now if step.status in ("failed", "skipped")}
-        stuck = [step for step in now if step.status == "pending" and lost.intersection(step.depends_on)]
-        if not stuck:
-            return tuple(now)
-        why = f"it needs {', '.join(sorted(lost.intersection(stuck[0].depends_on)))}, which failed or was skipped"
-        now = [step.model_copy(update={"status": "skipped", "note": why}) if step is stuck[0] else step for step in now]
+        failed = {step.id for step in current if step.status in ("failed", "skipped")}
+        blocked = [step for step in current if step.status == "pending" and failed.intersection(step.depends_on)]
+        if not blocked:
+            return tuple(current)
+        reason = (
+            f"it needs {', '.join(sorted(failed.intersection(blocked[0].depends_on)))}, which failed or was skipped"
+        )
+        current = [
+            step.model_copy(update={"status": "skipped", "note": reason}) if step is blocked[0] else step
+            for step in current
+        ]
 
 
 def is_deadlocked(steps: Iterable[PlanStep]) -> bool:
     """Return whether steps are pending and none of them can ever start."""
-    now = tuple(steps)
-    waiting = any(step.status == "pending" for step in now)
-    return waiting and not find_ready_steps(now) and not any(step.status == "in_progress" for step in now)
+    current = tuple(steps)
+    waiting = any(step.status == "pending" for step in current)
+    return waiting and not find_ready_steps(current) and not any(step.status == "in_progress" for step in current)
 
 
 def find_replan_reason(plan: ValidatedPlan, steps: Sequence[PlanStep]) -> str:

@@ -148,8 +148,8 @@ def record_result_counts(state: SpiralState, result: SubagentResult) -> SpiralSt
 def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:
     """Return the state after the analysis of a cycle's findings; findings before the first cycle are not a gain."""
     accepted = Counter(finding.query for finding in analysis.accepted)
-    most = min(MAX_PASSAGES_PER_TOPIC, MAX_PASSAGES // max(1, len(state.topics)))
-    aims = tuple(_record_coverage(_extend_topic(aim, analysis, most), state.cycle) for aim in state.topics)
+    limit = min(MAX_PASSAGES_PER_TOPIC, MAX_PASSAGES // max(1, len(state.topics)))
+    aims = tuple(_record_coverage(_extend_topic(aim, analysis, limit), state.cycle) for aim in state.topics)
     before = {aim.topic.heading: aim.coverage for aim in state.topics}
     gain = compute_information_gain(
         before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
@@ -230,11 +230,10 @@ def add_latent_topics(state: SpiralState, topics: Sequence[LatentTopic]) -> Spir
 
 
 def number_findings(state: SpiralState) -> tuple[SpiralState, int]:
-    """Return the state with the next findings numbered for the synthesizer, and the number of findings it already
-    knows.
+    """Return the state with the next findings numbered for the synthesizer, and the number of those it knows already.
 
-    Numbers never change within a conversation. A new conversation starts with the passages that the synthesis
-    cites, as far as there is room.
+    Numbers never change within a conversation. A new conversation starts with the passages that the synthesis cites, as
+    far as there is room.
     """
     turn = state.turns[SYNTHESIZER]
     known = state.numbered_passages
@@ -267,18 +266,20 @@ def split_synthesis(synthesis: SynthesisDraft) -> tuple[Draft, Draft, Draft]:
 
 def format_new_feedback(feedback: Sequence[Feedback], known_count: int) -> tuple[str, ...]:
     """Return the texts of feedback after the first `known_count` entries, each with the topic it names."""
-    return tuple(wish.text if wish.topic is None else f"{wish.topic}: {wish.text}" for wish in feedback[known_count:])
+    return tuple(
+        entry.text if entry.topic is None else f"{entry.topic}: {entry.text}" for entry in feedback[known_count:]
+    )
 
 
 def record_feedback_queries(state: SpiralState, feedback: Sequence[Feedback], steps: Sequence[PlanStep]) -> SpiralState:
     """Return the state with the queries of a plan that share words with feedback."""
     queries_by_feedback = dict(state.feedback_queries)
-    for wish in feedback:
-        wanted = set(stem_words(wish.text))
+    for entry in feedback:
+        wanted = set(stem_words(entry.text))
         queries = tuple(step.query for step in steps if wanted & set(stem_words(step.query)))
         if queries:
             new = (shorten(query, MAX_HEADING_LENGTH) for query in queries)
-            queries_by_feedback[wish.text] = tuple(dict.fromkeys((*queries_by_feedback.get(wish.text, ()), *new)))[
+            queries_by_feedback[entry.text] = tuple(dict.fromkeys((*queries_by_feedback.get(entry.text, ()), *new)))[
                 -MAX_QUERIES_PER_FEEDBACK:
             ]
     kept = _keep_newest(

@@ -201,8 +201,8 @@ def _score_names(question: str, candidates: Sequence[Excerpt], passages: Sequenc
     Passages on different things of one kind resemble each other, and the question, more than their names differ.
     """
     asked = [name.casefold() for name in extract_entity_spellings(question).values()]
-    said = [f"{passage.title}\n{passage.text}".casefold() for passage in passages]
-    there = [bool(asked) and all(name in text for name in asked) for text in said]
+    texts = [f"{passage.title}\n{passage.text}".casefold() for passage in passages]
+    there = [bool(asked) and all(name in text for name in asked) for text in texts]
     found = np.asarray([there[candidate.passage_number - 1] for candidate in candidates], dtype=np.float32)
     apart: NDArray[np.float32] = found * (1.0 - found.mean())
     return apart
@@ -232,9 +232,7 @@ def _compute_overlap(candidates: Sequence[Excerpt], wanted: set[str]) -> NDArray
 
 
 def _compute_lead_bonus(candidate: Excerpt, passage: Passage, wanted: set[str]) -> float:
-    """Return a bonus for summaries and for sentences that start with the topic, minus a malus for first-person
-    sentences.
-    """
+    """Return a bonus for summaries and sentences that start with the topic, minus a malus for first-person text."""
     first = candidate.sentences[0]
     summary = bool(passage.heading_path) and passage.heading_path[-1].casefold().strip(" .:") in SUMMARY_HEADINGS
     about = bool(wanted.intersection(stem_words(" ".join(first.text.split()[:6]))))

@@ -67,7 +67,7 @@ def extract_facts(
     asked = set(stem_words(question))
     near = encode([fact.text for fact in found]) @ encode([question])[0]
     shared = [len(asked.intersection(stem_words(fact.text))) / max(len(asked), 1) for fact in found]
-    weights = [float(one) + _OVERLAP_WEIGHT * words for one, words in zip(near, shared, strict=True)]
+    weights = [float(similarity) + _OVERLAP_WEIGHT * words for similarity, words in zip(near, shared, strict=True)]
     order = sorted(range(len(found)), key=lambda n: -weights[n])
     return [found[n] for n in order if weights[n] >= MIN_WEIGHT_SHARE * weights[order[0]]][:limit]
 
@@ -77,7 +77,7 @@ def _list_statements(kind: FactKind, passages: Sequence[Passage]) -> list[FactSt
     wanted = _KINDS[kind]
     found: dict[str, FactStatement] = {}
     for number, passage in enumerate(passages, 1):
-        for one in split_sentences(passage.text) if passage.kind == "prose" else ():
-            if is_complete_sentence(one) and not has_back_reference(one.text) and wanted(one.text):
-                found.setdefault(normalize_sentence(one.text), FactStatement(number, one.text))
+        for sentence in split_sentences(passage.text) if passage.kind == "prose" else ():
+            if is_complete_sentence(sentence) and not has_back_reference(sentence.text) and wanted(sentence.text):
+                found.setdefault(normalize_sentence(sentence.text), FactStatement(number, sentence.text))
     return list(found.values())

@@ -150,10 +150,10 @@ def find_pending_feedback(
     """Return feedback on sections that were written without it, as critiques."""
     headings = [topic.heading for topic in topics]
     return tuple(
-        Critique(topic=name, critique=wish.text, query=wish.text, origin="person")
-        for wish in feedback
-        for name in match_headings(wish, headings)
-        if name in results and wish.text not in results[name].feedback
+        Critique(topic=name, critique=entry.text, query=entry.text, origin="person")
+        for entry in feedback
+        for name in match_headings(entry, headings)
+        if name in results and entry.text not in results[name].feedback
     )
 
 
@@ -164,9 +164,9 @@ def find_topic_feedback(
     headings = [other.heading for other in topics]
     before = results.get(topic.heading)
     return [
-        Critique(topic=topic.heading, critique=wish.text, query=wish.text, origin="person")
-        for wish in feedback
-        if topic.heading in match_headings(wish, headings) and not (before and wish.text in before.feedback)
+        Critique(topic=topic.heading, critique=entry.text, query=entry.text, origin="person")
+        for entry in feedback
+        if topic.heading in match_headings(entry, headings) and not (before and entry.text in before.feedback)
     ]
 
 
@@ -232,17 +232,17 @@ def build_feedback_outcomes(
     """
     return tuple(
         FeedbackRecord(
-            text=wish.text,
-            topic=wish.topic,
+            text=entry.text,
+            topic=entry.topic,
             at="",
             outcome=" ".join(
                 [
-                    *_describe_queries(queries.get(wish.text, ())),
-                    _describe_outcome(wish.text, results, changed_sections),
+                    *_describe_queries(queries.get(entry.text, ())),
+                    _describe_outcome(entry.text, results, changed_sections),
                 ],
             ),
         )
-        for wish in feedback
+        for entry in feedback
     )
 
 

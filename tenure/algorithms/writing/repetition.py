@@ -40,17 +40,17 @@ def remove_restatements(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
     statements: list[_Statement] = []
 
     def first(claim: Claim) -> _Statement | None:
-        one = _Statement(claim)
-        known = next((earlier for earlier in statements if earlier.restates(one)), None)
+        statement = _Statement(claim)
+        known = next((earlier for earlier in statements if earlier.restates(statement)), None)
         if known is None:
-            statements.append(one)
-            return one
+            statements.append(statement)
+            return statement
         known.restatements.append(claim)
         return None
 
     found = [[first(claim) for claim in draft.claims] for draft in drafts]
     return tuple(
-        _replace_claims(draft, [one.merge_citations() if one else None for one in ones])
+        _replace_claims(draft, [statement.merge_citations() if statement else None for statement in ones])
         for draft, ones in zip(drafts, found, strict=True)
     )
 

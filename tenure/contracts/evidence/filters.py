@@ -43,10 +43,10 @@ class Filter(Contract):
 
     def __str__(self) -> str:
         """Return the condition in readable form."""
-        parts = [f"{self.field} {sign} {value}" for sign, value in self._compared() if value is not None]
+        parts = [f"{self.field} {sign} {value}" for sign, value in self._list_comparisons() if value is not None]
         if self.any_of is not None:
             parts.append(f"{self.field} is one of {', '.join(map(str, self.any_of))}")
         return " and ".join(parts)
 
-    def _compared(self) -> tuple[tuple[str, FilterValue | None], ...]:
+    def _list_comparisons(self) -> tuple[tuple[str, FilterValue | None], ...]:
         return ("=", self.equals), (">=", self.min), ("<=", self.max)

@@ -42,7 +42,7 @@ class RerankOptions(Contract):
     """Weight of dissimilarity to higher-ranked passages in maximal marginal relevance (MMR)."""
 
     @model_validator(mode="after")
-    def _weights(self) -> Self:
+    def _check_weights(self) -> Self:
         """Reject weights that leave the first stage a negative weight."""
         if self.late_interaction + self.endpoint > 1 + 1e-9:
             raise ValueError("late_interaction and endpoint may not weigh more than 1 together")

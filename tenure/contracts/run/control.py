@@ -29,7 +29,7 @@ class OutlineTopic(Contract):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_line(cls, given: Any) -> Any:
+    def _parse_line(cls, given: Any) -> Any:
         """Accept a line in place of an object."""
         if not isinstance(given, str):
             return given

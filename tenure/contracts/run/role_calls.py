@@ -8,8 +8,8 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.run.budget import CallBudget
 
-I = TypeVar("I", bound=BaseModel)  # noqa: E741 - I in, O out
-O = TypeVar("O", bound=BaseModel)  # noqa: E741
+InputT = TypeVar("InputT", bound=BaseModel)
+OutputT = TypeVar("OutputT", bound=BaseModel)
 
 
 MAX_MODEL_TIMEOUT_SECONDS: Final = 1800
@@ -37,10 +37,10 @@ class ConversationTurn(Contract):
         return self.model_copy(update={"first": self.number, "tokens": 0})
 
 
-class RoleRequest(Contract, Generic[I]):
+class RoleRequest(Contract, Generic[InputT]):
     """Request to a role; evidence travels by reference."""
 
-    input: I
+    input: InputT
     """Input of the role."""
     evidence: tuple[PassageRef, ...] = ()
     """Evidence, best first."""
@@ -54,10 +54,10 @@ class RoleRequest(Contract, Generic[I]):
     """Language of the output; empty for that of the question."""
 
 
-class RoleReply(Contract, Generic[O]):
+class RoleReply(Contract, Generic[OutputT]):
     """Output of a role with its cost."""
 
-    output: O
+    output: OutputT
     """Output of the role."""
     model: str
     """Model that answered; `offline` for the fallback."""

@@ -1,4 +1,4 @@
-"""Units: which words mean one, and how large it is."""
+"""Tests of units."""
 
 from fractions import Fraction
 
@@ -34,8 +34,8 @@ from tenure.algorithms.calculator.units import compute_dimension, find_unit, lis
         ("°F", "degF", Fraction(5, 9)),
     ],
 )
-def test_symbols_and_names_mean_their_unit(name: str, symbol: str, factor: Fraction) -> None:
-    """A unit is found by its symbol, its names, their plurals and their prefixes."""
+def test_units_are_found_by_symbols_and_names(name: str, symbol: str, factor: Fraction) -> None:
+    """Plurals and prefixes are accepted."""
     found = find_unit(name)
 
     assert found is not None
@@ -43,16 +43,15 @@ def test_symbols_and_names_mean_their_unit(name: str, symbol: str, factor: Fract
 
 
 @pytest.mark.parametrize("name", ["month", "kmin", "kmi", "Kig", "xm", "M", "kilo", "kiloinch", "KHz", ""])
-def test_other_words_mean_none(name: str) -> None:
-    """What has no fixed size, or no such prefix, is no unit."""
+def test_unknown_units(name: str) -> None:
+    """Units of variable size and invalid prefixes are rejected."""
     assert find_unit(name) is None
 
 
-def test_a_dimension_is_a_product_of_powers() -> None:
-    """Powers of one base unit are added, and those that cancel are gone."""
+def test_dimension_is_a_product_of_powers() -> None:
+    """Powers are summed, and cancelled ones are removed."""
     assert compute_dimension([("m", 1), ("s", -1), ("m", 1), ("s", 1)]) == (("m", 2),)
 
 
-def test_base_units_are_written_above_the_bar_first() -> None:
-    """A dimension is written with positive powers first, in the order of the base units."""
+def test_base_units_have_positive_powers_first() -> None:
     assert list_base_units((("K", -1), ("kg", 1), ("m", 2))) == (("m", 2), ("kg", 1), ("K", -1))

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.claims.citations import MAX_QUOTE_CHARACTERS, cite_claim
-from tests.passages import passage
+from tests.support.passages import passage
 
 RISES = "The dough rises for two hours."
 OVEN = "Then the oven is heated. It must be very hot."

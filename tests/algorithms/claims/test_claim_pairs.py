@@ -3,8 +3,8 @@
 import pytest
 
 from tenure.algorithms.claims.claim_pairs import detect_contradiction, find_claim_pairs
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 RISES = "The dough of rye bread has to rise for two hours in the warm kitchen."
 LONGER = "The dough of rye bread has to rise for nine hours in the warm kitchen."

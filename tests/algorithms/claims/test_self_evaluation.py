@@ -6,7 +6,7 @@ import pytest
 from tenure.algorithms.claims import self_evaluation
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
-from tests.worlds import encode
+from tests.support.worlds import encode
 
 
 def section(topic: str, *texts: str) -> SectionDraft:

@@ -10,7 +10,7 @@ from tenure.algorithms.claims.support import (
     estimate_support,
     judge_claims,
 )
-from tests.worlds import encode
+from tests.support.worlds import encode
 
 RISE = "The dough of the bread has to rise for two hours in a warm kitchen."
 

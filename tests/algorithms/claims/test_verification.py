@@ -3,7 +3,7 @@
 from tenure.algorithms.claims import verification
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft
-from tests.passages import passage
+from tests.support.passages import passage
 
 
 def claim(text: str, status: ClaimStatus = "unverified", confidence: float | None = None, cites: bool = True) -> Claim:

@@ -1,4 +1,4 @@
-"""Mutations: what each operator makes of a line, and that an edit changes nothing else."""
+"""Tests of mutations."""
 
 import ast
 
@@ -55,8 +55,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("mistake", LINES)
-def test_a_mistake_of_one_line_is_among_the_edits(mistake: str) -> None:
-    """Each operator makes the line that mends its kind of mistake."""
+def test_mistakes_of_one_line_are_repaired(mistake: str) -> None:
     wrong, right = (FUNCTION.format(line=line) for line in LINES[mistake])
 
     assert normalize_source(right) in {normalize_source(apply_edits(wrong, (edit,))) for edit in generate_edits(wrong)}
@@ -88,8 +87,7 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("mistake", BLOCKS)
-def test_a_mistake_of_a_block_is_among_the_edits(mistake: str) -> None:
-    """Conditions, returns, base cases and whole statements are mended as well."""
+def test_mistakes_of_a_block_are_repaired(mistake: str) -> None:
     wrong, right = (f"def f(a, b):\n    {block}\n" for block in BLOCKS[mistake])
 
     assert normalize_source(right) in {normalize_source(apply_edits(wrong, (edit,))) for edit in generate_edits(wrong)}
@@ -101,8 +99,7 @@ SOURCES = [FUNCTION.format(line=line) for line, _ in LINES.values()] + [
 
 
 @given(st.sampled_from(SOURCES), st.data())
-def test_an_edit_leaves_everything_else_as_it_was(source: str, data: st.DataObject) -> None:
-    """Before and after the place of an edit the source is the same to the byte, and its line holds the place."""
+def test_edit_changes_only_its_place(source: str, data: st.DataObject) -> None:
     edit = data.draw(st.sampled_from(generate_edits(source)))
     changed, original = apply_edits(source, (edit,)).encode(), source.encode()
 
@@ -112,8 +109,7 @@ def test_an_edit_leaves_everything_else_as_it_was(source: str, data: st.DataObje
 
 
 @given(st.sampled_from(SOURCES))
-def test_nearly_every_edit_gives_a_program(source: str) -> None:
-    """What does not parse is a rarity: the search would waste its time on it."""
+def test_most_edits_are_valid_programs(source: str) -> None:
     whole = [edit for edit in generate_edits(source) if _parses(apply_edits(source, (edit,)))]
 
     assert len(whole) >= 0.95 * len(generate_edits(source))
@@ -127,8 +123,7 @@ def _parses(source: str) -> bool:
     return True
 
 
-def test_a_source_with_letters_of_several_bytes_is_edited_in_the_right_place() -> None:
-    """Offsets count bytes, as the parser does."""
+def test_offsets_count_bytes() -> None:
     source = "def f(größe):\n    weg = 'ä'; return größe < 1\n"
 
     assert "def f(größe):\n    weg = 'ä'; return größe <= 1\n" in {
@@ -137,13 +132,12 @@ def test_a_source_with_letters_of_several_bytes_is_edited_in_the_right_place() -
 
 
 @pytest.mark.parametrize("source", ["def f(:\n", "", "x = 1\0", "import os\n"])
-def test_what_cannot_be_edited_has_no_edits(source: str) -> None:
-    """No Python and nothing to change: no edits, and no error."""
+def test_invalid_and_empty_sources_have_no_edits(source: str) -> None:
     assert generate_edits(source) == ()
 
 
-def test_edits_apart_are_made_together_and_touching_ones_are_known() -> None:
-    """Two edits are applied from the end, so that neither moves the other."""
+def test_separate_edits_are_combined() -> None:
+    """Overlapping edits are recognized."""
     first, second = SourceEdit(0, 1, "yyy", 1, "variable"), SourceEdit(4, 5, "2", 1, "constant")
 
     assert apply_edits("x = 1", (first, second)) == "yyy = 2"
@@ -151,8 +145,7 @@ def test_edits_apart_are_made_together_and_touching_ones_are_known() -> None:
     assert first.is_overlapping(SourceEdit(1, 3, "", 1, "operator"))
 
 
-def test_layout_comments_and_doc_strings_do_not_make_another_program() -> None:
-    """The normal form is that of the syntax tree; what is none is compared by its words."""
+def test_normal_form_ignores_layout_and_comments() -> None:
     plain = "def f(a):\n    return a\n\n\nclass C:\n    pass\n"
     dressed = '"""Module."""\n\ndef f(a):  # why\n    """Say."""\n    return (a)\n\nclass C:\n    """Nothing else."""\n'
 
@@ -161,8 +154,7 @@ def test_layout_comments_and_doc_strings_do_not_make_another_program() -> None:
     assert normalize_source("return 1") != normalize_source("return 2")
 
 
-def test_chained_comparisons_and_other_statements_are_left_alone() -> None:
-    """A chain is not taken apart, and a class without functions has nothing to edit but its constants."""
+def test_unsupported_statements_are_unchanged() -> None:
     assert all(edit.kind != "comparison" for edit in generate_edits("def f(a):\n    return 1 < a < 3\n"))
     assert generate_edits("class C:\n    import os\n") == ()
     assert generate_edits("def f():\n    '''Only words.'''\n") == ()

@@ -1,4 +1,4 @@
-"""Programs in the making: objections, digests, failures, the best attempt, and what may travel."""
+"""Tests of programs, their failures and attempts."""
 
 import pytest
 from hypothesis import given
@@ -27,15 +27,15 @@ def attempt(n: int, passed: int = 0, *, failing: bool = True, text: str = "x = 1
         ([source("/etc/passwd")], "is not a valid file name in"),
         ([source("test_it.py")], "belongs to the tests"),
         ([source("pkg/conftest.py")], "would change how the tests are run"),
-        ([source("tool.js")], "needs node, which is not installed"),
+        ([source("tool.js")], "needs node, which is not available"),
         ([source(), source()], "two files have the same name"),
         ([source(text="#" * 60_001)], "is longer than 60,000"),
-        ([source("data.csv")], "no file that can be run"),
+        ([source("data.csv")], "no executable file"),
         ([source(), source("pkg/__init__.py"), source("pkg/a-b.txt")], ""),
     ],
 )
-def test_what_is_no_program_is_named_before_it_runs(files: list[SourceFile], why: str) -> None:
-    """Names outside the folder, tests and their hooks, missing languages and too much text are refused."""
+def test_invalid_programs_are_rejected(files: list[SourceFile], why: str) -> None:
+    """Names outside the folder, test files, missing languages and too much text are rejected."""
     said = programs.find_program_fault(files, ["test_it.py"], ["python", "shell"])
 
     assert why in said and bool(said) == bool(why)
@@ -43,16 +43,21 @@ def test_what_is_no_program_is_named_before_it_runs(files: list[SourceFile], why
 
 @pytest.mark.parametrize(
     ("path", "why"),
-    [("test_a.py", ""), ("a_test.py", ""), ("conftest.py", "no name"), ("../t.py", "no name"), ("a.py", "test_*.py")],
+    [
+        ("test_a.py", ""),
+        ("a_test.py", ""),
+        ("conftest.py", "not a valid"),
+        ("../t.py", "not a valid"),
+        ("a.py", "test_*.py"),
+    ],
 )
-def test_files_that_are_no_tests_are_not_taken_for_them(path: str, why: str) -> None:
-    """Written tests need a name that pytest collects, and no hook of it."""
+def test_invalid_test_files_are_rejected(path: str, why: str) -> None:
     assert why in programs.find_tests_fault([source(path)])
     assert programs.find_tests_fault([]) == ""
 
 
-def test_programs_are_the_same_but_for_layout() -> None:
-    """Comments and order of files make no other program; another way to run it does, and so does other text."""
+def test_hash_ignores_layout() -> None:
+    """The command line and other text change the hash."""
     one, other = source(), source("b.txt", "some words")
 
     assert programs.hash_program([one, other]) == programs.hash_program(
@@ -62,8 +67,7 @@ def test_programs_are_the_same_but_for_layout() -> None:
     assert programs.hash_program([one]) != programs.hash_program([source(text="x = 2")])
 
 
-def test_cases_come_from_json_unless_there_is_pytest() -> None:
-    """A JSON file beside files of pytest is something they read."""
+def test_cases_come_from_json_without_pytest() -> None:
     case = InputFile(name="cases.json", text='[{"function": "f", "args": [1], "expected": 2}]')
 
     assert programs.collect_cases([case]) == (CallCase(function="f", args=(1,), expected=2),)
@@ -72,14 +76,13 @@ def test_cases_come_from_json_unless_there_is_pytest() -> None:
         programs.collect_cases([InputFile(name="cases.json", text='{"function": "f"}')])
 
 
-def test_the_main_file_is_run_where_nobody_says_which() -> None:
-    """A file called main comes before the others, which come in order."""
+def test_main_file_is_the_entry_point() -> None:
     assert programs.choose_entry_point([source("notes.txt"), source("b.py"), source("a.py")]) == "b.py"
     assert programs.choose_entry_point([source("b.py"), source("pkg/main.py")]) == "pkg/main.py"
 
 
-def test_given_files_are_shown_replaced_and_recognised() -> None:
-    """Data that does not travel is shown by its name; a program's files come in the place of given ones."""
+def test_given_files_are_converted_and_merged() -> None:
+    """Data files are represented by a note."""
     given = (InputFile(name="a.py", text="x = 1\n"), InputFile(name="big.csv", path="/data/big.csv"))
 
     assert programs.convert_given_files(given)[1].text.startswith("(a data file")
@@ -92,8 +95,7 @@ def test_given_files_are_shown_replaced_and_recognised() -> None:
     assert programs.select_changed_files(given, [source("a.py"), source("b.py")]) == (source("b.py"),)
 
 
-def test_what_a_program_may_use_is_what_the_run_allows() -> None:
-    """Time by the clock bounds the time to compute, which is never less than a second."""
+def test_sandbox_limits_follow_the_run() -> None:
     allowed = programs.build_sandbox_limits(RunLimits(program_seconds=0.4, program_memory_mib=128))
 
     assert (allowed.wall_seconds, allowed.cpu_seconds, allowed.memory_mib) == (0.4, 1, 128)
@@ -118,15 +120,14 @@ def outcome(verdict: str, **others: object) -> SandboxOutcome:
         (outcome("failed", stderr="early"), "it ended early"),
     ],
 )
-def test_the_end_of_a_program_is_told_in_one_line(found: SandboxOutcome, error: str) -> None:
-    """Where no test says what went wrong, the way it ended does, with its last words."""
+def test_ending_is_described_in_one_line(found: SandboxOutcome, error: str) -> None:
     (failure,) = programs.collect_failures(found)
 
     assert (failure.test, failure.error) == ("", error)
 
 
-def test_failing_tests_are_the_failures() -> None:
-    """A failed trial tells of its tests alone, one that ended in another way of both, an accepted one of nothing."""
+def test_failures_of_a_test_run() -> None:
+    """A program that ended early has its ending as a further failure."""
     tests = (TestResult(name="a", passed=True), TestResult(name="b", passed=False, error="no", trace="t" * 9000))
     failed, timed = (programs.collect_failures(outcome(verdict, tests=tests)) for verdict in ("failed", "timeout"))
 
@@ -136,8 +137,7 @@ def test_failing_tests_are_the_failures() -> None:
     assert programs.collect_failures(outcome("passed")) == ()
 
 
-def test_an_end_that_a_test_tells_of_is_told_once() -> None:
-    """A module that is missing is one failure, that of the file that imports it."""
+def test_ending_reported_by_a_test_appears_once() -> None:
     missing = "ModuleNotFoundError: No module named 'shop'"
     tests = (TestResult(name="test_cart.py", passed=False, error=missing),)
     told = programs.collect_failures(outcome("error", reason=missing, tests=tests))
@@ -145,8 +145,8 @@ def test_an_end_that_a_test_tells_of_is_told_once() -> None:
     assert [(failure.test, failure.error) for failure in told] == [("test_cart.py", missing)]
 
 
-def test_a_program_is_unfinished_where_its_tests_import_what_is_not_there() -> None:
-    """That is not mended by a small edit; any failure besides is one that might be."""
+def test_only_import_errors() -> None:
+    """Any other failure may be repaired by a small edit."""
     missing = AttemptFailure(test="test_a.py", error="ImportError: cannot import name 'f' from 'a'")
     other = AttemptFailure(test="test_b", error="assert 1 == 2")
     tried = attempt(1, 0)
@@ -156,8 +156,7 @@ def test_a_program_is_unfinished_where_its_tests_import_what_is_not_there() -> N
     assert not programs.has_only_import_errors(tried.model_copy(update={"failures": ()}))
 
 
-def test_artifacts_are_told_with_where_they_are() -> None:
-    """Name, size, hash and place."""
+def test_artifacts_are_listed() -> None:
     found = outcome("passed", artifacts=(Artifact(name="p.png", bytes=3, sha256="ab", path="/kept/0"),))
 
     assert [(a.name, a.bytes, a.sha256, a.path) for a in programs.build_stored_artifacts(found)] == [
@@ -165,8 +164,8 @@ def test_artifacts_are_told_with_where_they_are() -> None:
     ]
 
 
-def test_an_accepted_program_is_the_best_and_the_later_of_equals() -> None:
-    """Accepted comes before passed tests, these before the number."""
+def test_best_attempt() -> None:
+    """Passing first, then most passed tests, then the latest."""
     assert programs.select_best_attempt([]) is None
     tried = [attempt(1, 5), attempt(2, 7), attempt(3, 7), attempt(4, 1)]
     assert (programs.select_best_attempt(tried) or tried[0]).n == 3
@@ -174,8 +173,8 @@ def test_an_accepted_program_is_the_best_and_the_later_of_equals() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60_000), st.booleans()), max_size=12))
-def test_attempts_travel_with_bounded_code_and_the_best_one_whole(made: list[tuple[int, int, bool]]) -> None:
-    """However much was written, the best program keeps its code and all of it stays below the bound."""
+def test_history_is_bounded(made: list[tuple[int, int, bool]]) -> None:
+    """The best attempt keeps its code."""
     tried = [attempt(n, passed, failing=bad, text="#" * size) for n, (passed, size, bad) in enumerate(made, 1)]
     slim = programs.trim_history(tried)
     kept = programs.select_best_attempt(tried)
@@ -185,8 +184,7 @@ def test_attempts_travel_with_bounded_code_and_the_best_one_whole(made: list[tup
     assert kept is None or slim[kept.n - 1] == kept
 
 
-def test_later_attempts_know_the_code_of_the_best_only() -> None:
-    """The others are known by what they tried and failed."""
+def test_summary_keeps_the_code_of_the_best_attempt() -> None:
     tried = [attempt(1, 1), attempt(2, 2)]
     first, second = programs.summarize_attempts(tried)
 

@@ -1,4 +1,4 @@
-"""Repair: where it is suspected, what is tried first, and that nothing is tried twice."""
+"""Tests of fault localisation and repair candidates."""
 
 import math
 from itertools import islice
@@ -22,16 +22,15 @@ coverages = st.lists(
 )
 
 
-def test_a_line_that_only_failing_tests_run_is_most_suspicious() -> None:
-    """Ochiai: one for what all failing and no passing tests run, less for what both run."""
+def test_lines_of_failing_tests_are_most_suspicious() -> None:
+    """1 for lines of all failing and no passing tests, less for lines of both."""
     suspicion = compute_ochiai([LineCoverage(frozenset({1, 2}), False), LineCoverage(frozenset({1, 3}), True)])
 
     assert suspicion == {1: 1 / math.sqrt(2), 2: 1.0}
 
 
 @given(coverages)
-def test_suspicion_is_a_share_of_lines_that_failing_tests_ran(tests: list[LineCoverage]) -> None:
-    """Every figure lies above nothing and up to one, and no other line has one."""
+def test_suspicion_is_between_zero_and_one(tests: list[LineCoverage]) -> None:
     failing = frozenset[int]().union(*(test.lines for test in tests if not test.passed))
     suspicion = compute_ochiai(tests)
 
@@ -39,14 +38,13 @@ def test_suspicion_is_a_share_of_lines_that_failing_tests_ran(tests: list[LineCo
     assert all(0 < figure <= 1 + 1e-9 for figure in suspicion.values())
 
 
-def test_edits_of_suspicious_lines_come_first() -> None:
-    """With a suspicion the first edits are on its line; without one the likeliest kinds come first."""
+def test_edits_are_ranked_by_suspicion() -> None:
+    """Without suspicion the kinds of edits decide."""
     assert {edit.line for edit in rank_edits(SOURCE, {4: 1.0, 2: 0.1})[:5]} == {4}
     assert rank_edits(SOURCE, {})[0].kind in ("comparison", "operator")
 
 
-def test_one_mistake_is_mended_before_two() -> None:
-    """Every program one edit away comes before the programs two edits away."""
+def test_single_edits_precede_pairs() -> None:
     found = list(generate_candidates(SOURCE, {}))
     sizes = [len(candidate.changes) for candidate in found]
 
@@ -56,8 +54,7 @@ def test_one_mistake_is_mended_before_two() -> None:
     assert normalize_source(both) in {normalize_source(candidate.source) for candidate in found}
 
 
-def test_no_program_is_offered_twice_or_after_it_has_failed() -> None:
-    """Neither the original, nor one that was tried, nor one that another edit gives as well."""
+def test_candidates_are_distinct_and_untried() -> None:
     first = next(generate_candidates(SOURCE, {}))
     forms = [
         normalize_source(candidate.source)
@@ -68,8 +65,7 @@ def test_no_program_is_offered_twice_or_after_it_has_failed() -> None:
     assert not {normalize_source(SOURCE), normalize_source(first.source)} & set(forms)
 
 
-def test_changes_are_told_in_words() -> None:
-    """A replaced piece is named with what it became, an added one with its line."""
+def test_changes_are_described() -> None:
     said = {change for candidate in islice(generate_candidates(SOURCE, {}), 200) for change in candidate.changes}
 
     assert "line 2: `a < b` became `a <= b`" in said

@@ -1,4 +1,4 @@
-"""Budgets: estimates, prices, and the one account that all parts of a run draw from."""
+"""Tests of budget estimates, prices and the account of a run."""
 
 import random
 
@@ -33,21 +33,21 @@ def draw(
     return BudgetRequest(reporter=reporter, number=1, minimum=least, wanted=wanted or least, for_writing=closing)
 
 
-def test_estimates_err_on_the_safe_side() -> None:
-    """A text is taken for more tokens than English has, and one of other scripts for no fewer than characters."""
+def test_token_estimates_are_high() -> None:
+    """English texts have fewer tokens than estimated; other scripts get at least one per character."""
     assert estimate_tokens("") == 1
     assert estimate_tokens("four words of English") == 8
     assert estimate_tokens("研究報告書") > 5
 
 
-def test_money_is_counted_by_hand() -> None:
-    """A thousand prompt tokens, four hundred of them cached, and a hundred answer tokens."""
+def test_cost_matches_a_manual_computation() -> None:
+    """A thousand prompt tokens, four hundred of them cached, and a hundred output tokens."""
     assert compute_cost(PRICE, 1000, 100, 400) == pytest.approx((600 * 2 + 400 * 0.5 + 100 * 10) / 1e6)
     assert compute_cost(Price(input=2.0, output=10.0), 1000, 100, 400) == pytest.approx((1000 * 2 + 100 * 10) / 1e6)
 
 
-def test_an_allowance_covers_its_answers() -> None:
-    """Each re-ask pays the prompt again and the answer it complains about; money is reserved by the dearest price."""
+def test_call_budget_covers_retries() -> None:
+    """Each retry repeats the prompt and the rejected answer; money is reserved at the highest price."""
     limits = RunLimits(max_cost_usd=1.0, max_call_output=1000, highest_price=PRICE)
     one = compute_call_budget(limits, "x" * 300, 2, 1)
     assert one == CallBudget(calls=1, tokens_in=101 + 800 + 2000, tokens_out=1000, priced=True)
@@ -66,8 +66,7 @@ def test_an_allowance_covers_its_answers() -> None:
     )
 
 
-def test_what_is_not_limited_is_always_there() -> None:
-    """A draw is judged by the limits there are, and unlimited resources are granted as wanted."""
+def test_unlimited_resources_are_granted_as_requested() -> None:
     account = BudgetAccount(limits=RunLimits(max_calls=10))
     after, grant = account.grant(draw(BudgetAmounts(tokens=10**9, calls=1), BudgetAmounts(tokens=10**10, calls=4)))
     assert grant.amounts == BudgetAmounts(tokens=10**10, calls=1)
@@ -75,8 +74,8 @@ def test_what_is_not_limited_is_always_there() -> None:
     assert BudgetAccount(limits=RunLimits()).grant(draw(BudgetAmounts(tokens=10**9)))[1].exhausted is None
 
 
-def test_slices_shrink_with_what_is_left() -> None:
-    """While there is much a draw gets what it wants; near the end no more than it cannot do without."""
+def test_grants_shrink_with_the_remaining_budget() -> None:
+    """Near the end a request gets no more than its minimum."""
     account = BudgetAccount(limits=RunLimits(max_searches=100))
     account, first = account.grant(draw(BudgetAmounts(searches=1), BudgetAmounts(searches=4)))
     assert first.amounts.searches == 4
@@ -84,8 +83,7 @@ def test_slices_shrink_with_what_is_left() -> None:
     assert account.grant(draw(BudgetAmounts(searches=1), BudgetAmounts(searches=4)))[1].amounts.searches == 1
 
 
-def test_a_part_that_ends_frees_what_it_did_not_use() -> None:
-    """Settling replaces what was granted by what was used."""
+def test_settling_frees_unused_amounts() -> None:
     account, _ = BudgetAccount(limits=RunLimits(max_tokens=1000)).grant(draw(BudgetAmounts(tokens=800)))
     assert account.grant(draw(BudgetAmounts(tokens=100), reporter="b"))[1].exhausted == "tokens"
     account = account.settle("a", Usage(tokens_in=90, tokens_out=10))
@@ -93,8 +91,8 @@ def test_a_part_that_ends_frees_what_it_did_not_use() -> None:
     assert account.grant(draw(BudgetAmounts(tokens=100), reporter="b"))[1].amounts.tokens == 100
 
 
-def test_a_part_is_held_back_for_writing_up() -> None:
-    """Fifteen per cent of tokens and money, and two calls of many, are there for title and abstract alone."""
+def test_writing_reserve() -> None:
+    """Fifteen percent of tokens and money, and two calls, are reserved for title and abstract."""
     account = BudgetAccount(limits=RunLimits(max_tokens=1000, max_calls=4, max_cost_usd=1.0))
     assert account.compute_remaining() == BudgetAmounts(tokens=850, calls=2, cost_usd=0.85)
     assert account.compute_remaining(for_writing=True) == BudgetAmounts(tokens=1000, calls=4, cost_usd=1.0)
@@ -109,8 +107,7 @@ def test_a_part_is_held_back_for_writing_up() -> None:
     seed=st.integers(0, 2**32),
 )
 @settings(deadline=None, max_examples=200)
-def test_parts_that_keep_to_their_grants_keep_the_limit(limit: int, parts: int, seed: int) -> None:
-    """Whatever the order of draws, uses and ends, the sum of what was used never passes the limit."""
+def test_limits_hold_for_any_order_of_requests(limit: int, parts: int, seed: int) -> None:
     chance = random.Random(seed)
     account = BudgetAccount(limits=RunLimits(max_tokens=limit))
     spent = {f"p{n}": 0 for n in range(parts)}
@@ -125,8 +122,8 @@ def test_parts_that_keep_to_their_grants_keep_the_limit(limit: int, parts: int, 
         assert sum(spent.values()) <= account.committed_amounts.tokens <= limit
 
 
-def test_shares_and_words() -> None:
-    """How much of each limit is used is told as a share and in words; nothing is said of what is not limited."""
+def test_usage_is_described() -> None:
+    """Unlimited resources are left out."""
     limits = RunLimits(max_tokens=1000, max_cost_usd=2.0, max_calls=10, max_searches=4, max_seconds=60.0)
     usage = Usage(tokens_in=400, tokens_out=100, cost_usd=0.5, model_calls=3, searches=4)
     assert compute_used_amounts(usage) == BudgetAmounts(tokens=500, cost_usd=0.5, calls=3, searches=4)
@@ -147,8 +144,8 @@ def test_shares_and_words() -> None:
     assert describe_usage(RunLimits(), usage) == ()
 
 
-def test_ceilings_name_what_is_limited() -> None:
-    """A run's limits are listed by what they bound, and what is free has none."""
+def test_limits_are_listed() -> None:
+    """Unlimited resources are left out."""
     assert list_limits(RunLimits(max_cost_usd=0.5, max_seconds=90)) == {"money": 0.5, "time": 90}
     assert list_limits(RunLimits(max_calls=7)) == {"calls": 7}
 
@@ -163,22 +160,20 @@ def test_ceilings_name_what_is_limited() -> None:
         ("time", "the time of 60 s"),
     ],
 )
-def test_limits_have_names(resource: BudgetResource, name: str) -> None:
-    """A report says which budget was used up, and how large it was."""
+def test_limits_are_described_for_reports(resource: BudgetResource, name: str) -> None:
     limits = RunLimits(max_tokens=1000, max_cost_usd=2.0, max_calls=10, max_searches=4, max_seconds=60.0)
     assert describe_limit(limits, resource) == name
 
 
-def test_amounts_add_up() -> None:
-    """Sums are taken of every resource, and cover a need only if every limited one does."""
+def test_amounts_are_added_and_compared() -> None:
+    """Only limited resources decide whether an amount is sufficient."""
     both = add_amounts(BudgetAmounts(tokens=1, calls=2), BudgetAmounts(cost_usd=0.5, searches=3))
     assert both == BudgetAmounts(tokens=1, cost_usd=0.5, calls=2, searches=3)
     assert is_sufficient(both, BudgetAmounts(calls=3), RunLimits(max_tokens=1))
     assert not is_sufficient(both, BudgetAmounts(calls=3), RunLimits(max_calls=5))
 
 
-def test_new_limits_void_what_was_granted_and_not_used() -> None:
-    """Under other limits each part has what it has used, and draws anew from the rest."""
+def test_new_limits_cancel_unused_grants() -> None:
     account, _ = BudgetAccount(limits=RunLimits(max_calls=80)).grant(
         draw(BudgetAmounts(calls=2), BudgetAmounts(calls=8))
     )
@@ -188,8 +183,8 @@ def test_new_limits_void_what_was_granted_and_not_used() -> None:
     assert account.compute_remaining() == BudgetAmounts(calls=5)
 
 
-def test_the_first_draw_under_new_limits_says_what_was_used() -> None:
-    """What a part has used since it last told is not forgotten, and the answer names the limits it belongs to."""
+def test_first_request_under_new_limits_reports_usage() -> None:
+    """Unreported usage counts, and the grant names the budget revision."""
     account = BudgetAccount(limits=RunLimits(max_calls=80)).change_limits(
         RunLimits(max_calls=10), {"a": Usage(model_calls=3)}
     )

@@ -1,4 +1,4 @@
-"""Which sections a person's feedback concerns."""
+"""Tests of the assignment of feedback to sections."""
 
 import pytest
 
@@ -19,23 +19,21 @@ HEADINGS = ("Bread", "Rye bread", "Ripening of cheese", "Milk and rennet")
         ("wine", ()),
     ],
 )
-def test_a_named_topic_decides(topic: str, expected: tuple[str, ...]) -> None:
-    """A heading that is the topic comes before one that contains it, and that before shared words."""
+def test_named_topic_decides(topic: str, expected: tuple[str, ...]) -> None:
+    """An equal heading precedes one that contains the topic, and that one precedes shared words."""
     assert expected == match_headings(Feedback(text="More on milk, please.", topic=topic), HEADINGS)
 
 
-def test_feedback_without_a_topic_concerns_the_sections_it_speaks_of() -> None:
-    """Shared words decide, in the order of the outline."""
+def test_feedback_without_topic_matches_shared_words() -> None:
+    """Headings are in the order of the outline."""
     assert match_headings(Feedback(text="Does milk ripen to cheese?"), HEADINGS) == HEADINGS[2:]
 
 
-def test_feedback_on_nothing_in_particular_concerns_everything() -> None:
-    """A general wish goes to all sections."""
+def test_general_feedback_matches_all_sections() -> None:
     assert match_headings(Feedback(text="Be shorter!"), HEADINGS) == HEADINGS
 
 
-def test_no_sections_are_concerned_where_there_are_none() -> None:
-    """Before there is an outline nothing is concerned, named or not."""
+def test_no_sections_give_no_match() -> None:
     assert (
         match_headings(Feedback(text="Be shorter!"), ()) == match_headings(Feedback(text="x", topic="Bread"), ()) == ()
     )

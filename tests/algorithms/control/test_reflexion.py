@@ -1,4 +1,4 @@
-"""How often what was criticised is made again."""
+"""Tests of the limit of revisions."""
 
 import pytest
 
@@ -15,13 +15,13 @@ from tenure.algorithms.control.reflexion import compute_max_revisions, is_repeat
         (3, 1, True, True, 0),
     ],
 )
-def test_a_word_is_worth_one_time_more(limit: int, made: int, asked: bool, finishing: bool, most: int) -> None:
-    """The limit holds but for what a person has asked for, and who finishes gets nothing made again."""
+def test_feedback_allows_one_more_revision(limit: int, made: int, asked: bool, finishing: bool, most: int) -> None:
+    """Finishing allows no revision."""
     assert compute_max_revisions(limit, made, has_new_feedback=asked, is_finishing=finishing) == most
 
 
-def test_a_critique_that_returns_is_known() -> None:
-    """Case, marks and spacing make no new critique; other words do."""
+def test_repeated_critique_is_detected() -> None:
+    """Case, punctuation and spacing do not matter; other words do."""
     assert is_repeated_critique("Say more  on mould!", ["Say more on mould."])
     assert not is_repeated_critique("Say more on rye.", ["Say more on mould."])
     assert not is_repeated_critique("Say more.", [])

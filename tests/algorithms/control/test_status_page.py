@@ -1,4 +1,4 @@
-"""The status page of the web UI, against hostile and friendly content."""
+"""Tests of the status page, with hostile and regular content."""
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ def kinds(page: str) -> list[str]:
     return [token.type for token in MARKDOWN.parse(page)]
 
 
-def test_a_page_tells_where_the_run_is() -> None:
+def test_page_shows_the_state_of_a_run() -> None:
     """Status, phase, generation, last event, topics, usage and feedback, in this order."""
     page = render_status_page(
         progress(
@@ -48,8 +48,7 @@ def test_a_page_tells_where_the_run_is() -> None:
     ]
 
 
-def test_a_page_of_a_run_that_has_just_begun_is_short() -> None:
-    """What there is nothing to say of is left out."""
+def test_page_of_a_new_run_is_short() -> None:
     assert render_status_page(progress()).splitlines() == [
         "**running** · ingest · generation 0",
         "",
@@ -57,21 +56,20 @@ def test_a_page_of_a_run_that_has_just_begun_is_short() -> None:
     ]
 
 
-def test_a_page_of_the_research_names_its_cycle() -> None:
-    """While there is no report, the cycle stands in the place of its generation."""
+def test_page_shows_the_research_cycle() -> None:
+    """During research the cycle replaces the generation."""
     assert render_status_page(progress(phase="research", cycle=2)).startswith("**running** · research · cycle 2\n")
 
 
-def test_a_failure_is_named() -> None:
-    """The error of a failed run stands on the page."""
+def test_page_shows_the_error() -> None:
     assert "**Failed:** no space left" in render_status_page(progress(status="failed", error="no\nspace left"))
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=3))
 @example(["a | b\n| c | d |", "</td><script>", "```"])
 @settings(deadline=None)
-def test_a_topic_stays_in_its_cell(topics: list[str]) -> None:
-    """Whatever a topic is called, the table has one row of five cells per topic and no mark-up of the topic's."""
+def test_topic_is_escaped(topics: list[str]) -> None:
+    """Every topic is one row of five cells without its own markup."""
     page = render_status_page(progress(topics=tuple(TopicProgress(topic=topic) for topic in topics)))
 
     found = kinds(page)
@@ -83,8 +81,8 @@ def test_a_topic_stays_in_its_cell(topics: list[str]) -> None:
 
 @given(HOSTILE, HOSTILE)
 @settings(deadline=None)
-def test_feedback_stays_on_its_line(text: str, outcome: str) -> None:
-    """What a person or a document said adds one line to the page, without a tag."""
+def test_feedback_is_escaped(text: str, outcome: str) -> None:
+    """Each entry is one line without tags."""
     said = FeedbackRecord(text=text, at="2026-01-01T00:00:00+00:00", outcome=outcome)
     page = render_status_page(progress(feedback=(said,)))
 
@@ -92,13 +90,12 @@ def test_feedback_stays_on_its_line(text: str, outcome: str) -> None:
     assert "<" not in page
 
 
-def test_long_texts_are_cut() -> None:
-    """A page stays small, however long a topic's name is."""
+def test_long_texts_are_truncated() -> None:
     assert len(render_status_page(progress(topics=(TopicProgress(topic="long " * 5000),)))) < 1000
 
 
-def test_a_page_says_what_a_run_waits_for() -> None:
-    """The question, until when it waits, and what it assumes unless somebody answers."""
+def test_page_shows_the_input_request() -> None:
+    """The question, its deadline and the assumption."""
     question = InputRequest(
         reporter="r",
         number=1,
@@ -111,6 +108,6 @@ def test_a_page_says_what_a_run_waits_for() -> None:
 
     assert "**waiting**" in page
     assert (
-        "**Asks:** Is it \\| right? Assumed at 2026-01-01T00:00:00+00:00 unless somebody answers: it is"
+        "**Asks:** Is it \\| right? Assumed at 2026-01-01T00:00:00+00:00 unless a user answers: it is"
         in page.splitlines()
     )

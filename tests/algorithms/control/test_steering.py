@@ -1,4 +1,4 @@
-"""Which words of people a run follows, what it answers, and why it refuses the others."""
+"""Tests of the commands of users: parsing, refusals and effects."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ LONG = "x" * 1_000_000
 
 
 def now(**known: Any) -> RunSituation:
-    """A run that researches bread and cheese."""
+    """Return a run that researches bread and cheese."""
     given = {"phase": "research", "mode": "RESEARCH", "control": ControlState(), "limits": RunLimits(), **known}
     return RunSituation(**{"topics": ("Bread", "Cheese"), **given})
 
@@ -66,8 +66,8 @@ def says(text: str, **others: Any) -> RunCommand:
         ("budget", {"max_tokens": 9}, budget(max_tokens=9)),
     ],
 )
-def test_a_signal_is_read_as_the_word_it_means(verb: Any, given: Any, read_as: RunCommand) -> None:
-    """What people type as the input of a signal says the same as the update does."""
+def test_signal_input_is_parsed(verb: Any, given: Any, read_as: RunCommand) -> None:
+    """The input of a signal gives the same command as the update."""
     assert parse_command(verb, given) == read_as
 
 
@@ -83,8 +83,8 @@ def test_a_signal_is_read_as_the_word_it_means(verb: Any, given: Any, read_as: R
         ("cancel", "now", "expected a text or an object"),
     ],
 )
-def test_garbage_is_refused_in_one_line(verb: Any, given: Any, why: str) -> None:
-    """A signal whose input cannot be understood says so, without repeating all of it."""
+def test_invalid_input_is_refused_in_one_line(verb: Any, given: Any, why: str) -> None:
+    """The message does not repeat the whole input."""
     with pytest.raises(ValueError, match="its input is invalid") as refused:
         parse_command(verb, given)
 
@@ -94,13 +94,12 @@ def test_garbage_is_refused_in_one_line(verb: Any, given: Any, why: str) -> None
 
 @pytest.mark.parametrize("verb", COMMAND_NAMES)
 @pytest.mark.parametrize("phase", ["compose", "assemble", "done"])
-def test_nothing_is_taken_in_once_the_sections_are_written(verb: Any, phase: Any) -> None:
-    """Every word is refused while the report is put together, and after it."""
+def test_commands_are_refused_after_the_sections_are_written(verb: Any, phase: Any) -> None:
     assert find_refusal(RunCommand(name=verb), now(phase=phase)).startswith("the run no longer accepts commands: ")
 
 
-def test_a_cancelled_run_can_only_be_cancelled_again() -> None:
-    """Who has cancelled may still say that nothing is to be delivered; all else comes too late."""
+def test_cancelled_run_accepts_only_cancel() -> None:
+    """The second cancel may discard the result."""
     assert "was cancelled" in find_refusal(RunCommand(name="pause"), now(is_cancelled=True))
     assert find_refusal(RunCommand(name="cancel", discard=True), now(is_cancelled=True)) == ""
 
@@ -115,7 +114,7 @@ def test_a_cancelled_run_can_only_be_cancelled_again() -> None:
         (
             says("x" * MAX_FEEDBACK_LENGTH),
             now(feedback=(Feedback(text="y"),) * MAX_TOTAL_FEEDBACK_BYTES),
-            "is the most it can keep in mind",
+            "bytes of feedback already, and the limit is 64,000",
         ),
         (outline("A"), now(mode="CODE"), "a program has no outline"),
         (outline("A"), now(control=ControlState(finishing=True)), "starts no new section"),
@@ -150,8 +149,8 @@ def test_a_cancelled_run_can_only_be_cancelled_again() -> None:
         (says("\x00\ud7ff\n"), now(), "the feedback is empty"),
     ],
 )
-def test_a_word_that_cannot_be_followed_is_refused(steering: RunCommand, situation: RunSituation, why: str) -> None:
-    """The reason is one line, whatever the word."""
+def test_invalid_commands_are_refused(steering: RunCommand, situation: RunSituation, why: str) -> None:
+    """The reason is one line."""
     told = find_refusal(steering, situation)
 
     assert why in told
@@ -210,15 +209,12 @@ def test_a_word_that_cannot_be_followed_is_refused(steering: RunCommand, situati
         (RunCommand(name="answer", text="x"), now(input_request=UNCLEAR), "The research is replanned with the answer."),
     ],
 )
-def test_a_word_that_is_followed_says_what_it_changes(
-    steering: RunCommand, situation: RunSituation, affects: str
-) -> None:
-    """The answer of the run names what will be different."""
+def test_effect_of_valid_commands_is_described(steering: RunCommand, situation: RunSituation, affects: str) -> None:
     assert (find_refusal(steering, situation), describe_effect(steering, situation)) == ("", affects)
 
 
-def test_later_bounds_take_the_place_of_earlier_ones() -> None:
-    """A budget changes the bounds it names and leaves the others."""
+def test_later_bounds_replace_earlier_ones() -> None:
+    """Only the given bounds change."""
     both = merge_bounds(BudgetBounds(max_tokens=1, max_calls=2), BudgetBounds(max_calls=3))
 
     assert both == BudgetBounds(max_tokens=1, max_calls=3)
@@ -236,19 +232,18 @@ def test_later_bounds_take_the_place_of_earlier_ones() -> None:
         (None, BudgetBounds(max_tokens=11), False),
     ],
 )
-def test_only_more_of_what_was_used_up_helps(spent: Any, change: BudgetBounds, helps: bool) -> None:
-    """A run that has ended for want of tokens goes on with more tokens."""
+def test_only_a_higher_exhausted_limit_helps(spent: Any, change: BudgetBounds, helps: bool) -> None:
     assert is_exhausted_limit_raised(ControlState(exhausted=spent), RunLimits(max_tokens=10), change) is helps
 
 
-def test_an_answer_is_feedback_that_repeats_the_question() -> None:
-    """Parts of the run that never saw the question understand the answer."""
-    assert convert_answer(UNCLEAR, " Rye. ") == Feedback(text="To “Is it right?” a person answers: Rye.")
+def test_answer_becomes_feedback_with_its_question() -> None:
+    """Parts of the run that have not seen the question understand the answer."""
+    assert convert_answer(UNCLEAR, " Rye. ") == Feedback(text="The user answers “Is it right?”: Rye.")
     assert convert_to_feedback(says(" x ", topic="Bread")) == Feedback(text="x", topic="Bread")
 
 
-def test_a_line_is_a_topic_with_its_question_and_its_former_name() -> None:
-    """An outline can be written as a plain list."""
+def test_outline_lines_are_parsed() -> None:
+    """A line has a heading, a question and a former name."""
     assert OutlineRevision(number=1, topics=("Old => New | Why?", {"heading": "X"})).topics == (  # type: ignore[arg-type]
         OutlineTopic(heading="New", question="Why?", renamed_from="Old"),
         OutlineTopic(heading="X"),

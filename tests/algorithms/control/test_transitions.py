@@ -1,4 +1,4 @@
-"""The transition function against document 000 §2.3, row by row."""
+"""Tests of the state transition function."""
 
 import pytest
 
@@ -51,30 +51,27 @@ ROWS: dict[str, tuple[Node | None, AgentState, Node]] = {
 
 
 @pytest.mark.parametrize(("node", "state", "expected"), ROWS.values(), ids=ROWS)
-def test_every_row_of_the_table(node: Node | None, state: AgentState, expected: Node) -> None:
-    """T(S) goes where the document says it goes."""
+def test_transitions(node: Node | None, state: AgentState, expected: Node) -> None:
     assert expected == choose_next_node(node, state, R_MAX)
 
 
-def test_an_error_without_words_is_an_error() -> None:
-    """E counts by being there: a program that failed silently is repaired all the same."""
+def test_empty_error_is_an_error() -> None:
+    """A program that failed without a message is repaired too."""
     assert choose_next_node("test_code", AgentState(mode="CODE", error="", revisions=0), R_MAX) == "generate_code"
 
 
-def test_an_undefined_mode_is_refused() -> None:
-    """The router has to decide before a first draft can be written."""
+def test_undefined_mode_is_rejected() -> None:
     with pytest.raises(ValueError, match="undefined"):
         choose_next_node("route", AgentState(), R_MAX)
 
 
-def test_nothing_follows_the_end() -> None:
-    """END has no successor, and asking for one is a mistake of the caller."""
+def test_end_has_no_successor() -> None:
     with pytest.raises(ValueError, match="'end'"):
         choose_next_node("end", AgentState(), R_MAX)
 
 
 def _walk(state: AgentState, after_test: AgentState) -> list[Node]:
-    """Follow T from the entry, with the state of the loop's second node given."""
+    """Follow the transitions from the start, with a constant state after the second node."""
     path: list[Node] = []
     node: Node | None = None
     while node != "end":
@@ -94,10 +91,7 @@ def _walk(state: AgentState, after_test: AgentState) -> list[Node]:
         ("CODE", "generate_code", "test_code", AgentState("CODE", error="NameError")),
     ],
 )
-def test_a_run_that_never_succeeds_ends_after_r_max_generations(
-    mode: str, generate: Node, judge: Node, failing: AgentState
-) -> None:
-    """Both loops generate R_max times and then end, whatever is still wrong."""
+def test_failing_run_ends_after_max_revisions(mode: str, generate: Node, judge: Node, failing: AgentState) -> None:
     start = AgentState(mode="CODE" if mode == "CODE" else "RESEARCH")
 
     assert ["retrieve", "route", *[generate, judge] * R_MAX, "end"] == _walk(start, failing)

@@ -1,4 +1,4 @@
-"""Accounts of what a run used."""
+"""Tests of the usage of a run."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def account(calls: list[tuple[str, str, int, int]], searches: int = 0) -> Usage:
 @given(CALLS)
 @settings(deadline=None)
 def test_totals_are_the_sums_of_the_roles(calls: list[tuple[str, str, int, int]]) -> None:
-    """Every call is counted once for its role and once for the run."""
+    """Every call counts once for its role and once for the run."""
     usage = account(calls)
 
     assert usage.calls == len(calls) == sum(role.calls for role in usage.by_role.values())
@@ -55,24 +55,21 @@ def test_totals_are_the_sums_of_the_roles(calls: list[tuple[str, str, int, int]]
 
 @given(st.lists(st.tuples(CALLS, st.integers(0, 5)), max_size=4))
 @settings(deadline=None)
-def test_merged_accounts_are_one_account_of_everything(
+def test_merged_usage_equals_usage_of_all_calls(
     parts: list[tuple[list[tuple[str, str, int, int]], int]],
 ) -> None:
-    """Merging the accounts of children gives what one account of all their calls would hold."""
     whole = account([call for calls, _ in parts for call in calls], sum(searches for _, searches in parts))
 
     assert whole == merge_usage(account(calls, searches) for calls, searches in parts)
 
 
-def test_models_are_named_once_in_the_order_they_answered() -> None:
-    """A role's models are listed without repetition."""
+def test_models_are_listed_once_in_order() -> None:
     usage = account([("router", "b", 1, 1), ("router", "a", 1, 1), ("router", "b", 1, 1)])
 
     assert usage.by_role == {"router": RoleUsage(calls=3, model_calls=3, tokens_in=3, tokens_out=3, models=("b", "a"))}
 
 
-def test_an_account_is_not_changed_in_place() -> None:
-    """Counting returns a new account, since the old one may already be in a history."""
+def test_usage_is_immutable() -> None:
     before = Usage()
 
     add_call(before, "router", reply("offline", 1, 1))
@@ -81,7 +78,6 @@ def test_an_account_is_not_changed_in_place() -> None:
 
 
 def test_pages_are_summed() -> None:
-    """Fetched pages of several accounts add up."""
     assert merge_usage([Usage(pages=2), Usage(pages=3)]).pages == 5
 
 
@@ -89,8 +85,8 @@ def test_pages_are_summed() -> None:
     ("costs", "total"),
     [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, None), None), ((0.5,), 0.5)],
 )
-def test_money_is_known_only_where_every_price_is(costs: tuple[float | None, ...], total: float | None) -> None:
-    """One paid answer without a price makes the whole sum unknown; twins, which cost nothing, do not."""
+def test_cost_is_unknown_if_a_price_is_unknown(costs: tuple[float | None, ...], total: float | None) -> None:
+    """One paid answer without a price makes the sum unknown; fallbacks, which are free, do not."""
     usage = add_call(Usage(), "router", reply("offline", 0, 0))
     for cost in costs:
         usage = add_call(usage, "title_writer", reply("m", 1, 1, cost_usd=cost))
@@ -98,8 +94,7 @@ def test_money_is_known_only_where_every_price_is(costs: tuple[float | None, ...
     assert add_call(usage, "router", reply("offline", 0, 0)).cost_usd == total
 
 
-def test_times_to_the_first_token_are_averaged_over_the_streamed_answers() -> None:
-    """An answer that was not streamed has no part in the mean."""
+def test_first_token_time_is_averaged_over_streamed_answers() -> None:
     usage = Usage()
     for seconds in (0.5, None, 1.5):
         usage = add_call(usage, "section_writer", reply("m", 1, 1, first_token_seconds=seconds))
@@ -107,8 +102,7 @@ def test_times_to_the_first_token_are_averaged_over_the_streamed_answers() -> No
     assert (used.calls, used.streamed, used.first_token_seconds) == (3, 2, 1.0)
 
 
-def test_the_least_share_of_vectors_is_kept() -> None:
-    """Over searches and over parts of a run, the search that had fewest vectors to go by is what counts."""
+def test_lowest_share_of_vectors_is_kept() -> None:
     parts = [add_search(add_search(Usage(), 0.5), 0.7), add_search(Usage(), 0.4), Usage()]
 
     assert [part.embedded_share for part in parts] == [0.5, 0.4, 1.0]

@@ -1,10 +1,10 @@
-"""What a question leaves open, and the question with an answer in its place."""
+"""Tests of ambiguity detection and of inserted answers."""
 
 import pytest
 
 from tenure.algorithms.fallback.ambiguity import find_ambiguity, insert_answer
 from tenure.algorithms.text.passage import Passage
-from tests.passages import passage
+from tests.support.passages import passage
 
 BREAD = (passage("The dough rises.", title="Bread"), passage("It is baked.", title="Bread"), passage("x", title="Milk"))
 ELEMENTS = (
@@ -42,8 +42,8 @@ def asked(question: str, *passages: Passage) -> tuple[str, str] | None:
         "What are its ingredients?",
     ],
 )
-def test_a_word_that_points_to_nothing_is_asked_about(question: str) -> None:
-    """A pronoun without anything in front of it may mean anything; assumed is what most passages are from."""
+def test_unresolved_pronoun_is_ambiguous(question: str) -> None:
+    """The assumption is the document of most passages."""
     found = asked(question, *BREAD)
 
     assert found and found[0].endswith("refer to in this question?") and found[1] == "Bread"
@@ -71,8 +71,8 @@ def test_a_word_that_points_to_nothing_is_asked_about(question: str) -> None:
         "",
     ],
 )
-def test_a_clear_question_is_left_alone(question: str) -> None:
-    """What is named, said twice over or meant by nobody is not asked about."""
+def test_clear_questions_are_not_ambiguous(question: str) -> None:
+    """Named subjects, repeated names and impersonal pronouns are clear."""
     assert asked(question, *BREAD) is None
 
 
@@ -86,16 +86,15 @@ def test_a_clear_question_is_left_alone(question: str) -> None:
         ("Is rye bread less expensive?", "rye bread"),
     ],
 )
-def test_a_comparison_with_one_side_is_asked_about(question: str, one: str) -> None:
-    """What something is to be compared with has to be said."""
+def test_one_sided_comparison_is_ambiguous(question: str, one: str) -> None:
     found = asked(question)
 
     assert found and found[1] == "the alternatives in the sources"
     assert found[0].startswith("With what is") and one in found[0]
 
 
-def test_a_name_that_means_several_things_is_asked_about() -> None:
-    """Titles and headings tell things of the same name apart; the one with most passages is assumed."""
+def test_name_with_several_meanings_is_ambiguous() -> None:
+    """Titles and headings distinguish the meanings; the one with most passages is assumed."""
     assert asked("What is mercury made of?", *ELEMENTS) == ("Which ‘mercury’ is meant: planet or element?", "planet")
     assert asked("Who governs Springfield?", *TOWNS) == (
         "Which ‘Springfield’ is meant: Illinois or Ohio?",
@@ -106,15 +105,15 @@ def test_a_name_that_means_several_things_is_asked_about() -> None:
     assert asked("What is bread made of?", *ELEMENTS) is None
 
 
-def test_a_name_that_several_people_have_is_asked_about() -> None:
-    """Full names in the passages tell people apart, titles do not; the question itself may have the full name."""
+def test_surname_of_several_people_is_ambiguous() -> None:
+    """Full names in the passages distinguish people; a full name in the question is clear."""
     assert asked("Who was Smith?", *SMITHS) == ("Which ‘Smith’ is meant: Adam Smith or John Smith?", "Adam Smith")
     assert asked("Who was Adam Smith?", *SMITHS) is None
     assert asked("What did Smith sell?", *SMITHS) is None
 
 
-def test_a_figure_that_changes_is_asked_about() -> None:
-    """Sources that answer for several years leave open which is meant, unless the question says so."""
+def test_figure_of_several_years_is_ambiguous() -> None:
+    """A time in the question makes it clear."""
     assert asked("What was the population of Ghent?", *CENSUS) == (
         "Which time does the question refer to? The sources mention 2011 and 2021.",
         "2021",
@@ -136,13 +135,12 @@ def test_a_figure_that_changes_is_asked_about() -> None:
         ("How does it work?", " ?", "How does it work?"),
     ],
 )
-def test_an_answer_makes_the_question_clear(question: str, answer: str, meant: str) -> None:
-    """A short answer takes the place of the word it explains, any other stands behind the question."""
+def test_answer_is_inserted(question: str, answer: str, meant: str) -> None:
+    """A short answer replaces the word it explains; other answers are appended."""
     assert insert_answer(question, answer) == meant
 
 
-def test_what_is_assumed_is_said_without_passages() -> None:
-    """Where nothing was found, a pointer is taken to mean what the documents are about."""
+def test_default_assumption_without_passages() -> None:
     assert asked("How does it work?") == (
         "What does ‘it’ refer to in this question?",
         "the main subject of the documents",

@@ -1,8 +1,8 @@
-"""What two things share by their sources, and where they part."""
+"""Tests of analogies."""
 
 from tenure.algorithms.fallback.analogies import find_analogy
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 QUESTION = "Compare bread and cheese"
 BREAD = "Bread needs a warm cellar and two hours of patience before it is sold."
@@ -11,8 +11,8 @@ BOTH = "Bread and cheese are both made by fermentation."
 APART = "Bread is baked in an oven, whereas cheese is never heated that far."
 
 
-def test_patterns_are_mapped_and_limits_named() -> None:
-    """What both share comes first, then pairs of statements that say the same of each, then what sets them apart."""
+def test_analogy_has_features_mappings_and_limits() -> None:
+    """Common features first, then pairs of similar statements, then contrasts."""
     found = find_analogy(
         QUESTION,
         [passage(BREAD), passage(CHEESE, "cheese", title="Cheese"), passage(f"{BOTH} {APART}", "x", title="Food")],
@@ -28,8 +28,8 @@ def test_patterns_are_mapped_and_limits_named() -> None:
     assert found.conclusion is None
 
 
-def test_no_statement_is_mapped_twice() -> None:
-    """A statement that is like two others is the counterpart of the likest alone."""
+def test_statement_is_mapped_once() -> None:
+    """A statement is paired with the most similar one only."""
     again = passage("Bread needs a warm cellar and two hours of patience before it is sold, too.", "again")
     cheese = passage(CHEESE, "cheese", title="Cheese")
     both = passage(f"{BOTH} {APART}", "x", title="Food")
@@ -40,8 +40,8 @@ def test_no_statement_is_mapped_twice() -> None:
     ) == 1
 
 
-def test_what_is_not_compared_is_no_analogy() -> None:
-    """A question with one subject, and sources that say nothing alike, make none."""
+def test_no_analogy() -> None:
+    """A question on one subject, and sources without similar statements, give no analogy."""
     assert find_analogy("How is bread made?", [passage(BREAD)], encode).steps == ()
     assert (
         find_analogy(

@@ -1,11 +1,11 @@
-"""Causes and effects in sentences, and the chains that they make."""
+"""Tests of causal statements and chains."""
 
 import pytest
 
 from tenure.algorithms.fallback.causes import explain_causes, extract_causes, find_connection
 from tenure.algorithms.reasoning.arguments import StandaloneSentence
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 STRIKE = "The strike of the bakers leads to a shortage of fresh bread."
 HUNGER = "A shortage of fresh bread causes hunger in the whole town."
@@ -24,8 +24,8 @@ QUESTION = "Why did the strike of the bakers lead to hunger and a riot in the to
         ("The reason for the long rise is that cold yeast is slow.", "cold yeast is slow", "the long rise"),
     ],
 )
-def test_a_sentence_names_cause_and_effect(text: str, cause: str, effect: str) -> None:
-    """Both orders are read, with the words that people use for them."""
+def test_cause_and_effect_are_extracted(text: str, cause: str, effect: str) -> None:
+    """Connectives of both directions are recognized."""
     (found,) = extract_causes([StandaloneSentence(1, text)])
 
     assert (found.cause, found.effect) == (cause, effect)
@@ -41,13 +41,13 @@ def test_a_sentence_names_cause_and_effect(text: str, cause: str, effect: str) -
         "The fire was small and the cause was found by the guild.",
     ],
 )
-def test_other_sentences_name_none(text: str) -> None:
-    """A sentence without such a word, one that only points, and one that tells a time are no cause."""
+def test_sentences_without_cause(text: str) -> None:
+    """Sentences without connective, with only a pronoun, or with a time are not causal."""
     assert extract_causes([StandaloneSentence(1, text)]) == []
 
 
-def test_causes_are_chained_by_the_words_they_share() -> None:
-    """What one sentence ends in the next one begins with; the link says by which words."""
+def test_causes_are_chained_by_shared_words() -> None:
+    """The link of a step contains the shared words."""
     passages = [passage(RIOT, "c"), passage(HUNGER, "b"), passage(STRIKE, "a")]
     found = explain_causes(QUESTION, passages, encode)
 
@@ -62,8 +62,7 @@ def test_causes_are_chained_by_the_words_they_share() -> None:
     assert 0 < found.confidence <= 1
 
 
-def test_words_that_stand_apart_connect_nothing() -> None:
-    """Two words shared in another order are no link."""
+def test_shared_words_must_be_consecutive() -> None:
     one, other = extract_causes(
         [
             StandaloneSentence(1, "Heavy rain leads to fresh loaves of bread."),
@@ -74,8 +73,7 @@ def test_words_that_stand_apart_connect_nothing() -> None:
     assert find_connection(one, other) == ""
 
 
-def test_a_subject_that_two_sentences_share_connects_nothing() -> None:
-    """That both speak of the same thing makes none of them the cause of the other."""
+def test_common_subject_is_no_connection() -> None:
     one, other = extract_causes(
         [
             StandaloneSentence(1, "The young baker bakes rye alone, because the old oven is too cold."),
@@ -86,8 +84,7 @@ def test_a_subject_that_two_sentences_share_connects_nothing() -> None:
     assert find_connection(one, other) == ""
 
 
-def test_what_sources_conclude_comes_before_single_causes() -> None:
-    """A reason and what follows from it are told apart where the sentence allows that."""
+def test_conclusions_precede_separate_causes() -> None:
     text = "The dough of rye bread is heavy, because the kitchen of the guild is cold."
     found = explain_causes("Why is the dough of rye bread heavy?", [passage(text)], encode)
 
@@ -98,8 +95,8 @@ def test_what_sources_conclude_comes_before_single_causes() -> None:
     ]
 
 
-def test_causes_of_one_effect_stand_side_by_side() -> None:
-    """Where no chain leads on, causes that several sentences give for what is asked are told without a conclusion."""
+def test_separate_causes_have_no_conclusion() -> None:
+    """If there is no chain, causes of several sentences are listed."""
     cold = "The dough of rye bread is heavy because the kitchen is cold."
     salt = "The dough of rye bread stays heavy due to too much coarse salt."
     found = explain_causes("Why is the dough of rye bread heavy?", [passage(cold, "a"), passage(salt, "b")], encode)
@@ -108,8 +105,7 @@ def test_causes_of_one_effect_stand_side_by_side() -> None:
     assert (found.conclusion, {step.follows for step in found.steps}) == (None, {()})
 
 
-def test_one_cause_is_no_argument() -> None:
-    """A single cause repeats what the report says, and strangers to the question are left out."""
+def test_single_cause_is_no_argument() -> None:
     cold = passage("The dough of rye bread is heavy because the kitchen is cold.")
 
     assert explain_causes("Why is the dough of rye bread heavy?", [cold], encode).steps == ()

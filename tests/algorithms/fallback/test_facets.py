@@ -1,10 +1,10 @@
-"""Facets: topics from the headings of the evidence."""
+"""Tests of facets from headings."""
 
 import pytest
 
 from tenure.algorithms.fallback.facets import Facet, extract_subject, find_facets, is_generic_heading
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,14 @@ from tests.worlds import encode
         "I",
     ],
 )
-def test_headings_of_every_document_are_generic(name: str) -> None:
-    """What names a part of a document, or nothing, is no subject."""
+def test_generic_headings(name: str) -> None:
+    """Parts of documents and headings without words are generic."""
     assert is_generic_heading(name)
 
 
 @pytest.mark.parametrize("name", ["Sourdough", "Introduction to rye", "Baking at high altitude"])
-def test_a_heading_with_a_subject_is_not_generic(name: str) -> None:
-    """A heading that names a thing is one, also with a general word beside it."""
+def test_specific_headings(name: str) -> None:
+    """A heading with a subject is specific, also next to a generic word."""
     assert not is_generic_heading(name)
 
 
@@ -49,8 +49,8 @@ def test_a_heading_with_a_subject_is_not_generic(name: str) -> None:
         (("PEP 12: Rye bread",), "Baking", "Rye bread"),
     ],
 )
-def test_the_innermost_subject_is_what_a_passage_is_about(headings: tuple[str, ...], title: str, expected: str) -> None:
-    """Headings are looked through from the inside out, the title last, numbering and marks taken off."""
+def test_innermost_specific_heading_is_the_subject(headings: tuple[str, ...], title: str, expected: str) -> None:
+    """The title is the last resort; numbering and markup are removed."""
     assert expected == extract_subject(passage("x", title=title, headings=headings))
 
 
@@ -63,8 +63,8 @@ EVIDENCE = [
 ]
 
 
-def test_facets_are_near_headings_with_their_passages_counted() -> None:
-    """Headings that have to do with the question are topics, the strongest first, whatever their case."""
+def test_facets_are_relevant_headings() -> None:
+    """Best first, with the number of passages, ignoring case."""
     found = find_facets("How is bread baked?", EVIDENCE, encode, 5)
 
     assert [(facet.heading, facet.source_title, facet.passages) for facet in found] == [
@@ -74,27 +74,24 @@ def test_facets_are_near_headings_with_their_passages_counted() -> None:
     assert found == sorted(found, key=lambda facet: -facet.score)
 
 
-def test_at_most_k_facets_are_given() -> None:
-    """The best are kept where there are more than asked for."""
+def test_number_of_facets_is_limited() -> None:
     assert [f.heading for f in find_facets("How is bread baked?", EVIDENCE, encode, 1)] == ["Rye bread"]
 
 
-def test_what_the_outline_has_already_is_no_facet() -> None:
-    """A heading that says the same as a given topic is left out."""
+def test_existing_topics_are_left_out() -> None:
     found = find_facets("How is bread baked?", EVIDENCE, encode, 5, existing_topics=["The rye breads"])
 
     assert [facet.heading for facet in found] == ["Bread ovens"]
 
 
-def test_two_names_of_one_thing_are_one_facet() -> None:
-    """Of headings that say the same only the better one is a topic."""
+def test_similar_headings_are_one_facet() -> None:
     twice = [passage("x", headings=("Rye bread",), relevance=0.9), passage("x", headings=("Breads of rye",))]
 
     assert [facet.heading for facet in find_facets("rye bread?", twice, encode, 5)] == ["Rye bread"]
 
 
-def test_evidence_without_headings_has_no_facets() -> None:
-    """Where nothing is named there is nothing to choose, and no encoder is asked."""
+def test_no_headings_give_no_facets() -> None:
+    """The encoder is not called."""
     nothing: list[Facet] = []
 
     assert find_facets("bread?", [], encode, 3) == nothing
@@ -102,8 +99,8 @@ def test_evidence_without_headings_has_no_facets() -> None:
     assert find_facets("bread?", EVIDENCE, encode, 0) == nothing
 
 
-def test_a_document_that_is_one_of_several_is_a_facet_by_its_title() -> None:
-    """Its headings are parts of the topic, unless a heading says more of the question than the title does."""
+def test_small_document_is_represented_by_its_title() -> None:
+    """Unless one of its headings is nearer to the question."""
     others = [passage("x", source, 0, headings=(f"Wine {source}",), relevance=0.8) for source in "bcde"]
     within = [passage("x", "a", n, headings=(f"Step {n}",), title="Baking bread", relevance=0.8) for n in (1, 2)]
 
@@ -112,8 +109,7 @@ def test_a_document_that_is_one_of_several_is_a_facet_by_its_title() -> None:
     assert [f.heading for f in find_facets("How is bread baked?", [*named, *others], encode, 5)] == ["Baked bread"]
 
 
-def test_a_document_that_holds_most_is_divided_by_its_headings() -> None:
-    """Its title would hold everything there is to say."""
+def test_dominant_document_is_divided_by_its_headings() -> None:
     within = [
         passage("x", "a", 0, headings=("Bread",), title="Bread", relevance=0.8),
         passage("x", "a", 1, headings=("Bread", "Bread ovens"), title="Bread", relevance=0.8),

@@ -1,8 +1,8 @@
-"""What sources conclude, and what they date."""
+"""Tests of inferences and timelines."""
 
 from tenure.algorithms.fallback.inferences import find_inferences, find_timeline
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 COLD = "The dough of rye bread rises slowly in a cold kitchen."
 SO = "Therefore the bakers of rye bread have to heat the kitchen before dawn."
@@ -11,8 +11,8 @@ MEANS = "This means that bakers add salt to the dough of rye bread late."
 QUESTION = "How do bakers make the dough of rye bread rise in a cold kitchen?"
 
 
-def test_a_conclusion_follows_what_it_is_drawn_from() -> None:
-    """Premise and inference stay together, and the pair nearest to the question comes last."""
+def test_conclusion_follows_its_premise() -> None:
+    """The pair nearest to the question is last."""
     found = find_inferences(QUESTION, [passage(f"{COLD} {SO}", "a"), passage(f"{SALT} {MEANS}", "b")], encode)
 
     assert [(step.kind, step.text, step.follows) for step in found.steps] == [
@@ -24,8 +24,8 @@ def test_a_conclusion_follows_what_it_is_drawn_from() -> None:
     assert (found.conclusion.text, found.conclusion.follows, found.conclusion.passage_number) == (SO, (3,), 1)
 
 
-def test_a_sentence_concludes_by_itself_and_in_its_middle() -> None:
-    """A sentence of two clauses is taken apart; one may say "therefore" behind its subject, or begin with "so"."""
+def test_sentence_with_premise_and_conclusion_is_split() -> None:
+    """The connective may follow the subject."""
     itself = "The kitchen of the bakers is cold, so the dough of rye bread has to rise all night."
     middle = f"{SALT} The bakers of rye bread therefore add salt to the dough late."
     so = f"{COLD} So the bakers of rye bread have to heat the kitchen."
@@ -38,15 +38,15 @@ def test_a_sentence_concludes_by_itself_and_in_its_middle() -> None:
     assert third.conclusion is not None and third.conclusion.follows == (1,)
 
 
-def test_a_conclusion_that_is_only_near_the_subject_is_none() -> None:
-    """What says less than half of the question's words is left out, however near it is."""
+def test_conclusion_needs_words_of_the_question() -> None:
+    """Less than half of the question's words is too little, whatever the similarity."""
     text = "The dough is cold at dawn, so the dough lies in the oven at night."
 
     assert find_inferences("Why do bakers of rye salt the dough?", [passage(text)], encode).steps == ()
 
 
-def test_without_conclusions_nothing_is_inferred() -> None:
-    """Sentences that draw none, that stand in two paragraphs, or that are far from the question make no argument."""
+def test_no_inferences() -> None:
+    """Sentences without connective, in different paragraphs, or far from the question give no argument."""
     apart = passage(f"{COLD}\n\n{SO}")
     short = passage(f"Dough rises. {SO}")
 
@@ -54,8 +54,7 @@ def test_without_conclusions_nothing_is_inferred() -> None:
     assert find_inferences("Where do swallows sleep?", [passage(f"{COLD} {SO}")], encode).steps == ()
 
 
-def test_dated_statements_stand_in_the_order_of_their_years() -> None:
-    """A course of events is told by year, each event with its year."""
+def test_timeline_is_chronological() -> None:
     others = [
         "The guild of bakers wrote its rules down in 1848.",
         "The guild of bakers changed its rules on rye in 1871.",
@@ -71,8 +70,7 @@ def test_dated_statements_stand_in_the_order_of_their_years() -> None:
     assert found.conclusion is None
 
 
-def test_a_course_needs_events() -> None:
-    """No dates, and too few of them, are no course of events."""
+def test_timeline_needs_events() -> None:
     one = passage("The guild of bakers wrote its rules down in 1848.")
 
     assert find_timeline("How did the rules of the guild change?", [passage(COLD)], encode).steps == ()

@@ -1,10 +1,10 @@
-"""What would follow if something were otherwise."""
+"""Tests of counterfactual questions."""
 
 import pytest
 
 from tenure.algorithms.fallback.suppositions import extract_supposition, find_consequences
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 USE = "The master oven lock prevents two bakers from using the master oven at once."
 RESTS = "The night shift relies on the master oven lock for its rye bread."
@@ -23,13 +23,13 @@ QUESTION = "What happens to the bread if the master oven lock is removed?"
         ("How is bread made?", ()),
     ],
 )
-def test_what_a_question_supposes_away(question: str, expected: tuple[str, ...]) -> None:
-    """The thing is named without the words that take it away; a question may suppose nothing."""
+def test_supposition_is_extracted(question: str, expected: tuple[str, ...]) -> None:
+    """The words of the change are left out; a question may have no supposition."""
     assert extract_supposition(question) == expected
 
 
-def test_what_rests_on_a_thing_comes_before_what_follows_without_it() -> None:
-    """Uses and reliances are told first, then what sources say of its absence, the nearest of it last."""
+def test_reliances_precede_consequences() -> None:
+    """The consequence nearest to the question is last."""
     passages = [passage(text, str(n)) for n, text in enumerate((WITHOUT, USE, RESTS, SHORT))]
     found = find_consequences("What would happen to bread if there was no master oven lock?", passages, encode)
 
@@ -42,8 +42,7 @@ def test_what_rests_on_a_thing_comes_before_what_follows_without_it() -> None:
     assert (found.conclusion.kind, found.conclusion.text) == ("consequence", WITHOUT)
 
 
-def test_a_condition_that_sources_have_too_says_what_follows() -> None:
-    """What happens when something happens is told by sentences with the same condition, and not by others."""
+def test_equal_condition_gives_a_consequence() -> None:
     dies = "When the master baker dies, the guild keeps the oven of the master baker warm."
     takes = "If the master baker has died, the apprentice takes the oven over."
     other = "When the master baker sleeps, the oven of the guild has to rest."
@@ -54,8 +53,8 @@ def test_a_condition_that_sources_have_too_says_what_follows() -> None:
     assert {step.text for step in (*found.steps, found.conclusion)} == {dies, takes}
 
 
-def test_deaths_of_other_names_and_of_whoever_dies_are_the_same_condition() -> None:
-    """A crash is a death, "a thing that dies" is a condition, and a sentence that points elsewhere says nothing."""
+def test_synonyms_of_failure_are_the_same_condition() -> None:
+    """A crash is a death, and a generic subject states a condition."""
     generic = "A master baker who dies leaves the oven to the guild of the town."
     crash = "After the death of the master baker the guild keeps the oven warm."
     points = "The guild also shuts it when the master baker is killed."
@@ -66,8 +65,7 @@ def test_deaths_of_other_names_and_of_whoever_dies_are_the_same_condition() -> N
     assert {step.text for step in (*found.steps, found.conclusion)} == {generic, crash}
 
 
-def test_uses_alone_do_not_say_what_would_follow() -> None:
-    """Without a source on the absence, with a single statement, or without a thing nothing is supposed."""
+def test_reliances_alone_are_no_answer() -> None:
     question = "What would happen to bread without the master oven lock?"
 
     assert find_consequences(question, [passage(USE, "a"), passage(RESTS, "b")], encode).conclusion is None

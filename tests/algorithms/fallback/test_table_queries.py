@@ -1,4 +1,4 @@
-"""SQL for questions that leave no doubt."""
+"""Tests of SQL for unambiguous questions."""
 
 import pytest
 from hypothesis import given, settings
@@ -58,8 +58,8 @@ ORDERS = TableInfo(name="shop.orders", columns=(ColumnInfo(name="revenue", kind=
         ),
     ],
 )
-def test_a_question_without_a_doubt_becomes_sql(question: str, sql: str) -> None:
-    """Aggregate, column, value and grouping are found where each content word is one of them."""
+def test_unambiguous_questions_become_sql(question: str, sql: str) -> None:
+    """Aggregate, column, value and grouping explain every content word."""
     found = build_table_query(question, [SALES])
 
     assert found is not None
@@ -91,13 +91,12 @@ def test_a_question_without_a_doubt_becomes_sql(question: str, sql: str) -> None
         "What is the total?",
     ],
 )
-def test_a_doubt_means_no_query(question: str) -> None:
-    """A word too many, a small word that changes the meaning, or a shape that is not clear: no figure at all."""
+def test_ambiguous_questions_give_no_query(question: str) -> None:
+    """Unexplained words, qualifiers and unclear shapes are rejected."""
     assert build_table_query(question, [SALES]) is None
 
 
-def test_two_tables_that_could_be_meant_mean_none() -> None:
-    """Where the question does not say which of two tables it is about, nothing is guessed."""
+def test_two_matching_tables_give_no_query() -> None:
     assert build_table_query("What is the total revenue?", [SALES, ORDERS]) is None
     named = build_table_query("What is the total revenue of the shop orders?", [SALES, ORDERS])
     assert named is not None and named.sql == 'SELECT sum("revenue") AS "total revenue" FROM "shop"."orders"'
@@ -110,8 +109,7 @@ def test_two_tables_that_could_be_meant_mean_none() -> None:
         ("What is the highest unit price of cheese?", "Highest unit price in sales, product cheese"),
     ],
 )
-def test_the_title_says_what_is_shown(question: str, shows: str) -> None:
-    """Figure, grouping, table and conditions stand in the title of the result."""
+def test_title_describes_the_result(question: str, shows: str) -> None:
     found = build_table_query(question, [SALES])
 
     assert found is not None
@@ -120,6 +118,5 @@ def test_the_title_says_what_is_shown(question: str, shows: str) -> None:
 
 @given(st.text(max_size=200))
 @settings(deadline=None)
-def test_nonsense_makes_no_error(question: str) -> None:
-    """Any text is either a question for certain or none."""
+def test_any_text_is_accepted(question: str) -> None:
     assert build_table_query(question, [SALES, ORDERS]) is None or question.strip()

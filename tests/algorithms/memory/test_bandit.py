@@ -1,4 +1,4 @@
-"""Strategies chosen by how each went before."""
+"""Tests of the bandit over retrieval strategies."""
 
 from collections import Counter
 from typing import get_args
@@ -42,22 +42,21 @@ def record(strategy: RetrievalStrategy, trials: int, won: float, kind: QueryType
 def choices(
     records: list[StrategyRecord], suggested: RetrievalStrategy = "direct", times: int = 400
 ) -> Counter[RetrievalStrategy]:
-    """Count what is chosen over many tasks."""
+    """Count the choices over many tasks."""
     picked = (sample_strategy(suggested, "factual", records, STRATEGIES, f"run/{number}") for number in range(times))
     return Counter(choice.strategy for choice in picked)
 
 
 @given(RECORDS, st.sampled_from(KINDS))
-def test_beliefs_are_proper_and_bounded(records: list[StrategyRecord], kind: QueryType) -> None:
-    """Whatever the records, success is never sure nor excluded, and never rests on more trials than count."""
+def test_posteriors_are_proper_and_bounded(records: list[StrategyRecord], kind: QueryType) -> None:
+    """The mean is between 0 and 1, and trials are capped."""
     for belief in compute_posteriors(kind, records, STRATEGIES).values():
         assert belief.alpha > 0
         assert belief.beta > 0
         assert belief.alpha + belief.beta <= PRIOR_TRIALS + MAX_TRIALS + 1e-6
 
 
-def test_what_is_known_of_all_types_counts_for_one() -> None:
-    """A strategy that does well for other types is believed in more than one that does badly there."""
+def test_records_of_other_types_count() -> None:
     records = [record("iterative", 30, 27, "causal"), record("contrastive", 30, 6, "causal")]
 
     believed = compute_posteriors("factual", records, STRATEGIES)
@@ -65,8 +64,7 @@ def test_what_is_known_of_all_types_counts_for_one() -> None:
     assert believed["iterative"].mean > believed["direct"].mean > believed["contrastive"].mean
 
 
-def test_own_trials_outweigh_those_of_other_types() -> None:
-    """With many trials for a type its own record decides."""
+def test_own_type_outweighs_other_types() -> None:
     records = [record("iterative", 40, 36, "causal"), record("iterative", 40, 4), record("direct", 40, 20)]
 
     believed = compute_posteriors("factual", records, STRATEGIES)
@@ -75,10 +73,9 @@ def test_own_trials_outweigh_those_of_other_types() -> None:
 
 
 @given(RECORDS, st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
-def test_the_same_seed_draws_the_same(
+def test_equal_seeds_give_equal_choices(
     records: list[StrategyRecord], suggested: RetrievalStrategy, kind: QueryType, seed: str
 ) -> None:
-    """A workflow that is replayed chooses as it did, and tells why where it departs from the suggestion."""
     first = sample_strategy(suggested, kind, records, STRATEGIES, seed)
 
     assert sample_strategy(suggested, kind, records, STRATEGIES, seed) == first
@@ -86,51 +83,46 @@ def test_the_same_seed_draws_the_same(
 
 
 @given(st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
-def test_nothing_known_leaves_the_suggestion(suggested: RetrievalStrategy, kind: QueryType, seed: str) -> None:
-    """Without a record for the type nothing changes."""
+def test_no_record_keeps_the_suggestion(suggested: RetrievalStrategy, kind: QueryType, seed: str) -> None:
     others = [record("iterative", 50, 50, one) for one in KINDS if one != kind]
 
     assert sample_strategy(suggested, kind, [], STRATEGIES, seed) == StrategyChoice(suggested, "")
     assert sample_strategy(suggested, kind, others, STRATEGIES, seed) == StrategyChoice(suggested, "")
 
 
-def test_a_strategy_that_went_better_is_taken_mostly() -> None:
-    """Strong records make the choice, and leave some tasks to others."""
+def test_better_strategy_is_chosen_mostly() -> None:
     picked = choices([record("direct", 30, 9), record("multi_hop", 30, 27)])
 
     assert picked["multi_hop"] > 350
     assert len(picked) > 1
 
 
-def test_few_trials_do_not_displace_the_suggestion() -> None:
-    """A strategy that was praised a few times is tried now and then only."""
+def test_few_trials_are_only_explored() -> None:
     picked = choices([record("direct", 30, 15), record("multi_hop", MIN_TRIALS - 1, MIN_TRIALS - 1)])
 
     assert picked["direct"] > 340
     assert 0 < picked["multi_hop"] < 60
 
 
-def test_equal_strategies_leave_most_tasks_to_the_suggestion() -> None:
-    """Who is not clearly better does not win by chance alone."""
+def test_equal_strategies_keep_the_suggestion_mostly() -> None:
     picked = choices([record(strategy, 40, 28) for strategy in ("direct", "multi_hop")])
 
     assert picked["direct"] > picked["multi_hop"]
 
 
-def test_endless_praise_counts_no_more_than_bounded_praise() -> None:
-    """A record of a million trials is believed as one of the most that counts, so that others can catch up."""
+def test_trials_are_capped() -> None:
+    """A record of a million trials counts as one of the maximum."""
     few, many = record("multi_hop", MAX_TRIALS, MAX_TRIALS), record("multi_hop", 1_000_000, 1_000_000)
 
     assert compute_posteriors("factual", [few], STRATEGIES) == compute_posteriors("factual", [many], STRATEGIES)
 
 
-def test_a_choice_says_why() -> None:
-    """What displaces the suggestion says what it rests on."""
+def test_choice_has_a_reason() -> None:
     strong = [record("direct", 40, 2), record("multi_hop", 40, 38)]
     weak = [record("direct", 40, 2), record("multi_hop", 2, 2)]
     seeds = [f"run/{number}" for number in range(200)]
     sure = {sample_strategy("direct", "factual", strong, STRATEGIES, seed).reason for seed in seeds}
     curious = {sample_strategy("direct", "factual", weak, STRATEGIES, seed).reason for seed in seeds}
 
-    assert any(why.startswith("multi_hop went well in 9") for why in sure)
-    assert any(why.startswith("to learn what multi_hop brings, which was tried 2 times") for why in curious)
+    assert any(why.startswith("multi_hop succeeded in 9") for why in sure)
+    assert any(why.startswith("exploration: multi_hop was tried 2 times") for why in curious)

@@ -1,4 +1,4 @@
-"""What a run makes of earlier ones, and what it leaves to later ones."""
+"""Tests of experience: results of earlier runs, and memories of a run."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -47,16 +47,16 @@ from tenure.contracts.research.learning import (
 from tenure.contracts.research.spiral import AnalysisReply, ExecutedQuery, Finding, PlanStep
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, Result, ResultStatus, SourceEntry
 from tenure.contracts.run.run import RunLimits, Usage
-from tests.passages import reference
+from tests.support.passages import reference
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERY = "Which cheese do monks of the valley ripen in their cellars?"
 ARMS = ("direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory")
-"""Strategies that records may select."""
+"""Strategies that the bandit may choose."""
 
 
 def recalled(run: str, details: MemoryDetails | None, relevance: float = 0.9) -> ScoredMemory:
-    """Return a memory of a run that came to mind."""
+    """Return a recalled memory of a run."""
     memory = Memory(
         id=f"{run}/{relevance}",
         kind="episodic",
@@ -74,12 +74,12 @@ def episode(run: str, relevance: float = 0.9, *asked: str) -> ScoredMemory:
 
 
 def inheritance(chunk: str, query: str = "bread", run: str = "one") -> InheritedPassage:
-    """Return a passage that a run has left."""
+    """Return an inherited passage."""
     return InheritedPassage(passage=reference(0.5, chunk=chunk), query=query, run=RunId(run))
 
 
 def experienced(passages: int, *made: str, records: Sequence[StrategyRecord] = ()) -> Experience:
-    """Return an experience of one earlier run with so many passages."""
+    """Return the experience of one earlier run with a number of passages."""
     return Experience(
         related=(RelatedRun(run=RunId("one"), question="q", ended_at=NOW, relevance=0.9),),
         passages=tuple(inheritance(str(number)) for number in range(passages)),
@@ -88,8 +88,8 @@ def experienced(passages: int, *made: str, records: Sequence[StrategyRecord] = (
     )
 
 
-def test_runs_on_related_questions_come_nearest_first() -> None:
-    """Each run counts once; the run itself, other memories and what is far off do not count."""
+def test_related_runs_are_ordered_by_relevance() -> None:
+    """The run itself, other memories and irrelevant ones do not count."""
     memories = [
         episode("far", MIN_RELATED_RELEVANCE - 0.01),
         episode("one", 0.6),
@@ -106,8 +106,8 @@ def test_runs_on_related_questions_come_nearest_first() -> None:
     assert len(find_related_runs([episode(f"run-{n}") for n in range(20)], RunId("this"))) == MAX_RELATED_RUNS
 
 
-def test_runs_are_related_by_what_they_have_found_too() -> None:
-    """They come beside those whose questions are related; the run itself and what is far off do not count."""
+def test_runs_are_related_by_facts() -> None:
+    """Runs with related questions, the run itself and irrelevant ones do not count."""
     asked = (RelatedRun(run=RunId("asked"), question="q", ended_at=NOW, relevance=0.9),)
     facts = [
         recalled("far", None, MIN_RELATED_RELEVANCE - 0.01),
@@ -126,8 +126,8 @@ def test_runs_are_related_by_what_they_have_found_too() -> None:
     )
 
 
-def test_queries_are_believed_of_runs_that_left_something() -> None:
-    """A run must have left a passage and its question be related, and nothing may have come into the corpora since."""
+def test_queries_of_runs_with_passages_are_inherited() -> None:
+    """The question must be related and the corpora unchanged."""
     memories = [episode("one", 0.9, "a", "b"), episode("two", 0.9, "c"), episode("three", 0.9, "d", "b")]
     left = InheritReply(
         passages=(inheritance("x", run="one"), inheritance("y", run="two")),
@@ -143,8 +143,7 @@ def test_queries_are_believed_of_runs_that_left_something() -> None:
     )
 
 
-def test_advice_has_to_have_gone_well() -> None:
-    """What failed as often as it went well is not advised."""
+def test_advice_needs_more_successes_than_failures() -> None:
     good = ProcedureDetails(situation="Research on bread", advice="ask for rye", successes=2, failures=1)
     bad = ProcedureDetails(situation="Research on bread", advice="ask for salt", successes=1, failures=1)
 
@@ -153,18 +152,17 @@ def test_advice_has_to_have_gone_well() -> None:
     )
 
 
-def test_what_was_asked_is_asked_once() -> None:
-    """A task that earlier research has asked in nearly these words makes one search."""
+def test_known_query_is_searched_directly() -> None:
     step = PlanStep(id="s1", query=QUERY, topic="t")
     experience = experienced(3, "cellars where monks of the valley ripen cheese")
 
     assert choose_strategy(step, 3, None, Experience(), ARMS, "seed", 1).strategy == "multi_hop"
     assert choose_strategy(step, 3, None, experience, ARMS, "seed", 1).strategy == "direct"
-    assert "earlier research has asked this" in choose_strategy(step, 3, None, experience, ARMS, "seed", 1).reason
+    assert "earlier research executed this query" in choose_strategy(step, 3, None, experience, ARMS, "seed", 1).reason
 
 
-def test_what_people_and_plans_say_stands() -> None:
-    """Neither a strategy that somebody chose, nor reading on, nor an effort without hops is changed by experience."""
+def test_requested_strategies_are_kept() -> None:
+    """A choice of the user or the plan, a read and an effort with one hop are not changed."""
     step = PlanStep(id="s1", query=QUERY, topic="t")
     experience = experienced(3, QUERY)
 
@@ -182,8 +180,8 @@ def test_what_people_and_plans_say_stands() -> None:
     assert choose_strategy(step, 1, None, experience, ARMS, "seed", 1) == ("direct", "")
 
 
-def test_strong_records_choose_the_strategy() -> None:
-    """Where nothing was asked before, the bandit chooses by how strategies did, for every other task."""
+def test_strong_records_change_the_strategy() -> None:
+    """Only for every second task."""
     records = [
         StrategyRecord(query_type="factual", strategy=strategy, episodes=40, score=score)
         for strategy, score in (("multi_hop", 2.0), ("hierarchical", 39.0))
@@ -204,13 +202,12 @@ def test_strong_records_choose_the_strategy() -> None:
     ("query", "earlier", "known"),
     [("rye bread", ["bread of rye flour"], True), ("rye bread", ["bread"], False), ("of the", ["of the"], False)],
 )
-def test_a_query_counts_as_asked_by_its_words(query: str, earlier: list[str], known: bool) -> None:
-    """One earlier query has to have nearly all words; a query without a word asks nothing."""
+def test_known_queries_share_most_words(query: str, earlier: list[str], known: bool) -> None:
     assert is_known_query(query, earlier) is known
 
 
-def test_a_grounded_run_has_less_before_it() -> None:
-    """A cycle and a task a cycle are saved, unless a person has said how many there are to be; one stays of each."""
+def test_inherited_passages_reduce_the_effort() -> None:
+    """Limits of the user are kept, and at least one cycle and one task remain."""
     complex_, simple = EFFORT_BY_COMPLEXITY["complex"], EFFORT_BY_COMPLEXITY["simple"]
     less = reduce_effort(complex_, RunLimits(), experienced(3))
 
@@ -220,24 +217,23 @@ def test_a_grounded_run_has_less_before_it() -> None:
     assert reduce_effort(complex_, RunLimits(), experienced(2)) == complex_
 
 
-def test_facts_do_not_cut_research_short() -> None:
-    """What runs have accepted of which only facts are related comes along, and takes nothing off the effort."""
+def test_facts_do_not_reduce_the_effort() -> None:
     told = experienced(9).model_copy(update={"related": ()})
 
     assert reduce_effort(EFFORT_BY_COMPLEXITY["complex"], RunLimits(), told) == EFFORT_BY_COMPLEXITY["complex"]
     assert len(build_inherited_candidates(told, "Bread")[0]) == 9
 
 
-def test_what_was_accepted_is_taken_over_with_its_query() -> None:
-    """Passages become candidates that are judged like others, and queries count as made."""
+def test_inherited_passages_become_candidates() -> None:
+    """Inherited queries count as executed."""
     candidates, executed = build_inherited_candidates(experienced(2, "bread", "rye"), "Bread")
 
     assert [(one.topic, one.query, one.remembered) for one in candidates] == [("Bread", "bread", True)] * 2
     assert [(one.query, one.cycle, one.found) for one in executed] == [("bread", 0, 2), ("rye", 0, 0)]
 
 
-def test_strategies_are_credited_with_what_their_queries_brought() -> None:
-    """What each strategy did is summed by the type of its queries, with what further queries brought."""
+def test_outcomes_are_summed_by_type_and_strategy() -> None:
+    """Follow-up queries count for their task."""
     found = [Finding(topic="t", query=query, passage=reference(0.5), novelty=1) for query in ("a", "b", "b", "z")]
     before = (StrategyOutcome(query_type="factual", strategy="direct", tasks=1, searches=1, accepted=0, score=0.0),)
     tasks = [CompletedTask("a", "direct", ()), CompletedTask("Why does b rise?", "iterative", ("b",))]
@@ -248,15 +244,15 @@ def test_strategies_are_credited_with_what_their_queries_brought() -> None:
     assert (iterative.query_type, iterative.searches, iterative.accepted) == ("analytical", 2, 2)
 
 
-def test_a_task_goes_well_by_what_it_brings_and_takes() -> None:
-    """Passages count up to a number, each further search takes something off, and nothing goes below nothing."""
+def test_reward() -> None:
+    """Passages count up to a maximum, each further search costs, and the reward is not negative."""
     assert compute_reward(0, 1) == compute_reward(0, 5) == 0
     assert compute_reward(4, 1) == compute_reward(40, 1) == 1
     assert 0 < compute_reward(2, 3) < compute_reward(2, 1) < compute_reward(4, 3)
 
 
-def test_queries_that_found_something_are_left() -> None:
-    """The one of which most was accepted comes first; those that found nothing are not left."""
+def test_productive_queries_are_ranked() -> None:
+    """Queries without results are left out."""
     executed = [
         ExecutedQuery(query="c", topic="t", cycle=1, found=9, accepted=0),
         ExecutedQuery(query="a", topic="t", cycle=1, found=3, accepted=2),
@@ -269,28 +265,26 @@ def test_queries_that_found_something_are_left() -> None:
     assert len(rank_productive_queries(executed)) == MAX_SAVED_QUERIES
 
 
-def test_the_log_says_what_was_remembered() -> None:
-    """A run without related ones says nothing; others say which they were, and whether they have less before them."""
+def test_related_runs_are_described() -> None:
     [few] = describe_experience(experienced(1, "a"))
     [many] = describe_experience(experienced(3))
 
     assert describe_experience(Experience()) == ()
-    assert few.endswith("(one): 1 accepted passage and 1 query that would find the same again.")
+    assert few.endswith("(one): 1 accepted passage and 1 query with unchanged results.")
     assert "3 accepted passages and 0 queries" in many
-    assert "less before it" in many
+    assert "reduced effort" in many
 
 
-def test_the_log_says_which_facts_came_to_mind() -> None:
-    """The first is told in its words, and what else came along of the research that found them."""
+def test_known_facts_are_described() -> None:
     fact = KnownFact(text="Rye is a grass.", run=RunId("two"), relevance=0.7)
     [one] = describe_experience(Experience(facts=(fact,)))
     [_, more] = describe_experience(
         experienced(1).model_copy(update={"facts": (fact, fact), "passages": (inheritance("x", run="two"),)})
     )
 
-    assert one.endswith("found: 1 fact, first of all “Rye is a grass.” (two).")
+    assert one.endswith("research: 1 fact, the most relevant “Rye is a grass.” (two).")
     assert more.endswith(
-        "2 facts, first of all “Rye is a grass.” (two); 1 accepted passage of the research that found them came along."
+        "2 facts, the most relevant “Rye is a grass.” (two); inherited from these runs: 1 accepted passage."
     )
 
 
@@ -311,13 +305,13 @@ def result(status: ResultStatus = "done", *critiques: CritiqueRecord) -> Result:
 
 
 def details(impression: NewMemory) -> MemoryDetails:
-    """Return what is known of an impression besides its words."""
+    """Return the details of a memory."""
     assert impression.details is not None
     return impression.details
 
 
-def test_a_run_leaves_an_episode_for_each_strategy() -> None:
-    """An episode tells question, strategy, mean score and queries, and is borne by the sources that were cited."""
+def test_run_saves_an_episode_per_strategy() -> None:
+    """An episode has question, strategy, mean score, queries and cited sources."""
     ways = [
         StrategyOutcome(query_type="factual", strategy="direct", tasks=4, searches=4, accepted=8, score=2.0),
         StrategyOutcome(query_type="causal", strategy="iterative", tasks=1, searches=3, accepted=0, score=0.0),
@@ -336,8 +330,8 @@ def test_a_run_leaves_an_episode_for_each_strategy() -> None:
 @pytest.mark.parametrize(
     ("status", "outcome"), [("no_evidence", "no_evidence"), ("finished_early", "partial"), ("failed", "failed")]
 )
-def test_a_run_that_came_to_nothing_is_remembered_so(status: ResultStatus, outcome: str) -> None:
-    """Without a search there is still an episode, which went badly and praises no strategy."""
+def test_failed_run_saves_an_episode(status: ResultStatus, outcome: str) -> None:
+    """Without a search the episode has no strategy."""
     [only] = build_memories(result(status).model_copy(update={"evaluation": None}), (), ())
     known = details(only)
 
@@ -346,8 +340,8 @@ def test_a_run_that_came_to_nothing_is_remembered_so(status: ResultStatus, outco
     assert only.valence == -0.5
 
 
-def test_critiques_that_changed_something_become_procedures() -> None:
-    """One that helped counts as a success, one that brought nothing as a failure."""
+def test_critiques_become_procedures() -> None:
+    """A critique that changed the report is a success, another one a failure."""
     helped = CritiqueRecord(topic="Bread", critique="Rye is missing.", outcome="The section “Bread” was rewritten.")
     idle = CritiqueRecord(topic="Bread", critique="Salt is missing.", outcome="Nothing more was found on it.")
 

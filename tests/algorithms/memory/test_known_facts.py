@@ -1,4 +1,4 @@
-"""What a run leaves of what it has found, and what of that comes to mind."""
+"""Tests of facts that a run saves and recalls."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -45,7 +45,7 @@ def result(*sections: tuple[ResultClaim, ...]) -> Result:
 
 
 def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> ScoredMemory:
-    """Return a memory that came to mind."""
+    """Return a recalled memory."""
     now = datetime(2026, 1, 1, tzinfo=UTC)
     memory = Memory(
         id=text, kind=kind, text=text, created_at=now, origin=MemoryOrigin(run=RunId("one"), support=2), **others
@@ -53,8 +53,7 @@ def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> ScoredM
     return ScoredMemory(memory=memory, score=1, relevance=0.61234, freshness=1, weight=1, use_weight=1)
 
 
-def test_a_fact_names_the_sources_of_its_own_citations() -> None:
-    """It is as sure as its claim, of the run that found it, and kept as what relates entities or as what holds."""
+def test_fact_has_confidence_sources_and_kind() -> None:
     first, second = collect_facts(result((claim(RYE, 1, 2, 1, confidence=0.8), claim("Crust forms in a dry oven.", 2))))
 
     assert (first.text, first.kind, first.confidence) == ("Crust forms in a dry oven.", "long_term", QUOTE_CONFIDENCE)
@@ -62,8 +61,8 @@ def test_a_fact_names_the_sources_of_its_own_citations() -> None:
     assert second.origin == MemoryOrigin(run=RunId("this"), sources=(SourceId("rye"), SourceId("ovens")))
 
 
-def test_only_what_documents_support_is_left() -> None:
-    """Neither what was computed, nor what is not supported or cites nothing; of mixed claims the documents count."""
+def test_only_supported_claims_are_saved() -> None:
+    """Computed, unsupported and uncited claims are left out."""
     [only] = collect_facts(
         result(
             (
@@ -78,8 +77,8 @@ def test_only_what_documents_support_is_left() -> None:
     assert (only.text, only.origin.sources) == ("The oven of the baker has five doors.", (SourceId("ovens"),))
 
 
-def test_a_fact_is_whole_sentences_in_plain_words() -> None:
-    """Marks and openings that lean on what came before are dropped, and what needs more than that is left out."""
+def test_facts_are_self_contained() -> None:
+    """Markup and introductory connectives are removed; claims that need context are left out."""
     found = collect_facts(
         result(
             (
@@ -103,8 +102,8 @@ def test_a_fact_is_whole_sentences_in_plain_words() -> None:
     ]
 
 
-def test_each_fact_is_left_once_and_of_each_part_the_first_ones() -> None:
-    """The surest come first; of equally sure ones the abstract and each section leave what they say first."""
+def test_facts_are_distinct_and_ranked() -> None:
+    """Most confident first, then by their position in the abstract or section."""
     many = tuple(claim(f"Loaf number {n} of the baker is baked in the oven.", 2) for n in range(MAX_SAVED_FACTS))
     sure = claim("A sure thing is baked in the oven.", 1, confidence=1.0)
     abstract = claim("Bread is baked.", 1), claim("Bread is baked in the oven of the baker.", 1)
@@ -114,8 +113,7 @@ def test_each_fact_is_left_once_and_of_each_part_the_first_ones() -> None:
     assert len(found) == MAX_SAVED_FACTS
 
 
-def test_facts_come_to_mind_once_and_undisputed() -> None:
-    """Other kinds of memories are none, and of those that several runs have left the best one counts."""
+def test_known_facts_are_distinct_and_undisputed() -> None:
     [only] = select_known_facts(
         [
             recalled(RYE),

@@ -1,4 +1,4 @@
-"""What memory computes: kinds, importance, time and use, support, agreement, and what goes."""
+"""Tests of memory scoring: kinds, importance, decay, support, duplicates and forgetting."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -43,8 +43,7 @@ def memory(id: str = "a", text: str = FOUNDED, **others: object) -> Memory:
         ("Reports are read aloud in the office.", "long_term"),
     ],
 )
-def test_words_say_what_kind_of_memory_they_are(text: str, kind: MemoryKind) -> None:
-    """Without a kind and without details, patterns of the language decide."""
+def test_kind_by_text(text: str, kind: MemoryKind) -> None:
     assert thinking.classify_memory(NewMemory(text=text)) == kind
 
 
@@ -56,14 +55,14 @@ def test_words_say_what_kind_of_memory_they_are(text: str, kind: MemoryKind) -> 
         (FactDetails(subject="Ghent", predicate="lies on", object="Scheldt"), "semantic"),
     ],
 )
-def test_details_say_it_before_words_do(details: MemoryDetails, kind: MemoryKind) -> None:
-    """An episode, a procedure and a fact are what they are, and a kind that is named stands above all."""
+def test_kind_by_details(details: MemoryDetails, kind: MemoryKind) -> None:
+    """A given kind takes precedence."""
     assert thinking.classify_memory(NewMemory(text="Who?", details=details)) == kind
     assert thinking.classify_memory(NewMemory(text="Who?", details=details, kind="long_term")) == "long_term"
 
 
-def test_what_matters_is_told_from_outcome_support_exactness_and_insistence() -> None:
-    """Each adds to the importance of a kind, what points back to other words takes from it, and a given one stays."""
+def test_importance() -> None:
+    """Outcome, support, figures and emphasis add to it, back references subtract, and a given importance is kept."""
     plain = thinking.compute_importance(NewMemory(text="reports are short"), "long_term", 0)
 
     assert thinking.compute_importance(NewMemory(text="reports are short", valence=-1.0), "long_term", 0) == plain + 0.2
@@ -74,16 +73,15 @@ def test_what_matters_is_told_from_outcome_support_exactness_and_insistence() ->
     assert thinking.compute_importance(NewMemory(text="never", importance=0.1), "long_term", 9) == 0.1
 
 
-def test_what_matters_or_was_used_is_kept_for_good() -> None:
-    """A short-term memory becomes what its words are, a lasting one stays what it is."""
+def test_important_or_used_memories_are_promoted() -> None:
     assert thinking.promote_kind("short_term", FOUNDED, 0.9) == "semantic"
     assert thinking.promote_kind("short_term", "Who founded it?", 0.1, uses=2) == "long_term"
     assert thinking.promote_kind("short_term", FOUNDED, 0.1, uses=1) == "short_term"
     assert thinking.promote_kind("episodic", FOUNDED, 0.9) == "episodic"
 
 
-def test_memories_are_found_by_the_keys_of_the_graph() -> None:
-    """Names and terms of a text, and both ends of a fact, are keys; a query names them however it writes them."""
+def test_entity_keys() -> None:
+    """Names and terms of a text and both ends of a fact are keys, whatever their spelling."""
     keys = thinking.extract_entity_keys(
         "It lies there.", FactDetails(subject="Ghent", predicate="lies on", object="the Scheldt")
     )
@@ -94,8 +92,8 @@ def test_memories_are_found_by_the_keys_of_the_graph() -> None:
     assert len(thinking.extract_entity_keys(" and ".join(f"Mr Name{n}x" for n in range(40)))) == thinking.MAX_ENTITIES
 
 
-def test_time_takes_from_memories_and_from_episodes_faster() -> None:
-    """After a half-life half is left; an episode has that after a third of it."""
+def test_freshness_halves_per_half_life() -> None:
+    """Episodes have a third of the half-life."""
     policy = MemoryPolicy(half_life_days=90)
     fresh = thinking.compute_freshness(["semantic", "episodic"], np.asarray([90 * DAY, 30 * DAY]), policy)
 
@@ -103,8 +101,7 @@ def test_time_takes_from_memories_and_from_episodes_faster() -> None:
     assert thinking.compute_freshness([], np.zeros(0), policy).tolist() == []
 
 
-def test_relevance_rules_and_the_rest_shifts_within_bounds() -> None:
-    """Time, importance and use change the order of equals, and cannot raise what is far from the query."""
+def test_relevance_dominates_the_score() -> None:
     best = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 50, disputed=False)
     old = thinking.score_memory(0.9, 0.0, 1.0, 1.0, 50, disputed=False)
     unused = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 0, disputed=False)
@@ -115,8 +112,7 @@ def test_relevance_rules_and_the_rest_shifts_within_bounds() -> None:
     assert thinking.score_memory(0.05, 1.0, 1.0, 1.0, 50, disputed=False).total < unused.total * 0.1
 
 
-def test_the_same_is_said_only_with_the_same_names_numbers_and_denials() -> None:
-    """Likeness alone joins nothing."""
+def test_duplicates_have_equal_names_numbers_and_negations() -> None:
     same = "In 1694 William Paterson founded the Bank of England."
 
     assert thinking.is_duplicate(FOUNDED, same, 0.97, 0.94)
@@ -126,8 +122,7 @@ def test_the_same_is_said_only_with_the_same_names_numbers_and_denials() -> None
     assert not thinking.is_duplicate(FOUNDED, FOUNDED.replace("was", "was not"), 0.99, 0.94)
 
 
-def test_a_contradiction_is_seen_in_the_words() -> None:
-    """Two statements that differ in a figure or a denial contradict each other."""
+def test_contradictions_are_detected() -> None:
     assert thinking.is_contradiction("The bridge has 7 arches.", "The bridge has 9 arches.", 0.95)
     assert not thinking.is_contradiction("The bridge has 7 arches.", "Bread is baked.", 0.1)
 
@@ -136,8 +131,7 @@ def page(uri: str, text: str) -> SourceEvidence:
     return SourceEvidence(SourceId(uri), uri, compute_fingerprint(text))
 
 
-def test_pages_of_one_site_and_copies_support_nothing_twice() -> None:
-    """Two sites with words of their own are two sources; a site's other page, or a mirror, is none."""
+def test_copies_and_pages_of_one_site_are_not_independent() -> None:
     text = "the bank was founded long ago by a merchant of the city who needed money for a war"
     one, sibling = (
         page("https://www.a.co.uk/1", text),
@@ -154,8 +148,7 @@ def test_pages_of_one_site_and_copies_support_nothing_twice() -> None:
     )
 
 
-def test_a_document_of_ones_own_is_enough() -> None:
-    """What a person has given to be read needs no second source."""
+def test_document_of_the_user_is_sufficient() -> None:
     own = thinking.count_independent_sources([SourceEvidence(SourceId("s"), "notes/bank.md", ())])
 
     assert own == SourceSupport(1, 1) and own.is_sufficient
@@ -175,13 +168,13 @@ def test_a_document_of_ones_own_is_enough() -> None:
         ("http://localhost/", "localhost"),
     ],
 )
-def test_addresses_belong_to_sites(uri: str, site: str) -> None:
-    """A site is what one owner has: the name below a public ending, a number, or the scheme of another protocol."""
+def test_site_of_urls(uri: str, site: str) -> None:
+    """The name below a public suffix, a network address, or the scheme of another protocol."""
     assert thinking.extract_site(uri) == site
 
 
-def test_memories_that_say_the_same_become_the_weightiest_with_what_all_bring() -> None:
-    """Sources, merges and the older date are taken over, and independent sources make it surer."""
+def test_merge_keeps_sources_and_age() -> None:
+    """Independent sources raise the confidence."""
     old = memory("old", created_at=NOW - timedelta(days=9), kind="short_term", importance=0.9, confidence=0.6)
     strong = memory(
         "strong",
@@ -198,8 +191,8 @@ def test_memories_that_say_the_same_become_the_weightiest_with_what_all_bring() 
     assert thinking.merge_memories([strong, strong], SourceSupport(1, 0)).confidence == 0.8
 
 
-def test_a_memory_that_waits_is_let_in_by_support() -> None:
-    """All that wait wait on together until enough stands behind them; the kind of a lasting one is taken over."""
+def test_support_confirms_a_memory() -> None:
+    """Unconfirmed memories stay so until support is sufficient."""
     waiting = [memory(id, unconfirmed=True, kind="short_term") for id in "ab"]
 
     assert thinking.merge_memories(waiting, SourceSupport(1, 0)).unconfirmed
@@ -207,8 +200,7 @@ def test_a_memory_that_waits_is_let_in_by_support() -> None:
     assert thinking.merge_memories([waiting[0], memory("0", use_count=0)], SourceSupport(0, 0)).kind == "semantic"
 
 
-def test_procedures_add_up_their_successes() -> None:
-    """Of procedures that say the same the trials are counted together."""
+def test_merged_procedures_sum_their_trials() -> None:
     made = thinking.merge_memories([memory(id, details=PROCEDURE) for id in "ab"], SourceSupport(0, 0))
 
     assert isinstance(made.details, ProcedureDetails)
@@ -227,17 +219,16 @@ def test_procedures_add_up_their_successes() -> None:
         ("semantic", 31, 0.9, True, True),
     ],
 )
-def test_what_goes_follows_the_policy(
+def test_forgetting_follows_the_policy(
     kind: MemoryKind, days: float, strong: float, unconfirmed: bool, gone: bool
 ) -> None:
-    """Short-term memories go by the hour, weak ones by their strength, and what waits after its time."""
+    """Short-term memories expire by hours, weak ones by strength, unconfirmed ones by days."""
     assert thinking.is_faded(kind, days * DAY, strong, unconfirmed=unconfirmed, policy=MemoryPolicy()) == gone
     assert thinking.compute_strength(np.asarray([0.5]), np.asarray([0.5])).tolist() == [0.25]
 
 
 @pytest.mark.parametrize(("score", "words"), [(2.7, "worked well"), (1.2, "worked in part"), (0.3, "worked badly")])
-def test_episodes_teach_how_a_way_of_searching_does(score: float, words: str) -> None:
-    """The mean score is put into words, with the searches that a run takes."""
+def test_lesson_describes_the_mean_score(score: float, words: str) -> None:
     record = StrategyRecord(query_type="causal", strategy="multi_hop", episodes=3, score=score, searches=15)
     lesson = thinking.build_lesson(record, 2)
 

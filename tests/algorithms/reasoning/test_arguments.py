@@ -10,8 +10,8 @@ from tenure.algorithms.reasoning.arguments import (
     has_shared_terms,
 )
 from tenure.roles.base import refuse_to_encode
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 MADE = "Bread is made from flour and water by the baker."
 

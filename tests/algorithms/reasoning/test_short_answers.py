@@ -3,8 +3,8 @@
 import pytest
 
 from tenure.algorithms.reasoning.short_answers import extract_short_answer, is_factoid_question
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStat
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, RejectedThought
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import QueryType
-from tests.passages import reference
+from tests.support.passages import reference
 
 
 def claim(text: str, status: ClaimStatus = "supported") -> Claim:

@@ -1,4 +1,4 @@
-"""Reading what an acting model says, in whatever form it says it."""
+"""Tests of the parser for ReAct actions."""
 
 import json
 import math
@@ -52,8 +52,8 @@ QUERY = '{"query": "bread"}'
         ("", ParsedAction()),
     ],
 )
-def test_text_is_read(text: str, move: ParsedAction) -> None:
-    """Labels, brackets and prose around them are told apart; the first action counts, and nothing after it."""
+def test_text_formats_are_parsed(text: str, move: ParsedAction) -> None:
+    """Labels, brackets and surrounding prose are recognized; only the first action counts."""
     assert parse_model_output(text) == move
 
 
@@ -98,13 +98,13 @@ def test_text_is_read(text: str, move: ParsedAction) -> None:
         ({"query": "bread"}, None),
     ],
 )
-def test_objects_are_read(found: dict[str, Any], move: ParsedAction | None) -> None:
-    """Every usual way to name an action in an object is one; an object that names none is none."""
+def test_object_formats_are_parsed(found: dict[str, Any], move: ParsedAction | None) -> None:
+    """Every usual key of an action is accepted; an object without action or answer is ignored."""
     assert parse_model_output("", [found]) == (move or ParsedAction())
 
 
-def test_the_first_acting_object_counts() -> None:
-    """Objects that name no action are passed over, and further actions are counted, not taken."""
+def test_first_object_with_an_action_counts() -> None:
+    """Objects without an action are skipped, and further actions are counted."""
     lookup, sql = {"action": "lookup", "arguments": "x"}, {"action": "sql", "arguments": "y"}
 
     assert parse_model_output("", [{"query": "z"}, {"answer": "a"}, lookup, sql]) == ParsedAction(
@@ -114,7 +114,7 @@ def test_the_first_acting_object_counts() -> None:
 
 
 def test_prose_before_an_object_is_its_thought() -> None:
-    """What a model says before it acts is what it thought; a fence is not."""
+    """Prose before an object becomes the thought; a code fence does not."""
     assert (
         parse_model_output('Thought: Bread first.\n```json\n{"action": "lookup"}```', [{"action": "lookup"}]).thought
         == "Bread first."
@@ -122,8 +122,8 @@ def test_prose_before_an_object_is_its_thought() -> None:
     assert parse_model_output('```json\n{"action": "lookup"}', [{"action": "lookup"}]).thought == ""
 
 
-def test_wrappings_are_opened_a_few_times() -> None:
-    """An action wrapped in actions ever deeper is not followed to its end."""
+def test_nested_actions_are_limited() -> None:
+    """An action nested too deeply is not followed."""
     wrapped: dict[str, Any] = {"name": "lookup"}
     for _ in range(3):
         wrapped = {"action": wrapped}
@@ -148,13 +148,13 @@ def test_wrappings_are_opened_a_few_times() -> None:
         (10**400, INVALID_CONFIDENCE),
     ],
 )
-def test_a_confidence_is_a_number_or_none(written: object, number: float) -> None:
-    """Percent are shares, what is missing is nothing, and what is no number is marked as such."""
+def test_confidence_formats(written: object, number: float) -> None:
+    """Percentages become shares, a missing confidence is 0, other texts are invalid."""
     assert parse_model_output("", [{"answer": "a", "confidence": written}]).confidence == number
 
 
-def test_no_part_is_longer_than_it_may_be() -> None:
-    """Each part is cut; arguments stay one character too long, so that a part never passes for the whole."""
+def test_parts_are_truncated() -> None:
+    """Arguments keep one character above the limit, so that validation rejects them."""
     move = parse_model_output(
         "", [{"thought": "t" * 9999, "action": "a" * 999, "arguments": "x" * 99_999, "answer": "b" * 9999}]
     )
@@ -167,21 +167,21 @@ def test_no_part_is_longer_than_it_may_be() -> None:
     ]
 
 
-def test_characters_that_no_text_has_are_left_out() -> None:
-    """Null bytes, control characters and halves of characters go; line ends stay."""
+def test_control_characters_are_removed() -> None:
+    """Null bytes, control characters and surrogates are removed; line breaks stay."""
     assert parse_model_output("", [{"action": "look\x00up", "arguments": "a\ud800\x07b\nc"}]) == ParsedAction(
         "", "lookup", "ab\nc"
     )
 
 
 @pytest.mark.parametrize("written", ["VectorSearch", "vector search", "VECTOR-SEARCH", " vector__search "])
-def test_a_name_is_the_same_in_any_case(written: str) -> None:
-    """Letter case, spaces and hyphens do not make another tool."""
+def test_tool_names_are_normalized(written: str) -> None:
+    """Letter case, spaces and hyphens do not matter."""
     assert normalize_tool_name(written) == "vector_search"
 
 
-def test_arguments_in_a_string_in_a_string_are_an_object() -> None:
-    """An object is found within two strings, not within ever more, and bare text is none."""
+def test_arguments_encoded_twice_are_parsed() -> None:
+    """An object is found inside two strings, not inside more, and bare text is not an object."""
     assert parse_arguments(json.dumps(json.dumps(QUERY))) == {"query": "bread"}
     assert parse_arguments(json.dumps(json.dumps(json.dumps(QUERY)))) is None
     assert parse_arguments("[1]") is None
@@ -203,8 +203,8 @@ PIECES = st.sampled_from(["Action:", "Thought:", "Observation:", "lookup[", "(",
 @given(
     st.lists(PIECES | st.text(max_size=5)).map("".join), st.lists(st.dictionaries(KEYS, JSON, max_size=4), max_size=3)
 )
-def test_anything_is_read(text: str, objects: list[dict[str, Any]]) -> None:
-    """Whatever a model says, it is read as a move within its bounds that can be written down as JSON."""
+def test_any_text_is_parsed_within_limits(text: str, objects: list[dict[str, Any]]) -> None:
+    """Any text gives an action within the limits that can be serialized as JSON."""
     move = parse_model_output(text, objects)
 
     assert len(move.thought) <= MAX_THOUGHT_LENGTH and len(move.action) <= MAX_NAME_LENGTH + 1

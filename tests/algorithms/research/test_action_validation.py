@@ -1,4 +1,4 @@
-"""What of a model's move is carried out."""
+"""Tests of the validation of ReAct actions."""
 
 import json
 
@@ -25,7 +25,7 @@ OFFERED = {name: TOOLS[name].arguments for name in ("hybrid_search", "calculate"
 
 
 def wrong(move: ParsedAction, passages: int = 3) -> str:
-    """Return what is wrong with a move that is not carried out."""
+    """Return the error of an invalid action."""
     found = validate_action(move, OFFERED, {}, passages)
     assert (found.tool, found.arguments, found.is_final) == (None, None, False) and found.error
     return found.error
@@ -40,8 +40,8 @@ def wrong(move: ParsedAction, passages: int = 3) -> str:
         ("hybrid_search", "bread"),
     ],
 )
-def test_a_tool_is_used_as_it_was_meant(action: str, arguments: str) -> None:
-    """A name in another case, an object in a string and the bare text of the first argument mean the same."""
+def test_valid_calls_are_accepted(action: str, arguments: str) -> None:
+    """A name in another case, an object in a string and the bare text of the first argument are accepted."""
     found = validate_action(ParsedAction("", action, arguments), OFFERED, {}, 0)
 
     assert (found.tool, found.arguments, found.error) == ("hybrid_search", HybridSearchArguments(query="bread"), "")
@@ -50,7 +50,7 @@ def test_a_tool_is_used_as_it_was_meant(action: str, arguments: str) -> None:
 @pytest.mark.parametrize(
     ("move", "told"),
     [
-        (ParsedAction("I think."), "No action was named"),
+        (ParsedAction("I think."), "names no action"),
         (ParsedAction("", "search", "bread"), "no tool “search”"),
         (ParsedAction("", "sql", "bread"), "no tool “sql”"),
         (ParsedAction("", "hybrid_search"), "query: Field required"),
@@ -64,35 +64,35 @@ def test_a_tool_is_used_as_it_was_meant(action: str, arguments: str) -> None:
             f"longer than {MAX_ARGUMENTS_LENGTH} characters",
         ),
         (ParsedAction("", "analyze_document", "what is it"), "passage: Input should be a valid integer"),
-        (ParsedAction("", "finish"), "needs the answer"),
+        (ParsedAction("", "finish"), "needs an answer"),
         (ParsedAction("", "finish", "", "It is so [4]."), "passage 4, but passages 1 to 3 were seen"),
         (ParsedAction("", "finish", "", "It is so [0, 1; 17]."), "passage 0, 17"),
         (ParsedAction("", "", "", "It is so [9]."), "passage 9"),
     ],
 )
-def test_what_cannot_be_done_is_sent_back(move: ParsedAction, told: str) -> None:
-    """Each fault is named in words that say what would be right."""
+def test_invalid_actions_are_rejected(move: ParsedAction, told: str) -> None:
+    """Each error message says what is expected."""
     assert told in wrong(move)
 
 
-def test_every_correction_of_a_name_lists_the_tools() -> None:
-    """A model that knows no tool is told all that there are, the end included."""
+def test_unknown_tools_list_the_available_ones() -> None:
+    """The list includes `finish`."""
     assert "`hybrid_search`, `calculate`, `analyze_document`, `mcp`, `finish`" in wrong(ParsedAction("", "rm"))
 
 
-def test_no_passage_can_be_named_before_one_was_seen() -> None:
-    """Without passages, the correction says that there are none."""
+def test_citations_need_passages() -> None:
+    """Without passages every citation is rejected."""
     assert "no passage was seen" in wrong(ParsedAction("", "finish", "", "So [1]."), 0)
 
 
-def test_many_faults_are_cut() -> None:
-    """A correction of arguments with very many faults stays short."""
+def test_error_messages_are_short() -> None:
+    """Arguments with very many faults give a short message."""
     assert len(wrong(ParsedAction("", "hybrid_search", json.dumps({f"field{n}": n for n in range(500)})))) < 1000
 
 
 @pytest.mark.parametrize("opens", ['{"a":', "["])
-def test_arguments_beyond_writing_are_sent_back(opens: str) -> None:
-    """What is nested deeper than it could be recorded is refused, at whatever depth the libraries would fail."""
+def test_deeply_nested_arguments_are_rejected(opens: str) -> None:
+    """Arguments that are nested too deeply to serialize are rejected."""
 
     def nested(levels: int) -> ParsedAction:
         inner = opens * levels + "1" + ("}" if "{" in opens else "]") * levels
@@ -105,8 +105,8 @@ def test_arguments_beyond_writing_are_sent_back(opens: str) -> None:
     }
 
 
-def test_the_same_is_done_once() -> None:
-    """An action that was carried out is named with its step, however it is spelt; another argument is another."""
+def test_repeated_calls_are_rejected() -> None:
+    """A repeated call is rejected with the number of its step, regardless of spelling; other arguments are accepted."""
     first = validate_action(ParsedAction("", "hybrid_search", "Rye  bread"), OFFERED, {}, 0)
     assert first.tool and first.arguments
     done = {build_call_key(first.tool, first.arguments): 2}
@@ -135,25 +135,26 @@ def test_the_same_is_done_once() -> None:
         (ParsedAction("", "hybrid_search", "bread", "It is so [1].", 95.0), 1, False),
     ],
 )
-def test_a_loop_ends_with_an_answer(move: ParsedAction, passages: int, ends: bool) -> None:
-    """It ends by a finish, by an answer without an action, and by a sure answer that cites what is there."""
+def test_answers_end_the_loop(move: ParsedAction, passages: int, ends: bool) -> None:
+    """The loop ends by `finish`, by an answer without an action, and by a confident answer with valid citations."""
     assert validate_action(move, OFFERED, {}, passages).is_final is ends
 
 
-def test_what_is_odd_is_remarked() -> None:
-    """A confidence that is none and further actions do not stop the first action, but are told."""
+def test_remarks_do_not_block_an_action() -> None:
+    """An invalid confidence and further actions give remarks."""
     found = validate_action(ParsedAction("", "calculate", "1 + 1", confidence=7.0, extra_actions=1), OFFERED, {}, 0)
 
     assert found.tool == "calculate"
-    assert found.remark.startswith("A confidence lies between 0 and 1") and "One action at a time" in found.remark
+    assert (
+        found.remark.startswith("A confidence must be between 0 and 1") and "Only one action per step" in found.remark
+    )
     assert [normalize_confidence(value) for value in (-1.0, 0.3, 1.0, 7.0)] == [0.0, 0.3, 1.0, 0.0]
 
 
-def test_cited_passages_are_found_once() -> None:
-    """Numbers in square brackets are passages, words in them are not."""
+def test_citations_are_extracted_once() -> None:
+    """Numbers in square brackets are citations, words are not."""
     assert extract_citations("A [2], B [1, 2; 3] and [so].") == (2, 1, 3)
 
 
-def test_steps_grow_with_the_hops() -> None:
-    """A task of more hops has more steps, up to the most."""
+def test_step_limit_grows_with_hops() -> None:
     assert [compute_max_steps(hops) for hops in (1, 2, 3, 5)] == [4, 6, 8, MAX_STEPS]

@@ -1,4 +1,4 @@
-"""Topic coverage against its definition (DESIGN §5)."""
+"""Tests of topic coverage, c = 1 − Π(1 − w·r)."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from tenure.algorithms.research.coverage import (
     select_covering_passages,
 )
 from tenure.contracts.evidence.passages import PassageRef
-from tests.passages import reference
+from tests.support.passages import reference
 
 RELEVANCES = st.floats(-0.5, 1.0, allow_nan=False)
 PASSAGES = st.lists(
@@ -20,8 +20,7 @@ PASSAGES = st.lists(
 )
 
 
-def test_nothing_covers_nothing() -> None:
-    """A topic without passages is not covered at all."""
+def test_no_passages_give_zero() -> None:
     assert compute_coverage([]) == 0.0
 
 
@@ -30,15 +29,14 @@ def test_one_passage_covers_its_weighted_relevance() -> None:
     assert compute_coverage([reference(0.5)]) == pytest.approx(PASSAGE_WEIGHT * 0.5)
 
 
-def test_two_sources_leave_the_product_of_what_each_leaves() -> None:
-    """Coverage is 1 − Π(1 − w·r) over passages of different sources."""
+def test_two_sources_multiply_the_uncovered_shares() -> None:
     expected = 1 - (1 - PASSAGE_WEIGHT * 0.8) * (1 - PASSAGE_WEIGHT * 0.4)
 
     assert compute_coverage([reference(0.4, "a"), reference(0.8, "b")]) == pytest.approx(expected)
 
 
-def test_the_second_passage_of_a_source_counts_half() -> None:
-    """The best passage of a source counts in full, its next ones half."""
+def test_second_passage_of_a_source_counts_half() -> None:
+    """The best passage of a source counts fully, its other passages half."""
     expected = 1 - (1 - PASSAGE_WEIGHT * 0.8) * (1 - PASSAGE_WEIGHT * REPEATED_SOURCE_WEIGHT * 0.4)
 
     assert REPEATED_SOURCE_WEIGHT == 0.5
@@ -46,7 +44,7 @@ def test_the_second_passage_of_a_source_counts_half() -> None:
 
 
 def test_only_the_best_passages_count() -> None:
-    """The passages after the m-th change nothing."""
+    """Passages after the m-th do not count."""
     best = [reference(0.9, name) for name in "abcdef"]
     rest = [reference(0.1, name) for name in "ghij"]
 
@@ -54,8 +52,8 @@ def test_only_the_best_passages_count() -> None:
     assert compute_coverage(best) == compute_coverage([*rest, *best])
 
 
-def test_the_passages_that_count_most_come_first() -> None:
-    """A source's second passage counts half, so that a weaker one of another source comes before it."""
+def test_selected_passages_are_ordered_by_contribution() -> None:
+    """A less relevant passage of a new source precedes the second passage of a source."""
     found = [reference(0.6, "a"), reference(0.5, "b"), reference(0.8, "a"), reference(-0.2, "c")]
 
     assert [p.chunk for p in select_covering_passages(found, 3)] == ["a:0.8", "b:0.5", "a:0.6"]
@@ -64,8 +62,8 @@ def test_the_passages_that_count_most_come_first() -> None:
 
 @given(PASSAGES)
 @settings(deadline=None)
-def test_the_passages_that_count_cover_as_much_alone(passages: list[PassageRef]) -> None:
-    """Leaving the others out changes no coverage."""
+def test_selected_passages_have_the_same_coverage(passages: list[PassageRef]) -> None:
+    """Passages that do not count can be removed."""
     unique = list({passage.chunk: passage for passage in passages}.values())
 
     assert compute_coverage(select_covering_passages(unique, MAX_COUNTED_PASSAGES)) == pytest.approx(
@@ -75,15 +73,13 @@ def test_the_passages_that_count_cover_as_much_alone(passages: list[PassageRef])
 
 @given(PASSAGES)
 @settings(deadline=None)
-def test_coverage_is_a_share_below_one(passages: list[PassageRef]) -> None:
-    """However much is found, something may still be open."""
+def test_coverage_is_below_one(passages: list[PassageRef]) -> None:
     assert 0.0 <= compute_coverage(passages) < 1.0
 
 
 @given(PASSAGES, st.randoms())
 @settings(deadline=None)
 def test_order_does_not_matter(passages: list[PassageRef], chance: object) -> None:
-    """Coverage belongs to the set of passages, not to the order in which they were found."""
     unique = list({passage.chunk: passage for passage in passages}.values())
 
     assert compute_coverage(unique) == compute_coverage(reversed(unique))
@@ -91,20 +87,18 @@ def test_order_does_not_matter(passages: list[PassageRef], chance: object) -> No
 
 @given(PASSAGES, RELEVANCES)
 @settings(deadline=None)
-def test_a_passage_of_a_new_source_never_takes_coverage_away(passages: list[PassageRef], relevance: float) -> None:
-    """Whatever a further source says, the topic is covered at least as well as before."""
+def test_new_source_never_lowers_coverage(passages: list[PassageRef], relevance: float) -> None:
     assert compute_coverage([*passages, reference(relevance, "new")]) >= compute_coverage(passages) - 1e-9
 
 
 @given(PASSAGES.map(lambda found: found[: MAX_COUNTED_PASSAGES - 1]), RELEVANCES, st.sampled_from("abcdefgh"))
 @settings(deadline=None)
-def test_a_further_passage_never_takes_coverage_away(passages: list[PassageRef], relevance: float, source: str) -> None:
-    """Coverage grows with every passage, also of a known source."""
+def test_further_passage_never_lowers_coverage(passages: list[PassageRef], relevance: float, source: str) -> None:
     assert compute_coverage([*passages, reference(relevance, source, "new")]) >= compute_coverage(passages) - 1e-9
 
 
-def test_another_passage_of_a_known_source_never_lowers_coverage() -> None:
-    """What counts is the share each passage adds, not its rank among the most relevant."""
+def test_known_source_never_lowers_coverage() -> None:
+    """Contributions are ranked, not relevances."""
     before = [reference(0.5, name) for name in "abcdef"]
 
     assert compute_coverage([*before, reference(0.51, "a")]) >= compute_coverage(before)

@@ -1,4 +1,4 @@
-"""Layers of dependencies."""
+"""Tests of the sorting of dependencies into layers."""
 
 import pytest
 from hypothesis import given
@@ -17,8 +17,8 @@ from tenure.algorithms.research.dependencies import DependencyCycleError, Unknow
         ({1: (), 2: (1, 1)}, ((1,), (2,))),
     ],
 )
-def test_each_layer_needs_only_earlier_ones(needs: dict[object, tuple[object, ...]], expected: object) -> None:
-    """What can be done at once shares a layer, in the order in which it was named."""
+def test_layers_depend_only_on_earlier_layers(needs: dict[object, tuple[object, ...]], expected: object) -> None:
+    """Independent keys share a layer, in their original order."""
     assert sort_into_layers(needs) == expected
 
 
@@ -30,23 +30,23 @@ def test_each_layer_needs_only_earlier_ones(needs: dict[object, tuple[object, ..
         ({"x": ("a",), "a": ("b",), "b": ("a",)}, ("a", "b", "a")),
     ],
 )
-def test_a_circle_is_named(needs: dict[str, tuple[str, ...]], cycle: tuple[str, ...]) -> None:
-    """The error shows the way around, without what only leads there."""
+def test_cycle_is_reported(needs: dict[str, tuple[str, ...]], cycle: tuple[str, ...]) -> None:
+    """The error shows the cycle without keys that only lead to it."""
     with pytest.raises(DependencyCycleError, match=" → ".join(cycle)) as refused:
         sort_into_layers(needs)
 
     assert refused.value.cycle == cycle
 
 
-def test_an_unknown_dependency_is_named() -> None:
-    """The error says who needs what, and what there is."""
+def test_unknown_dependency_is_reported() -> None:
+    """The error names the key, its dependency and the known keys."""
     with pytest.raises(UnknownDependencyError, match="b depends on z, which does not exist; known are a, b"):
         sort_into_layers({"a": (), "b": ("z",)})
 
 
 @given(st.integers(0, 12).flatmap(lambda n: st.tuples(*(st.sets(st.integers(0, max(i - 1, 0))) for i in range(n)))))
-def test_an_order_that_exists_is_found(needs: tuple[set[int], ...]) -> None:
-    """Whatever needs only smaller numbers can be laid in layers that hold each number once."""
+def test_existing_order_is_found(needs: tuple[set[int], ...]) -> None:
+    """Dependencies on smaller numbers can always be sorted, each number once."""
     found = sort_into_layers(
         {number: {need for need in wanted if need < number} for number, wanted in enumerate(needs)}
     )

@@ -1,4 +1,4 @@
-"""How much work a question is worth, and how a task searches."""
+"""Tests of the choice of effort and retrieval strategy."""
 
 import pytest
 
@@ -7,26 +7,24 @@ from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import RunLimits
-from tests.passages import reference
+from tests.support.passages import reference
 
 
 @pytest.mark.parametrize(("complexity", "sections"), [("simple", 2), ("moderate", 4), ("complex", 6)])
 def test_complexity_sets_the_effort(complexity: Complexity, sections: int) -> None:
-    """Without a word from a person the table decides, within the sections a report may have."""
+    """Without limits of the user the defaults apply, within the maximum number of sections."""
     assert choose_effort(complexity, RunLimits()) == EFFORT_BY_COMPLEXITY[complexity].model_copy(
         update={"sections": sections}
     )
 
 
-def test_a_person_overrides_what_the_complexity_suggests() -> None:
-    """Limits of the run come before the router's view, one by one."""
+def test_limits_override_the_complexity() -> None:
     limits = RunLimits(effort="simple", max_cycles=9, subagents=7, max_sections=1)
 
     assert choose_effort("complex", limits) == ResearchEffort(cycles=9, subagents=7, hops=1, sections=1)
 
 
-def test_more_complex_questions_get_more() -> None:
-    """No part of the effort shrinks as questions grow."""
+def test_effort_grows_with_complexity() -> None:
     simple, moderate, complex_ = (
         list(EFFORT_BY_COMPLEXITY[c].model_dump().values()) for c in ("simple", "moderate", "complex")
     )
@@ -52,20 +50,19 @@ def test_more_complex_questions_get_more() -> None:
         ("What is the town in which the founder of the oldest bakery of Vienna was born?", 3, "multi_hop"),
     ],
 )
-def test_a_query_suggests_how_to_search(query: str, hops: int, expected: RetrievalStrategy) -> None:
-    """Plain questions are searched for once; contested, broad and long ones each in a way of their own."""
+def test_query_suggests_a_strategy(query: str, hops: int, expected: RetrievalStrategy) -> None:
+    """Simple queries are direct; contested, broad and long ones have strategies of their own."""
     assert resolve_strategy(PlanStep(id="s1", query=query, topic="Bread"), hops) == expected
 
 
-def test_reading_on_in_a_source_is_one_search() -> None:
-    """What a passage's source says further needs no bridge."""
+def test_reading_a_source_is_direct() -> None:
     step = PlanStep(id="s1", query="Why does dough rise in the cold?", topic="Bread", read_passage=reference(0.5))
 
     assert resolve_strategy(step, 3) == resolve_strategy(step, 3, "iterative") == "direct"
 
 
-def test_a_person_comes_before_the_plan_and_the_plan_before_the_query() -> None:
-    """A strategy that is named holds whatever the query suggests and the effort gives."""
+def test_user_overrides_plan_and_plan_overrides_query() -> None:
+    """A requested strategy applies whatever the query suggests."""
     planned = PlanStep(id="s1", query="What is sourdough?", topic="Bread", strategy="hierarchical")
 
     assert resolve_strategy(planned, 1) == "hierarchical"
@@ -83,6 +80,6 @@ def test_a_person_comes_before_the_plan_and_the_plan_before_the_query() -> None:
         ("ab", "", False),
     ],
 )
-def test_a_search_that_brings_the_same_again_has_converged(before: str, now: str, expected: bool) -> None:
-    """The top five decide, in any order."""
+def test_same_results_have_converged(before: str, now: str, expected: bool) -> None:
+    """The five best results decide, in any order."""
     assert has_converged(before, now) is expected

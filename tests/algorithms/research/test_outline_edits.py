@@ -1,4 +1,4 @@
-"""What a person's outline keeps, renames, drops and adds."""
+"""Tests of outlines set by a user."""
 
 from tenure.algorithms.research.outline_edits import (
     OutlineChange,
@@ -20,7 +20,7 @@ def set_to(*lines: str, after: OutlineRevision | None = None) -> OutlineRevision
 
 
 def test_topics_are_kept_renamed_dropped_and_added() -> None:
-    """A topic that stays keeps its question unless it is given another; the order is the person's."""
+    """A kept topic keeps its question unless it has a new one; the order is the user's."""
     wanted = apply_outline(TOPICS, set_to("Wine", "bread => Rye  bread", "Butter | What is it for?"))
 
     assert wanted == OutlineChange(
@@ -35,16 +35,16 @@ def test_topics_are_kept_renamed_dropped_and_added() -> None:
     assert describe_dropped_topics(wanted) == ["“Cheese” was taken out of the outline by a person."]
 
 
-def test_two_topics_can_change_their_names() -> None:
-    """A name that is given up is known before one that is taken."""
+def test_two_topics_can_swap_names() -> None:
+    """The former name takes precedence over the new name."""
     wanted = apply_outline(TOPICS, set_to("Bread => Cheese", "Cheese => Bread"))
 
     assert wanted.previous_headings == {"Cheese": "Bread", "Bread": "Cheese"}
     assert wanted.dropped == ()
 
 
-def test_an_outline_that_was_missed_does_not_lose_a_topic() -> None:
-    """A part that hears only of the second renaming still knows the topic by its first name."""
+def test_missed_revision_does_not_lose_a_topic() -> None:
+    """A part that receives only the second renaming matches the topic by its first name."""
     first = set_to("Bread => Rye", "Cheese")
     second = set_to("Rye => Sourdough", "Cheese", after=first)
 

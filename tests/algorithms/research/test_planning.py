@@ -1,4 +1,4 @@
-"""Which actions of a plan are carried out, in what order, and when a plan is made anew."""
+"""Tests of the validation of plans and of replanning."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ from tenure.contracts.research.spiral import (
     StepStatus,
     TopicState,
 )
-from tests.passages import reference
+from tests.support.passages import reference
 
 EFFORT = ResearchEffort(cycles=3, subagents=3, hops=2, sections=4)
 BREAD = TopicState(topic=Topic(heading="Making bread", question="How is bread made?"), coverage=0.6)
@@ -63,8 +63,8 @@ def steps(*found: tuple[str, StepStatus, tuple[str, ...]]) -> list[PlanStep]:
     ]
 
 
-def test_a_search_becomes_a_step() -> None:
-    """What a search asks, what it serves and what it waits for is kept, white space put in order."""
+def test_search_becomes_a_step() -> None:
+    """Query, topic and dependencies are kept, with normalized white space."""
     plan = planned(
         search("Where do  cellars\nhelp cheese?", "ripening of CHEESE", id="a", expected_output="  cool\ncellars "),
         search("How hot is an oven for bread?", "Making bread", id="b", depends_on=(" a ", "a", "gone")),
@@ -77,16 +77,15 @@ def test_a_search_becomes_a_step() -> None:
     assert not plan.rejections and not plan.finish and not plan.is_empty
 
 
-def test_a_reading_goes_on_in_the_source_of_a_finding() -> None:
-    """A finding is named by its number; the same may be asked of a source that was asked of all."""
+def test_read_names_a_finding_by_number() -> None:
+    """The same query may be read in one source and searched in all."""
     plan = planned(action("READ", "Which flour does rye bread need?", passage=2))
 
     assert plan.steps[0].read_passage == reference(0.4, "cheese")
 
 
 @pytest.mark.parametrize("number", [-1, 0, 3])
-def test_a_finding_that_was_not_shown_is_not_read(number: int) -> None:
-    """A number that names no finding is refused."""
+def test_unknown_finding_is_rejected(number: int) -> None:
     assert planned(action("READ", "What else?", passage=number)).rejections == [
         f"finding {number} was not read further: there is no such finding"
     ]
@@ -96,8 +95,14 @@ def test_a_finding_that_was_not_shown_is_not_read(number: int) -> None:
     ("proposed", "why"),
     [
         (search(" \n"), "a search without a query was not executed"),
-        (search("which flour does RYE bread need? "), "“which flour does RYE bread need?” was not asked: it was asked"),
-        (search("What flour is needed for rye bread?"), "“What flour is needed for rye bread?” was not asked: it was"),
+        (
+            search("which flour does RYE bread need? "),
+            "“which flour does RYE bread need?” was not searched: it was searched",
+        ),
+        (
+            search("What flour is needed for rye bread?"),
+            "“What flour is needed for rye bread?” was not searched: it was",
+        ),
         (action("ADD_TO_OUTLINE", "x", " "), "a topic without a heading was not added"),
         (action("ADD_TO_OUTLINE", "x", "The making of bread"), "“The making of bread” was not added: the outline has"),
         (action("ADD_TO_OUTLINE", "x", "Butter's history"), "“Butter's history” was not added: the outline has or had"),
@@ -105,31 +110,31 @@ def test_a_finding_that_was_not_shown_is_not_read(number: int) -> None:
         (action("ASK_HUMAN", " "), "a question to the user was not asked: it is empty or was asked before"),
     ],
 )
-def test_what_is_not_carried_out_is_refused_with_a_reason(proposed: PlannedAction, why: str) -> None:
-    """Empty, repeated and impossible actions leave nothing behind but the reason."""
+def test_invalid_actions_are_rejected_with_a_reason(proposed: PlannedAction, why: str) -> None:
+    """Empty, repeated and impossible actions only leave a reason."""
     plan = planned(proposed)
 
     assert plan.is_empty and not plan.questions
     assert [reason[: len(why)] for reason in plan.rejections] == [why]
 
 
-def test_a_query_is_not_asked_twice_in_one_plan() -> None:
+def test_query_is_not_repeated_in_one_plan() -> None:
     """Two wordings of one query are one search."""
     plan = planned(search("How does rye dough rise?"), search("How is rye dough rising?"))
 
     assert len(plan.steps) == len(plan.rejections) == 1
 
 
-def test_a_cycle_has_no_more_tasks_than_its_effort() -> None:
-    """The first searches are made, the others refused."""
+def test_effort_limits_the_tasks_of_a_cycle() -> None:
+    """The first searches are accepted, the others rejected."""
     plan = planned(*(search(f"What is bread number {name}?") for name in ("one", "two", "three", "four")))
 
     assert [step.id for step in plan.steps] == ["s1", "s2", "s3"]
     assert plan.rejections == ["“What is bread number four?” was not searched: a cycle has at most 3 tasks"]
 
 
-def test_ids_are_made_distinct() -> None:
-    """An id that is missing or taken is replaced by a free one."""
+def test_ids_are_unique() -> None:
+    """A missing or duplicate id is replaced."""
     plan = planned(search("Bread?", id="s2"), search("Cheese?"), search("Salt?", id="s2"))
 
     assert [step.id for step in plan.steps] == ["s2", "s3", "s4"]
@@ -146,30 +151,28 @@ def test_ids_are_made_distinct() -> None:
         ("Salt", "How hot is the oven?", "Salt"),
     ],
 )
-def test_a_search_serves_a_topic_of_the_outline(wanted: str, query: str, served: str) -> None:
-    """The topic it names, the one it is about, or the least covered, new topics of the same plan included."""
+def test_search_is_assigned_to_a_topic(wanted: str, query: str, served: str) -> None:
+    """The named topic, the one the query matches, or the least covered, including new topics of the same plan."""
     added = (action("ADD_TO_OUTLINE", "Which salt?", "Salt"),) if served == "Salt" else ()
 
     assert [step.topic for step in planned(*added, search(query, wanted)).steps] == [served]
 
 
-def test_without_topics_nothing_is_searched_for() -> None:
-    """A query needs a topic that it could serve."""
+def test_search_needs_a_topic() -> None:
     assert planned(search("Bread?"), state=SpiralState()).rejections == [
         "“Bread?” was not searched: the outline has no topic for it"
     ]
 
 
-def test_a_topic_is_added_while_there_is_room() -> None:
-    """A new topic has a question, its heading where none was given; a full outline takes none."""
+def test_topic_is_added_while_there_is_room() -> None:
+    """Without a question the heading is the question."""
     plan = planned(action("ADD_TO_OUTLINE", " ", "Rye\n  dough"), action("ADD_TO_OUTLINE", "Which salt?", "Salt"))
 
     assert plan.added_topics == [Topic(heading="Rye dough", question="Rye dough")]
     assert plan.rejections == ["“Salt” was not added: the outline has 3 topics and no room"]
 
 
-def test_all_topics_but_the_last_can_be_dropped() -> None:
-    """A topic is dropped by its heading, once, and never the last one."""
+def test_last_topic_cannot_be_dropped() -> None:
     plan = planned(
         *(action("DROP_TOPIC", topic=name) for name in (" making BREAD", "Making bread", CHEESE.topic.heading))
     )
@@ -181,8 +184,8 @@ def test_all_topics_but_the_last_can_be_dropped() -> None:
     ]
 
 
-def test_a_dropped_topic_makes_room_and_does_not_come_back() -> None:
-    """A full outline can exchange a topic in one plan, whatever stands first, but not for itself."""
+def test_dropped_topic_makes_room_and_cannot_return() -> None:
+    """A full outline can replace a topic in one plan, in any order of the actions."""
     plan = planned(
         action("ADD_TO_OUTLINE", "Which salt?", "Salt"),
         action("ADD_TO_OUTLINE", "Bread?", "The making of bread"),
@@ -194,8 +197,8 @@ def test_a_dropped_topic_makes_room_and_does_not_come_back() -> None:
     assert plan.rejections == ["“The making of bread” was not added: the outline has or had it"]
 
 
-def test_a_very_long_topic_can_be_dropped_by_the_name_it_was_added_with() -> None:
-    """Headings are cut alike wherever a plan names them."""
+def test_long_heading_can_be_dropped_by_its_full_name() -> None:
+    """Headings are truncated in the same way in all plans."""
     long = "rye bread " * 1_000
     added = planned(action("ADD_TO_OUTLINE", "Rye?", long)).added_topics
     state = STATE.model_copy(update={"topics": (*STATE.topics, TopicState(topic=added[0]))})
@@ -204,15 +207,14 @@ def test_a_very_long_topic_can_be_dropped_by_the_name_it_was_added_with() -> Non
     assert planned(search("Which flour?", long), state=state).steps[0].topic == added[0].heading
 
 
-def test_a_search_for_a_dropped_topic_serves_another() -> None:
-    """What a plan drops is not searched for by the same plan."""
+def test_search_for_a_dropped_topic_is_reassigned() -> None:
     plan = planned(action("DROP_TOPIC", topic="Making bread"), search("How is bread baked?", "Making bread"))
 
     assert [step.topic for step in plan.steps] == ["Ripening of cheese"]
 
 
-def test_people_are_asked_a_few_questions_each_once() -> None:
-    """A question says what is assumed until somebody answers; a run puts no more than a few."""
+def test_user_questions_are_limited_and_unique() -> None:
+    """A question contains its assumption."""
     state = STATE.model_copy(update={"questions_asked": ("Which town? Assumed until a user answers: Vienna",)})
     plan = planned(
         action("ASK_HUMAN", "Which town?"),
@@ -232,15 +234,14 @@ def test_people_are_asked_a_few_questions_each_once() -> None:
     ]
 
 
-def test_a_plan_can_finish() -> None:
-    """A plan that ends the research is not empty."""
+def test_finish_is_not_empty() -> None:
     plan = planned(action("FINISH"))
 
     assert plan.finish and not plan.is_empty and not plan.rejections
 
 
-def test_steps_that_wait_for_each_other_are_refused() -> None:
-    """A circle goes as a whole; what waited for it does not wait any more."""
+def test_dependency_cycle_is_rejected() -> None:
+    """The whole cycle is rejected; steps that depend on it no longer wait."""
     plan = planned(
         search("Bread?", id="a", depends_on=("b",)),
         search("Cheese?", id="b", depends_on=("a",)),
@@ -253,8 +254,7 @@ def test_steps_that_wait_for_each_other_are_refused() -> None:
     assert find_replan_reason(plan, plan.steps) == "its steps depended on each other"
 
 
-def test_a_step_that_waits_for_itself_is_refused() -> None:
-    """The smallest circle is one."""
+def test_self_dependency_is_rejected() -> None:
     assert planned(search("Bread?", id="a", depends_on=("a",))).rejections == [
         "steps that depend on each other were not executed: a → a"
     ]
@@ -271,13 +271,12 @@ def test_a_step_that_waits_for_itself_is_refused() -> None:
         ("黑麦面包", "黑麦面包", True),
     ],
 )
-def test_queries_of_the_same_words_are_the_same(a: str, b: str, expected: bool) -> None:
-    """Case, inflection and stop words make no other query."""
+def test_same_words_are_the_same_query(a: str, b: str, expected: bool) -> None:
+    """Case, inflection and stop words do not matter."""
     assert is_same_query(a, b) is is_same_query(b, a) is expected
 
 
-def test_a_step_is_ready_when_all_it_needs_is_completed() -> None:
-    """What waits, runs, ended or needs something that has not ended is not ready."""
+def test_step_is_ready_when_its_dependencies_are_completed() -> None:
     found = steps(
         ("a", "completed", ()),
         ("b", "pending", ("a",)),
@@ -290,8 +289,8 @@ def test_a_step_is_ready_when_all_it_needs_is_completed() -> None:
     assert [step.id for step in find_ready_steps(found)] == ["b", "f"]
 
 
-def test_what_needs_a_failed_step_is_skipped_down_the_line() -> None:
-    """A step skipped takes with it what needs it, and each says why."""
+def test_dependents_of_a_failed_step_are_skipped() -> None:
+    """Skipping is transitive, and each step has a reason."""
     found = skip_blocked_steps(
         steps(("a", "failed", ()), ("b", "pending", ("a",)), ("c", "pending", ("b",)), ("d", "pending", ()))
     )
@@ -303,8 +302,7 @@ def test_what_needs_a_failed_step_is_skipped_down_the_line() -> None:
     ]
 
 
-def test_a_deadlock_is_steps_that_wait_with_nothing_under_way() -> None:
-    """As long as something runs or can begin, or nothing waits, there is none."""
+def test_deadlock_needs_pending_steps_and_no_progress() -> None:
     circle = steps(("a", "pending", ("b",)), ("b", "pending", ("a",)))
 
     assert is_deadlocked(circle)
@@ -313,8 +311,8 @@ def test_a_deadlock_is_steps_that_wait_with_nothing_under_way() -> None:
     assert not is_deadlocked(steps(("a", "completed", ())))
 
 
-def test_failures_make_a_plan_worthless() -> None:
-    """Two failed steps do, and one that more than two others need."""
+def test_failures_require_replanning() -> None:
+    """Two failed steps do, and one with more than two dependents."""
     needed = steps(("a", "failed", ()), *((name, "skipped", ("a",)) for name in "bcd"))
     plan = ValidatedPlan(steps=needed)
 
@@ -323,8 +321,7 @@ def test_failures_make_a_plan_worthless() -> None:
     assert find_replan_reason(plan, steps(("a", "failed", ()), ("b", "failed", ()))) == "2 of its steps failed"
 
 
-def test_a_plan_of_which_nothing_is_left_is_made_anew() -> None:
-    """Where all was refused there is nothing to carry out."""
+def test_empty_plan_requires_replanning() -> None:
     assert find_replan_reason(ValidatedPlan(), ()) == "it has no valid step"
     assert find_replan_reason(ValidatedPlan(finish=True), ()) == ""
 
@@ -361,10 +358,10 @@ FINDINGS = (reference(0.5, "bread"), reference(0.4, "cheese"))
 
 @given(st.lists(ACTIONS, max_size=8), STATES, st.integers(1, 8), st.integers(5, 8))
 @settings(deadline=None, max_examples=60)
-def test_whatever_is_proposed_what_is_admitted_is_bounded_and_new(
+def test_any_valid_plan_is_bounded_and_new(
     actions: Sequence[PlannedAction], state: SpiralState, subagents: int, max_topics: int
 ) -> None:
-    """Tasks, topics and texts keep to their bounds, nothing is asked again, nothing waits for itself."""
+    """Tasks, topics and texts respect their limits, no query is repeated, no step depends on itself."""
     effort = EFFORT.model_copy(update={"subagents": subagents})
     plan = validate_plan(actions, state, effort, max_topics, FINDINGS)
     outline = {aim.topic.heading for aim in state.topics} - set(plan.dropped_topics) | {
@@ -392,8 +389,8 @@ def test_whatever_is_proposed_what_is_admitted_is_bounded_and_new(
 
 @given(st.lists(ACTIONS, max_size=8), STATES)
 @settings(deadline=None, max_examples=60)
-def test_whatever_is_proposed_is_admitted_or_refused(actions: Sequence[PlannedAction], state: SpiralState) -> None:
-    """Every action is carried out, or a reason says why it is not; one circle has one reason."""
+def test_any_action_is_accepted_or_rejected(actions: Sequence[PlannedAction], state: SpiralState) -> None:
+    """Every rejected action has a reason; a cycle has one reason."""
     plan = validate_plan(actions, state, EFFORT, 6, FINDINGS)
     proposed = sum(action.action != "FINISH" for action in actions)
     told = (
@@ -405,7 +402,7 @@ def test_whatever_is_proposed_is_admitted_or_refused(actions: Sequence[PlannedAc
 
 
 def _runs_to_its_end(proposed: Sequence[PlanStep]) -> bool:
-    """Carry steps out as far as it goes; tell whether none was left waiting."""
+    """Execute steps as far as possible and return whether none is left pending."""
     now = tuple(proposed)
     while begin := find_ready_steps(now):
         done = {step.id: step.model_copy(update={"status": "completed"}) for step in begin}
@@ -419,8 +416,8 @@ NEEDS = st.lists(st.lists(st.integers(0, 7), max_size=3), min_size=8, max_size=8
 
 @given(NEEDS, OUTCOMES)
 @settings(deadline=None)
-def test_every_plan_without_a_circle_comes_to_an_end(needs: list[list[int]], outcomes: list[StepStatus]) -> None:
-    """Nothing begins before what it needs is completed, and in the end every step is completed, failed or skipped."""
+def test_acyclic_plans_terminate(needs: list[list[int]], outcomes: list[StepStatus]) -> None:
+    """No step starts before its dependencies are completed, and finally no step is pending."""
     now: tuple[PlanStep, ...] = tuple(
         PlanStep(id=str(n), query="q", topic="t", depends_on=tuple(str(i) for i in needed if i < n))
         for n, needed in enumerate(needs)
@@ -438,7 +435,6 @@ def test_every_plan_without_a_circle_comes_to_an_end(needs: list[list[int]], out
 
 
 def test_findings_are_numbered_from_one() -> None:
-    """The first finding is number one."""
     found: tuple[PassageRef, ...] = (reference(0.5, "bread"),)
 
     assert (
@@ -447,8 +443,8 @@ def test_findings_are_numbered_from_one() -> None:
     assert validate_plan([action("READ", "More?", passage=1)], STATE, EFFORT, 3).steps == []
 
 
-def test_an_outline_that_a_person_has_set_is_left_as_it_is() -> None:
-    """A planner neither adds to it nor drops from it, and hears why."""
+def test_outline_of_a_user_is_not_changed() -> None:
+    """The planner cannot add or drop topics, and the plan has the reason."""
     plan = planned(
         action("ADD_TO_OUTLINE", "How is wine made?", "Wine"),
         action("DROP_TOPIC", topic="Making bread"),

@@ -1,4 +1,4 @@
-"""The research state: what each phase of a cycle makes of it, and that it stays small."""
+"""Tests of the research state and its limits."""
 
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import FallbackRecord, Feedback, RunLimits
 from tenure.roles.research.synthesizer import MAX_PART_CHARACTERS
-from tests.passages import reference
+from tests.support.passages import reference
 
 RUN = RunId("run-1")
 BREAD = Topic(heading="Making bread", question="How is bread made?")
@@ -76,8 +76,8 @@ def chunks(passages: Sequence[PassageRef]) -> list[str]:
     return [passage.chunk for passage in passages]
 
 
-def test_the_research_begins_with_the_outline_and_two_conversations() -> None:
-    """Before the first cycle nothing is covered, and both conversations are at their beginning."""
+def test_initial_state() -> None:
+    """Before the first cycle no topic is covered, and both conversations are new."""
     begun = research_state.create_initial_state(RUN, (BREAD, CHEESE))
     assert begun.topics == (TopicState(topic=BREAD), TopicState(topic=CHEESE))
     assert begun.turns == {
@@ -87,8 +87,8 @@ def test_the_research_begins_with_the_outline_and_two_conversations() -> None:
     assert (begun.cycle, begun.information_gains) == (0, ())
 
 
-def test_topics_get_their_imagined_passages_once() -> None:
-    """A topic that is not named keeps what it has; a long passage is cut."""
+def test_hypothetical_passages_are_added() -> None:
+    """A topic without a new passage keeps its own; a long passage is truncated."""
     first = research_state.add_hypothetical_passages(BEGUN, {"Making bread": "Dough rises."})
     second = research_state.add_hypothetical_passages(first, {"Ripening of cheese": "word " * 1_000})
 
@@ -97,8 +97,8 @@ def test_topics_get_their_imagined_passages_once() -> None:
     assert 900 < len(second.topics[1].hypothetical_answer) <= research_state.MAX_HYPOTHETICAL_LENGTH
 
 
-def test_a_plan_changes_the_outline_and_is_remembered() -> None:
-    """What is dropped goes, what is added comes last, an offer that was taken up is one no more."""
+def test_plan_changes_the_outline() -> None:
+    """Dropped topics are removed, new ones are appended, and an adopted topic is no longer latent."""
     state = BEGUN.model_copy(
         update={
             "latent_topics": (latent("Sourdough"), latent("Salt")),
@@ -122,8 +122,7 @@ def test_a_plan_changes_the_outline_and_is_remembered() -> None:
     assert len(after.critique) <= research_state.MAX_TEXT_LENGTH
 
 
-def test_the_last_topics_given_up_are_remembered() -> None:
-    """However many topics come and go, only so many stay in mind."""
+def test_dropped_topics_are_limited() -> None:
     state = BEGUN
     for n in range(40):
         state = research_state.apply_plan(state, ValidatedPlan(dropped_topics=[f"topic {n}"]), "", 0)
@@ -132,8 +131,8 @@ def test_the_last_topics_given_up_are_remembered() -> None:
     assert state.dropped[-1] == "topic 39"
 
 
-def test_what_queries_found_is_counted_in_their_cycle() -> None:
-    """A query of an earlier cycle with the same words keeps its count, and one that found nothing has none."""
+def test_results_are_counted_per_cycle() -> None:
+    """An equal query of an earlier cycle keeps its count."""
     state = BEGUN.model_copy(update={"cycle": 2, "executed": (executed("q", 1, found=7),)})
     state = research_state.record_queries(state, [executed("q", 2), executed("r", 2)])
     found = tuple(CandidatePassage(topic="Making bread", query="q", passage=reference(0.5, chunk=c)) for c in "ab")
@@ -142,8 +141,8 @@ def test_what_queries_found_is_counted_in_their_cycle() -> None:
     assert [(e.query, e.cycle, e.found) for e in after.executed] == [("q", 1, 7), ("q", 2, 2), ("r", 2, 0)]
 
 
-def test_a_cycle_is_learned_from() -> None:
-    """Coverage, gain and counts follow from what was accepted, by hand: 0.6·0.5 on one of two topics, novelty 0.5."""
+def test_analysis_updates_coverage_and_gain() -> None:
+    """Computed by hand: 0.6·0.5 on one of two topics, novelty 0.5."""
     state = BEGUN.model_copy(update={"cycle": 1, "executed": (executed("q"), executed("r"))})
     after = research_state.apply_analysis(state, AnalysisReply(accepted=(finding(reference(0.5), novelty=0.5),)))
 
@@ -153,8 +152,8 @@ def test_a_cycle_is_learned_from() -> None:
     assert after.topics[0].passages == after.unplanned == after.unsynthesized == (reference(0.5),)
 
 
-def test_nothing_accepted_is_a_cycle_without_gain() -> None:
-    """The state differs in its gains, and in that coverage is noted."""
+def test_empty_analysis_has_no_gain() -> None:
+    """Only gains and recorded coverage change."""
     aims = tuple(aim.model_copy(update={"coverage_history": (0.0, 0.0)}) for aim in BEGUN.topics)
 
     assert research_state.apply_analysis(BEGUN, AnalysisReply()) == BEGUN.model_copy(
@@ -162,8 +161,8 @@ def test_nothing_accepted_is_a_cycle_without_gain() -> None:
     )
 
 
-def test_coverage_is_noted_before_the_first_cycle_and_after_each() -> None:
-    """A topic's course has a place for every cycle, 0 where the topic was not there yet."""
+def test_coverage_is_recorded_per_cycle() -> None:
+    """Index 0 is before the first cycle; a new topic has 0 for earlier cycles."""
     at_hand = research_state.apply_analysis(
         research_state.create_initial_state(RUN, (BREAD,)), AnalysisReply(accepted=(finding(reference(0.5)),))
     )
@@ -174,8 +173,7 @@ def test_coverage_is_noted_before_the_first_cycle_and_after_each() -> None:
     assert [aim.coverage_history for aim in after.topics] == [(0.3, 0.3, 0.3), (0.0, 0.0, 0.0)]
 
 
-def test_what_is_at_hand_covers_topics_and_is_no_gain() -> None:
-    """Findings before the first cycle are known, and the first cycle's gain does not count them."""
+def test_findings_before_the_first_cycle_are_no_gain() -> None:
     at_hand = research_state.apply_analysis(
         research_state.create_initial_state(RUN, (BREAD, CHEESE)), AnalysisReply(accepted=(finding(reference(0.9)),))
     )
@@ -184,8 +182,7 @@ def test_what_is_at_hand_covers_topics_and_is_no_gain() -> None:
     assert at_hand.topics[0].coverage > 0
 
 
-def test_a_passage_judged_twice_keeps_the_better_judgement() -> None:
-    """The same passage, found again and judged less relevant, takes no coverage away."""
+def test_better_judgement_of_a_passage_counts() -> None:
     first = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(finding(reference(0.9, chunk="c")),)))
     second = research_state.apply_analysis(
         first, AnalysisReply(accepted=(finding(reference(0.4, chunk="c"), novelty=0.0),))
@@ -195,8 +192,8 @@ def test_a_passage_judged_twice_keeps_the_better_judgement() -> None:
     assert second.unplanned == (reference(0.9, chunk="c"),)
 
 
-def test_the_most_relevant_findings_wait_for_planner_and_synthesizer() -> None:
-    """Of many findings the best wait, each once, best first."""
+def test_most_relevant_findings_wait() -> None:
+    """Each finding waits once, best first."""
     found = [finding(reference(n / 100, chunk=f"c{n:02}")) for n in range(1, 61)]
     after = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(*found, finding(reference(0.6, chunk="c60")))))
 
@@ -205,8 +202,8 @@ def test_the_most_relevant_findings_wait_for_planner_and_synthesizer() -> None:
     assert len(after.topics[0].passages) == research_state.MAX_PASSAGES_PER_TOPIC
 
 
-def test_what_links_lead_to_keeps_half_of_the_places() -> None:
-    """However little it resembles the topic, an earlier search's before a later one's; the fewer topics, the more."""
+def test_linked_passages_have_reserved_places() -> None:
+    """Earlier ones come first; the fewer topics, the more places."""
     many = [finding(reference(0.5 + n / 1000, chunk=f"c{n:02}")) for n in range(60)]
     linked = [
         finding(reference(0.01, chunk=f"l{n:02}").model_copy(update={"graph_rank": 1 + n % 8})) for n in range(60)
@@ -223,8 +220,8 @@ def test_what_links_lead_to_keeps_half_of_the_places() -> None:
     assert len(research_state.apply_analysis(eleven, AnalysisReply(accepted=tuple(many))).topics[0].passages) == most
 
 
-def test_of_too_many_queries_the_oldest_are_forgotten_between_cycles() -> None:
-    """Within a cycle every query stays, since tasks are numbered by them."""
+def test_oldest_queries_are_removed_between_cycles() -> None:
+    """Within a cycle all queries stay, since tasks refer to them by number."""
     state = BEGUN.model_copy(update={"cycle": 9})
     for n in range(100):
         state = research_state.record_queries(state, [executed(f"{n} {'q' * 990}", 9)])
@@ -235,8 +232,8 @@ def test_of_too_many_queries_the_oldest_are_forgotten_between_cycles() -> None:
     assert after.executed[-1] == state.executed[-1]
 
 
-def test_offers_are_new_topics() -> None:
-    """What the outline has or had, and what was offered before, is not offered again; the last few stay."""
+def test_latent_topics_are_new() -> None:
+    """Topics that the outline has or had are left out; the last few stay."""
     state = BEGUN.model_copy(update={"dropped": ("Butter",), "latent_topics": (latent("Salt"),)})
     names = ("making breads", "Butter", "salts", "Sourdough", "sourdoughs", "Yeast", "Rye", "Milk", "Rennet", "Mould")
     after = research_state.add_latent_topics(state, [latent(name, 2) for name in names])
@@ -249,8 +246,8 @@ def waiting(count: int, first: int = 0) -> tuple[PassageRef, ...]:
     return tuple(reference(0.5, chunk=f"c{n:03}") for n in range(first, first + count))
 
 
-def test_findings_are_numbered_a_few_at_once() -> None:
-    """The synthesizer gets the next findings, and those before keep their numbers while the conversation lasts."""
+def test_findings_are_numbered_in_batches() -> None:
+    """Earlier findings keep their numbers within a conversation."""
     first, known = research_state.number_findings(BEGUN.model_copy(update={"unsynthesized": waiting(30)}))
     turns = {**first.turns, SYNTHESIZER: first.turns[SYNTHESIZER].advance(9)}
     second, before = research_state.number_findings(first.model_copy(update={"turns": turns}))
@@ -263,8 +260,7 @@ def test_findings_are_numbered_a_few_at_once() -> None:
     assert (before, second.numbered_passages) == (MAX_FINDINGS_PER_TURN, waiting(2 * MAX_FINDINGS_PER_TURN))
 
 
-def test_a_finding_is_given_once() -> None:
-    """What has a number is not given again, also when it was found again."""
+def test_finding_is_numbered_once() -> None:
     turns = {**BEGUN.turns, SYNTHESIZER: ConversationTurn(run=RUN, number=1)}
     state = BEGUN.model_copy(update={"turns": turns, "numbered_passages": waiting(3), "unsynthesized": waiting(5)})
     after, known = research_state.number_findings(state)
@@ -272,16 +268,15 @@ def test_a_finding_is_given_once() -> None:
     assert (known, after.numbered_passages, after.unsynthesized) == (3, waiting(5), ())
 
 
-def test_a_new_conversation_begins_with_what_the_synthesis_cites() -> None:
-    """What is not cited loses its number."""
+def test_new_conversation_keeps_cited_findings() -> None:
     state = BEGUN.model_copy(update={"numbered_passages": waiting(5), "synthesis": citing("c003", "c001", "gone")})
     after, known = research_state.number_findings(state)
 
     assert (known, chunks(after.numbered_passages)) == (2, ["c001", "c003"])
 
 
-def test_numbers_stay_few_however_much_is_cited() -> None:
-    """A synthesis that cites all it knows leaves room for what is new."""
+def test_numbered_findings_are_limited() -> None:
+    """A synthesis that cites everything leaves room for new findings."""
     every = waiting(200)
     state = BEGUN.model_copy(
         update={"numbered_passages": every, "synthesis": citing(*chunks(every)), "unsynthesized": waiting(20, 200)}
@@ -294,8 +289,8 @@ def test_numbers_stay_few_however_much_is_cited() -> None:
     )
 
 
-def test_a_long_conversation_begins_anew() -> None:
-    """After so many turns both do, and the synthesizer's also where it has too many passages."""
+def test_long_conversation_restarts() -> None:
+    """After a number of turns, and for the synthesizer after a number of passages."""
     long = {role: ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS, tokens=5) for role in (PLANNER, SYNTHESIZER)}
     short = {
         role: ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS - 1, tokens=5) for role in (PLANNER, SYNTHESIZER)
@@ -309,16 +304,15 @@ def test_a_long_conversation_begins_anew() -> None:
     assert research_state.choose_next_turn(full, SYNTHESIZER) == short[SYNTHESIZER].restart()
 
 
-def test_people_are_heard_once() -> None:
-    """Only what was said since is told, with the topic it names."""
+def test_only_new_feedback_is_formatted() -> None:
     wishes = (Feedback(text="Be short."), Feedback(text="More rye.", topic="Bread"), Feedback(text="Less salt."))
 
     assert research_state.format_new_feedback(wishes, 1) == ("Bread: More rye.", "Less salt.")
     assert research_state.format_new_feedback(wishes, 3) == ()
 
 
-def test_what_is_asked_because_of_a_wish_is_remembered() -> None:
-    """A query that shares words with a wish was asked because of it; a wish without one has none."""
+def test_queries_are_recorded_for_feedback() -> None:
+    """A query that shares words with feedback is recorded for it."""
     steps = [
         PlanStep(id="s1", query="Which flour does rye need?", topic="t"),
         PlanStep(id="s2", query="Ovens?", topic="t"),
@@ -333,8 +327,8 @@ def test_what_is_asked_because_of_a_wish_is_remembered() -> None:
     assert again.feedback_queries == {"More on rye.": ("Which flour does rye need?", "Rye from where?")}
 
 
-def test_what_the_report_leaves_aside_is_told() -> None:
-    """Questions to people and topics that nobody took up stand in the run's log; nothing else does."""
+def test_open_points_are_listed() -> None:
+    """Questions to the user and latent topics are listed."""
     latent = (LatentTopic(heading="Rye", question="What is rye?", passages=3, cycle=1),)
     state = research_state.create_initial_state(RunId("r"), []).model_copy(
         update={"questions_asked": ("Which oven? Assumed: any",), "latent_topics": latent}
@@ -366,21 +360,20 @@ def covered(*shares: float, **others: object) -> SpiralState:
         (covered(0.1, cycle=3), "Ended after 3 cycles: the limit of cycles is reached."),
     ],
 )
-def test_guards_end_the_research(state: SpiralState, why: str) -> None:
-    """Coverage, diminishing returns and the limit of cycles end it, in this order, whatever anybody decides."""
+def test_stop_reasons(state: SpiralState, why: str) -> None:
+    """Diminishing returns, coverage and the limit of cycles end the research."""
     assert research_state.find_stop_reason(state, ResearchEffort(cycles=3, subagents=2, hops=1, sections=2)) == why
 
 
-def test_a_decision_flows_back_in_few_words() -> None:
-    """Reasoning and key factors are kept for the next plan, cut to size."""
+def test_decision_is_truncated() -> None:
     after = research_state.apply_decision(BEGUN, "because " * 200, ["factor " * 50] * 9)
 
     assert len(after.reasoning) <= research_state.MAX_TEXT_LENGTH
     assert len(after.key_factors) == 5 and all(len(factor) <= MAX_HEADING_LENGTH for factor in after.key_factors)
 
 
-def test_a_reflection_is_carried_on_in_few_words() -> None:
-    """Five of each list at the most, cut to size; what is short stays as it is."""
+def test_reflection_is_truncated() -> None:
+    """At most five entries per list; short texts stay unchanged."""
     long = Reflection(
         overall_quality="good",
         depth_assessment="deep " * 500,
@@ -395,15 +388,15 @@ def test_a_reflection_is_carried_on_in_few_words() -> None:
     assert (short.overall_quality, short.logic_issues, short.improvement_suggestions) == ("good", ("short",), ())
 
 
-def test_a_finding_needs_less_relevance_than_the_best_of_a_search() -> None:
-    """τ_r is that of a passage beside the best one."""
+def test_min_relevance_of_a_finding() -> None:
+    """τ_r is a share of the minimum relevance of a search."""
     assert research_state.compute_min_relevance(RunLimits(min_relevance=0.4)) == pytest.approx(
         MIN_SUPPORTING_SHARE * 0.4
     )
 
 
-def test_a_log_keeps_its_beginning_and_its_end() -> None:
-    """A long log loses its middle, a long line its end."""
+def test_log_keeps_beginning_and_end() -> None:
+    """Long lines are truncated."""
     log: tuple[str, ...] = ()
     for n in range(100):
         log = research_state.append_log(log, f"{n} {'word ' * 200}")
@@ -413,8 +406,8 @@ def test_a_log_keeps_its_beginning_and_its_end() -> None:
     assert all(len(line) <= research_state.MAX_NOTE_LENGTH for line in log)
 
 
-def test_a_cycle_is_summed_up_in_one_line() -> None:
-    """New passages of this cycle alone, mean coverage, gain and its trend."""
+def test_cycle_is_described_in_one_line() -> None:
+    """New passages of this cycle, mean coverage, gain and trend."""
     aims = tuple(
         TopicState(topic=Topic(heading=name, question="?"), coverage=share) for name, share in (("A", 0.5), ("B", 1))
     )
@@ -425,8 +418,7 @@ def test_a_cycle_is_summed_up_in_one_line() -> None:
     assert research_state.describe_cycle(state) == said
 
 
-def test_a_cycle_without_anything_is_summed_up_too() -> None:
-    """Nothing divides by zero, and one passage is singular."""
+def test_empty_cycle_is_described() -> None:
     one = SpiralState(cycle=1, executed=(ExecutedQuery(query="q", topic="A", cycle=1, accepted=1),))
 
     assert research_state.describe_cycle(one).startswith(
@@ -436,7 +428,7 @@ def test_a_cycle_without_anything_is_summed_up_too() -> None:
 
 FOUND = st.builds(
     finding,
-    # A chunk stands in one source for good.
+    # A chunk always belongs to the same source.
     st.builds(lambda r, n: reference(r, "abcd"[n % 4], str(n)), st.floats(-1, 1), st.integers(0, 29)),
     st.sampled_from(("Making bread", "Ripening of cheese", "Gone")),
     novelty=st.floats(0, 1),
@@ -445,8 +437,7 @@ FOUND = st.builds(
 
 @given(st.lists(st.lists(FOUND, max_size=40), max_size=5))
 @settings(deadline=None, max_examples=60)
-def test_coverage_never_falls(cycles: list[list[Finding]]) -> None:
-    """Whatever is found, and however often, a topic that stays is covered no less, and no gain is below zero."""
+def test_coverage_and_gain_never_fall(cycles: list[list[Finding]]) -> None:
     state = BEGUN
     for found in cycles:
         after = research_state.apply_analysis(state, AnalysisReply(accepted=tuple(found)))
@@ -457,18 +448,18 @@ def test_coverage_never_falls(cycles: list[list[Finding]]) -> None:
 
 
 LIMIT = 256 * 1024
-"""What a payload may have (DESIGN §2)."""
+"""Maximum bytes of a payload."""
 LONG = 10_000
-"""Characters of whatever can be long."""
+"""Characters of a very long text."""
 
 
 def distinct(n: int, name: str) -> str:
-    """Return a text of the greatest length, unlike all others; one word, so that a cut leaves all there is room for."""
+    """Return a unique text of maximum length; one word, so that truncation keeps as many characters as possible."""
     return f"{name}{n}{'x' * LONG}"
 
 
 def hostile(cycle: int) -> list[PlannedAction]:
-    """Return the largest plan there can be: topics come and go, people are asked, everything is as long as can be."""
+    """Return the largest possible plan."""
     kinds = ["DROP_TOPIC", "ADD_TO_OUTLINE", "ASK_HUMAN", *["SEARCH"] * 4]
     return [
         PlannedAction(
@@ -485,7 +476,7 @@ def hostile(cycle: int) -> list[PlannedAction]:
 
 
 def found_by(state: SpiralState, number: int) -> SubagentResult:
-    """Return what a task of two hops finds at the most: passages with the longest ids and scores."""
+    """Return the maximum result of a task with two hops, with the longest ids and scores."""
     query = state.executed[-1].query
     passages = (
         PassageRef(
@@ -505,7 +496,7 @@ def found_by(state: SpiralState, number: int) -> SubagentResult:
 
 
 def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
-    """Return a synthesis that cites as much as the synthesizer's role lets it, 12,000 characters to a part."""
+    """Return a synthesis with the maximum length and citations of each part."""
 
     def cited(passage: PassageRef) -> Citation:
         return Citation(source=passage.source, chunk=passage.chunk, start=10**6, end=10**6 + 1, quote="q" * 100)
@@ -520,7 +511,7 @@ def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
 
 
 def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
-    """Take a state through the largest cycle there can be."""
+    """Apply the largest possible cycle to a state."""
     state = state.model_copy(update={"cycle": state.cycle + 1})
     actions = hostile(state.cycle)
     wishes = [Feedback(text=" ".join(action.query[: MAX_QUERY_LENGTH - 1] for action in actions[-3:]))]
@@ -577,8 +568,8 @@ def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
     return research_state.apply_decision(state, line, [line] * 12)
 
 
-def test_the_state_stays_small_whatever_is_found() -> None:
-    """Fifty of the largest cycles of four tasks leave a state that can travel."""
+def test_state_size_is_bounded() -> None:
+    """Fifty cycles of maximum size leave a state within the payload limit."""
     outline = [
         Topic(heading=shorten(distinct(-n, "topic"), MAX_HEADING_LENGTH), question="q" * MAX_QUERY_LENGTH)
         for n in range(12)
@@ -595,8 +586,8 @@ def test_the_state_stays_small_whatever_is_found() -> None:
     assert max(sizes) < LIMIT
 
 
-def test_degraded_calls_are_counted_by_role_and_reason() -> None:
-    """Equal ones become one; beyond what is told apart, a role's others are one, and no call is lost."""
+def test_fallbacks_are_merged_by_role_and_reason() -> None:
+    """Beyond the limit the other reasons of a role are merged, and no call is lost."""
     often = [
         FallbackRecord(role="planner", reason="no JSON"),
         FallbackRecord(role="planner", reason="no JSON", times=2),
@@ -612,8 +603,8 @@ def test_degraded_calls_are_counted_by_role_and_reason() -> None:
     assert sum(call.times for call in counted) == len(rare) + 3
 
 
-def test_what_was_found_stays_with_the_topics_of_a_persons_outline() -> None:
-    """A renamed topic keeps its passages, a dropped one is not offered again, a new one begins with nothing."""
+def test_findings_stay_with_topics_of_a_users_outline() -> None:
+    """A renamed topic keeps its passages, a dropped one cannot return, a new one is empty."""
     outline = (Topic(heading="Bread", question="?"), Topic(heading="Cheese", question="?"))
     state = research_state.create_initial_state(RunId("r"), outline)
     known = state.topics[0].model_copy(update={"coverage": 0.5, "passages": (reference(0.5, "bread"),)})
@@ -626,8 +617,7 @@ def test_what_was_found_stays_with_the_topics_of_a_persons_outline() -> None:
     assert (after.dropped, after.outline_number) == (("Cheese",), 1)
 
 
-def test_an_answered_question_assumes_nothing_any_more() -> None:
-    """The report says that a person answered, and the question is not put again."""
+def test_answered_question_loses_its_assumption() -> None:
     state = research_state.create_initial_state(RunId("r"), ()).model_copy(
         update={"questions_asked": (f"Which?{ASSUMPTION_SEPARATOR}any", f"Whose?{ASSUMPTION_SEPARATOR}ours")}
     )

@@ -1,4 +1,4 @@
-"""The short-term memory of a loop."""
+"""Tests of the transcript with its rolling summary."""
 
 import pytest
 from hypothesis import given
@@ -26,15 +26,14 @@ def size(transcript: Transcript) -> int:
     return sum(map(estimate_tokens, transcript.summaries)) + sum(map(estimate_step_tokens, transcript.steps))
 
 
-def test_what_fits_is_kept_whole() -> None:
-    """Steps stay as they are while there is room."""
+def test_steps_within_the_limit_stay_verbatim() -> None:
     steps = [step(1, "It rises."), step(2, "It bakes.")]
 
     assert after(steps) == Transcript(steps=tuple(steps))
 
 
-def test_the_oldest_becomes_a_line_with_what_is_nearest_to_the_task() -> None:
-    """A summarised step keeps its call and the sentence that shares most words with the task."""
+def test_oldest_step_is_summarized() -> None:
+    """The summary has the call and the sentence nearest to the task."""
     long = "Bakers get up early. Rye dough rises for two hours. They sleep." + " Nothing else." * 20
     transcript = after([step(1, long), step(2, "y " * 60)])
 
@@ -42,16 +41,15 @@ def test_the_oldest_becomes_a_line_with_what_is_nearest_to_the_task() -> None:
     assert [one.n for one in transcript.steps] == [2]
 
 
-def test_what_was_not_done_is_said_so() -> None:
-    """A corrected step leaves no words of its correction, an empty one says that it brought nothing."""
+def test_summary_of_invalid_and_empty_steps() -> None:
     wrong = ReactStep(n=1, tool="", observation="There is no such tool. " * 30, corrected=True)
     transcript = after([wrong, step(2, ""), step(3, "y " * 440)], 400)
 
     assert transcript.summaries == ("1. no action → not done", "2. lookup dough2 → nothing")
 
 
-def test_lines_lose_their_sentences_and_then_themselves() -> None:
-    """In a long loop the oldest lines say only what was done, and those before them are only counted."""
+def test_summary_is_trimmed_from_the_oldest_line() -> None:
+    """Old lines first lose their sentence, then are only counted."""
     transcript = after([step(n, f"Rye dough number {n} rises. " * 12) for n in range(1, 40)])
 
     assert transcript.omitted > 0 and transcript.omitted + len(transcript.summaries) + len(transcript.steps) == 39
@@ -59,8 +57,8 @@ def test_lines_lose_their_sentences_and_then_themselves() -> None:
     assert size(transcript) <= 200
 
 
-def test_a_step_that_is_too_long_is_cut() -> None:
-    """The newest step is there whatever its length, its call first."""
+def test_long_step_is_truncated() -> None:
+    """The newest step is always kept, its call first."""
     transcript = after([step(1, "é" * 5000)])
     whole = after([step(1, "x", arguments="a" * 5000)])
 
@@ -71,8 +69,8 @@ def test_a_step_that_is_too_long_is_cut() -> None:
 
 @pytest.mark.parametrize("most", [12, 40, 300])
 @given(st.lists(st.tuples(st.text(max_size=300), st.text(max_size=40), st.booleans()), min_size=1, max_size=12))
-def test_the_bound_always_holds(most: int, drawn: list[tuple[str, str, bool]]) -> None:
-    """Whatever the steps say, the transcript is within its bound, ends with the newest, and counts every step."""
+def test_token_limit_is_never_exceeded(most: int, drawn: list[tuple[str, str, bool]]) -> None:
+    """The transcript ends with the newest step and counts every step."""
     steps = [
         ReactStep(n=n, tool=tool, observation=text, corrected=wrong) for n, (text, tool, wrong) in enumerate(drawn, 1)
     ]

@@ -1,7 +1,7 @@
 """Tests of bridge entities."""
 
 from tenure.algorithms.retrieval.bridge_entities import MAX_NAME_CHARACTERS, BridgeEntity, find_bridge_entities
-from tests.passages import passage
+from tests.support.passages import passage
 
 QUESTION = "Where was the author of Middlemarch born?"
 

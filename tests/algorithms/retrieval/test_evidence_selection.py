@@ -8,7 +8,7 @@ from tenure.algorithms.retrieval.evidence_selection import (
     is_computed,
     select_evidence,
 )
-from tests.passages import reference
+from tests.support.passages import reference
 
 STRONG, WEAK, NOISE = reference(0.5, "a"), reference(0.4 * (1 + MIN_SUPPORTING_SHARE) / 2, "b"), reference(0.01, "c")
 

@@ -1,7 +1,7 @@
 """Tests of pseudo-relevance feedback."""
 
 from tenure.algorithms.retrieval.query_expansion import extract_feedback_terms
-from tests.passages import passage
+from tests.support.passages import passage
 
 TEXTS = ("Dough ferments with yeast in 1999.", "Yeast ferments the dough.", "The oven has a dough hook, in 1999.")
 

@@ -7,7 +7,7 @@ import pytest
 
 from tenure.algorithms.text.alignment import MIN_TITLE_SIMILARITY, encode_texts, score_word_alignment
 from tenure.algorithms.text.passage import EncodedTokens
-from tests.worlds import encode
+from tests.support.worlds import encode
 
 
 def letters(texts: Sequence[str]) -> list[EncodedTokens]:

@@ -12,7 +12,7 @@ from tenure.algorithms.text.excerpts import (
     make_standalone,
 )
 from tenure.algorithms.text.sentences import Sentence
-from tests.passages import passage
+from tests.support.passages import passage
 
 PLAIN = "The baker lets the dough rise for two hours."
 LEANING = "This gives the bread a finer taste."

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tests.passages import passage
+from tests.support.passages import passage
 
 
 def test_passage_is_immutable() -> None:

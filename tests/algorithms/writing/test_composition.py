@@ -1,4 +1,4 @@
-"""Composition: a text out of excerpts. Behaviour is held here, not the tuned constants."""
+"""Tests of composition: behaviour, not tuned constants."""
 
 from dataclasses import replace
 from itertools import groupby
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import normalize_sentence, split_words
 from tenure.algorithms.writing.composition import ComposedBlock, CompositionRequest, compose
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 BREAD = CompositionRequest("Bread", "How is bread made?")
 ON_BREAD = [
@@ -24,8 +24,7 @@ def said(blocks: list[ComposedBlock]) -> list[str]:
     return [sentence.text for block in blocks for sentence in block.sentences]
 
 
-def test_a_text_says_what_the_evidence_says_on_the_topic() -> None:
-    """Every sentence is one of the passage it names, and what is on another subject stays out."""
+def test_text_quotes_evidence_on_the_topic() -> None:
     blocks = compose(BREAD, ON_BREAD, encode)
 
     assert "Bread is made from flour, water, salt and yeast." in said(blocks)
@@ -35,15 +34,13 @@ def test_a_text_says_what_the_evidence_says_on_the_topic() -> None:
             assert sentence.text in ON_BREAD[sentence.passage - 1].text
 
 
-def test_without_evidence_there_is_no_text() -> None:
-    """No passages, no excerpts, or nothing on the topic: in each case nothing is written."""
+def test_no_evidence_gives_no_text() -> None:
     assert compose(BREAD, [], encode) == []
     assert compose(BREAD, [passage("# Only a heading")], encode) == []
     assert compose(BREAD, [passage("Wine is pressed from ripe grapes.", relevance=0.0)], encode) == []
 
 
-def test_what_stands_elsewhere_is_not_said_again() -> None:
-    """Sentences given as said are left out."""
+def test_used_sentences_are_left_out() -> None:
     all_of_it = said(compose(BREAD, ON_BREAD, encode))
 
     rest = said(compose(BREAD, ON_BREAD, encode, used_sentences={normalize_sentence(all_of_it[0])}))
@@ -51,15 +48,13 @@ def test_what_stands_elsewhere_is_not_said_again() -> None:
     assert all_of_it[0] not in rest
 
 
-def test_a_sentence_of_two_sources_is_said_once() -> None:
-    """The same words in two documents make one sentence of the text."""
+def test_sentence_of_two_sources_appears_once() -> None:
     twice = [passage("Bread is made from flour and water.", "a"), passage("Bread is made from flour and water!", "b")]
 
     assert len(said(compose(BREAD, twice, encode))) == 1
 
 
-def test_what_is_nearer_to_another_topic_is_left_to_it() -> None:
-    """An excerpt belongs to one section only, that of its nearest topic."""
+def test_excerpt_belongs_to_its_nearest_topic() -> None:
     passages = [passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)]
     alone = compose(CompositionRequest("Bread", "How does bread rise?"), passages, encode)
     beside = compose(
@@ -70,8 +65,8 @@ def test_what_is_nearer_to_another_topic_is_left_to_it() -> None:
     assert beside == []
 
 
-def test_a_topic_that_is_a_part_of_the_question_is_held_to_that_part() -> None:
-    """What answers one of two joined questions need not resemble both of them."""
+def test_part_of_the_question_is_the_anchor() -> None:
+    """Answers to one of two joined questions need not resemble both."""
     whole = "How does a worker survive a crash of its server, and how is bread made?"
     passages = [
         passage("A worker survives a crash of its server, whether bread is made or not.", "a", relevance=0.5),
@@ -85,8 +80,8 @@ def test_a_topic_that_is_a_part_of_the_question_is_held_to_that_part() -> None:
     assert passages[1].text not in said(compose(beside, passages, encode))
 
 
-def test_an_excerpt_belongs_to_the_heading_it_stands_under() -> None:
-    """A document's own heading says better than likeness which section an excerpt is for."""
+def test_excerpt_belongs_to_its_heading() -> None:
+    """The heading takes precedence over similarity."""
     rising = passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)
     under = {heading: replace(rising, heading_path=("Guide", heading)) for heading in ("Bread", "Sourdough starter")}
     wish = CompositionRequest("bread", "How does bread rise?", other_topics=("Sourdough starter",))
@@ -95,8 +90,7 @@ def test_an_excerpt_belongs_to_the_heading_it_stands_under() -> None:
     assert compose(wish, [under["Sourdough starter"]], encode) == []
 
 
-def test_what_the_question_names_comes_first() -> None:
-    """Among passages that say the same of different things, the one about what is named opens the text."""
+def test_named_things_come_first() -> None:
     told = "{} lighthouse was first lit in {}. Its tower is {} metres high and built of {}."
     alike = [
         passage(told.format(name, year, high, stone), source, title=f"{name} lighthouse", relevance=near)
@@ -115,8 +109,7 @@ def test_what_the_question_names_comes_first() -> None:
     )
 
 
-def test_a_wish_comes_into_the_text_although_another_topic_is_nearer() -> None:
-    """What a person asked for is said, however little it has to do with the topic."""
+def test_requested_excerpt_is_included() -> None:
     passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
     wish = CompositionRequest(
         "Bread", "How is bread made?", other_topics=("Sourdough starter",), focus=("years a sourdough starter is kept",)
@@ -126,16 +119,14 @@ def test_a_wish_comes_into_the_text_although_another_topic_is_nearer() -> None:
     assert "Sourdough starter is kept for many years." in said(compose(wish, passages, encode, target_words=10))
 
 
-def test_a_wish_survives_any_bound_of_length() -> None:
-    """The excerpt nearest to a wish is chosen first."""
+def test_requested_excerpt_survives_the_length_limit() -> None:
     passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
     wish = CompositionRequest("Bread", "How is bread made?", focus=("For how many years is sourdough starter kept?",))
 
     assert said(compose(wish, passages, encode, target_words=1)) == ["Sourdough starter is kept for many years."]
 
 
-def test_a_text_ends_near_its_target() -> None:
-    """With plenty of evidence the text stops with the excerpt that reaches the target."""
+def test_text_has_about_the_target_length() -> None:
     plenty = [
         passage(f"Bread is made by the baker called number {n} of the town{n} guild{n}.", f"s{n}") for n in range(30)
     ]
@@ -147,8 +138,7 @@ def test_a_text_ends_near_its_target() -> None:
     assert 20 <= short < 40 < long < 80
 
 
-def test_a_list_is_set_behind_its_introduction() -> None:
-    """A list becomes a paragraph that introduces it and bullets, between the paragraphs around it."""
+def test_list_follows_its_introduction() -> None:
     passages = [
         passage("Bread is made from flour, water, salt and yeast.", "a", relevance=0.4),
         passage(
@@ -170,8 +160,7 @@ def test_a_list_is_set_behind_its_introduction() -> None:
     ]
 
 
-def test_a_source_is_read_in_its_own_order() -> None:
-    """Excerpts of one source stand together, as they follow each other there."""
+def test_excerpts_keep_the_order_of_their_source() -> None:
     passages = [
         passage("Bread is made in the third place by the oven.", "a", 300, relevance=0.9),
         passage("Bread is made with flour by another author.", "b", 10, relevance=0.5),
@@ -183,8 +172,7 @@ def test_a_source_is_read_in_its_own_order() -> None:
     assert numbers == [3, 1, 2]
 
 
-def test_paragraphs_stay_short() -> None:
-    """Many sentences are set in several paragraphs."""
+def test_paragraphs_are_short() -> None:
     many = [passage(f"Bread is made in house{n} and yard{n} by baker{n}.", "a", 100 * n) for n in range(9)]
 
     blocks = compose(BREAD, many, encode)
@@ -216,8 +204,7 @@ PASSAGES = st.lists(
 
 @given(PASSAGES, st.integers(1, 100), st.lists(st.sampled_from(["milk", "oven age", "zebra"]), max_size=2))
 @settings(deadline=None, max_examples=60)
-def test_composed_texts_are_well_formed_and_repeatable(passages: list[Passage], target: int, focus: list[str]) -> None:
-    """Any evidence gives the same text each time: known passages only, no empty block, no sentence twice."""
+def test_composition_is_deterministic_and_well_formed(passages: list[Passage], target: int, focus: list[str]) -> None:
     wish = CompositionRequest("Bread", "How is bread made?", focus=tuple(focus))
 
     blocks = compose(wish, passages, encode, target_words=target)
@@ -229,8 +216,7 @@ def test_composed_texts_are_well_formed_and_repeatable(passages: list[Passage], 
     assert all(len(list(same)) == 1 for _, same in groupby(marks))
 
 
-def test_a_wish_the_evidence_knows_nothing_of_adds_nothing() -> None:
-    """Where nothing is near enough to topic or wish there is no text, instead of some text."""
+def test_unrelated_request_adds_nothing() -> None:
     passages = [passage("Wine is pressed from ripe grapes.", relevance=0.0)]
 
     assert (

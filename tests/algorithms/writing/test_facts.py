@@ -1,11 +1,11 @@
-"""Facts: which statements are of which kind, and which come first."""
+"""Tests of extracted statements."""
 
 import pytest
 
 from tenure.algorithms.writing.facts import FactStatement, extract_facts
 from tenure.contracts.research.tools import FactKind
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 FIGURE = "The dough of the bread rises for two hours in the warm kitchen."
 DATE = "The bakery of the town was founded by its guild in the year 1873."
@@ -19,15 +19,15 @@ TEXT = " ".join((FIGURE, DATE, NAME, LEANING, DEFINITION))
     ("kind", "expected"),
     [("figures", FIGURE), ("dates", DATE), ("names", NAME), ("definitions", DEFINITION)],
 )
-def test_each_kind_has_its_statements(kind: FactKind, expected: str) -> None:
-    """Quantities, dates, names and definitions are told apart, and a year is no quantity."""
+def test_kinds_of_statements(kind: FactKind, expected: str) -> None:
+    """Quantities, dates, names and definitions; a year is not a quantity."""
     assert extract_facts("bread and dough of the bakery", kind, [passage(TEXT)], encode, 5) == [
         FactStatement(1, expected)
     ]
 
 
-def test_every_statement_that_stands_alone_is_a_fact() -> None:
-    """Without a kind all statements count, the nearest to the question first, each once, and none that leans."""
+def test_any_self_contained_statement_counts() -> None:
+    """Nearest first, each once, without statements that need context."""
     again = passage(DATE, source="other")
     found = extract_facts("When was the bakery of the town founded?", "any", [passage(TEXT), again], encode, 9)
 
@@ -36,8 +36,7 @@ def test_every_statement_that_stands_alone_is_a_fact() -> None:
     assert len({fact.text for fact in found}) == len(found)
 
 
-def test_what_is_far_from_the_question_is_left_out() -> None:
-    """A statement needs a share of the best one's weight, and there is an end to them."""
+def test_weak_statements_are_left_out() -> None:
     found = extract_facts("How long does the dough rise?", "any", [passage(TEXT)], encode, 9)
 
     assert found[0] == FactStatement(1, FIGURE)
@@ -45,6 +44,5 @@ def test_what_is_far_from_the_question_is_left_out() -> None:
     assert len(found) < 4
 
 
-def test_code_states_no_facts() -> None:
-    """Where no prose is, there is nothing to tell."""
+def test_code_has_no_statements() -> None:
     assert extract_facts("bread", "any", [passage("x = 1", kind="code")], encode, 5) == []

@@ -1,4 +1,4 @@
-"""The report in the making: sections, what they rest on, and what became of critiques and wishes."""
+"""Tests of sections, critiques and feedback of a report."""
 
 from tenure.algorithms.research.outline_edits import apply_outline, revise_outline
 from tenure.algorithms.writing import manuscript
@@ -8,7 +8,7 @@ from tenure.contracts.research.report import Critique, SectionResult, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
-from tests.passages import reference
+from tests.support.passages import reference
 
 BREAD, CHEESE = Topic(heading="Bread", question="Bread?"), Topic(heading="Cheese", question="Cheese?")
 
@@ -29,15 +29,15 @@ def result(topic: Topic, *texts: str, feedback: tuple[str, ...] = (), chunk: str
     )
 
 
-def test_sections_follow_the_outline_and_have_text() -> None:
-    """Sections stand in the outline's order, empty and unwritten ones are left out."""
+def test_written_sections_follow_the_outline() -> None:
+    """Empty and missing sections are left out."""
     results = {"Cheese": result(CHEESE, "It ripens."), "Bread": result(BREAD)}
 
     assert [s.topic for s in manuscript.list_written_sections([BREAD, CHEESE], results)] == ["Cheese"]
 
 
-def test_the_abstract_takes_sentences_but_empties_no_section() -> None:
-    """A sentence of the abstract leaves its section, unless nothing else would be left there."""
+def test_abstract_sentences_leave_their_section() -> None:
+    """A section never becomes empty."""
     written = manuscript.list_written_sections(
         [BREAD, CHEESE], {"Bread": result(BREAD, "One.", "Two."), "Cheese": result(CHEESE, "Three.")}
     )
@@ -46,8 +46,7 @@ def test_the_abstract_takes_sentences_but_empties_no_section() -> None:
     assert [section.draft.text for section in kept] == ["Two.", "Three."]
 
 
-def test_the_synthesis_leaves_out_what_the_report_says() -> None:
-    """Sentences of the abstract, of a section and of an earlier part are not said again."""
+def test_synthesis_does_not_repeat_the_report() -> None:
     synthesis = SynthesisDraft(
         situation=draft("One.", "Two.", "Three."), complication=draft("Three.", "Four."), resolution=draft("Four.")
     )
@@ -57,8 +56,7 @@ def test_the_synthesis_leaves_out_what_the_report_says() -> None:
     assert [part.text for part in (kept.situation, kept.complication, kept.resolution)] == ["Three.", "Four.", ""]
 
 
-def test_a_sentence_stands_in_the_first_section_that_has_it() -> None:
-    """Repetition between sections is taken out at the second place."""
+def test_first_section_keeps_a_repeated_sentence() -> None:
     results = {"Cheese": result(CHEESE, "Salt.", "Rennet."), "Bread": result(BREAD, "Salt.")}
     kept = manuscript.deduplicate_claims([BREAD, CHEESE], results)
 
@@ -66,8 +64,8 @@ def test_a_sentence_stands_in_the_first_section_that_has_it() -> None:
     assert manuscript.collect_other_sentences(BREAD, kept) == ("Rennet.",)
 
 
-def test_a_rewriting_is_poorer_where_it_loses_what_a_draft_rests_on() -> None:
-    """Half of the passages may go and some sentences may stand without one; more than that is a loss."""
+def test_regression_of_a_revision() -> None:
+    """Half of the passages may be lost, and some sentences may be uncited."""
     two = Draft(blocks=(*draft("One.", "Two.").blocks, *draft("Three.", "Four.", chunk="c2").blocks))
     uncited = Draft(blocks=(Block(claims=(Claim(text="Five."), Claim(text="Six."))),))
 
@@ -77,8 +75,7 @@ def test_a_rewriting_is_poorer_where_it_loses_what_a_draft_rests_on() -> None:
     assert not manuscript.is_regression(uncited, draft("One."))
 
 
-def test_cited_passages_are_shown_before_all_others() -> None:
-    """Roles that see the whole report get every cited passage, whatever else was found."""
+def test_cited_passages_are_shown_first() -> None:
     others = tuple(reference(0.9, "o", f"o{n}") for n in range(40))
     shown = manuscript.select_passages_shown({"Bread": result(BREAD, "One.", chunk="cited")}, others)
 
@@ -86,14 +83,13 @@ def test_cited_passages_are_shown_before_all_others() -> None:
 
 
 def test_lists_are_interleaved_by_rank() -> None:
-    """The best of each list comes before the second of any, and each passage once."""
     a, b, c = (reference(0.5, "s", name) for name in "abc")
 
     assert [p.chunk for p in manuscript.interleave_passages([[a, b], [c, a], []])] == ["a", "c", "b"]
 
 
-def test_critiques_reach_the_sections_they_mean() -> None:
-    """Names match without case, new sections count against the limit, the rest is told as dropped."""
+def test_critiques_are_resolved() -> None:
+    """Headings ignore case, new sections count towards the limit, the rest is returned as dropped."""
     named = Critique(topic="bread", critique="short")
     same = Critique(critique="missing", query="Cheese")
     new, full = Critique(critique="missing", query="Rye"), Critique(critique="missing", query="Butter")
@@ -106,13 +102,11 @@ def test_critiques_reach_the_sections_they_mean() -> None:
     assert manuscript.select_critiques(manuscript.build_requested_topic(new), kept) == (new,)
 
 
-def test_headings_are_distinct_without_case() -> None:
-    """The first of two equal headings stays."""
+def test_headings_are_deduplicated_ignoring_case() -> None:
     assert manuscript.deduplicate_topics([BREAD, Topic(heading="BREAD", question="Again?"), CHEESE]) == [BREAD, CHEESE]
 
 
-def test_wishes_wait_until_a_section_was_written_with_them() -> None:
-    """A wish concerns its section until the section's result names it."""
+def test_feedback_is_pending_until_it_is_considered() -> None:
     wish = Feedback(text="More salt", topic="Bread")
     before, after = {"Bread": result(BREAD, "One.")}, {"Bread": result(BREAD, "One.", feedback=("More salt",))}
 
@@ -122,8 +116,7 @@ def test_wishes_wait_until_a_section_was_written_with_them() -> None:
     assert manuscript.find_topic_feedback(BREAD, [wish], [BREAD, CHEESE], after) == []
 
 
-def test_what_became_of_a_critique_is_told() -> None:
-    """Written, rewritten, unchanged and not found are different outcomes."""
+def test_outcomes_of_critiques() -> None:
     critique = Critique(topic="Bread", critique="short")
     old, new = {"Bread": result(BREAD, "One.")}, {"Bread": result(BREAD, "Two.")}
     told = [
@@ -139,8 +132,7 @@ def test_what_became_of_a_critique_is_told() -> None:
     ]
 
 
-def test_what_became_of_a_wish_is_told() -> None:
-    """Taken up, looked for and not taken up are different outcomes."""
+def test_outcomes_of_feedback() -> None:
     wishes = [Feedback(text=text) for text in ("salt", "mould", "wine")]
     written = {"Bread": result(BREAD, "One.", feedback=("mould",))}
     handled = manuscript.build_feedback_outcomes(
@@ -154,16 +146,14 @@ def test_what_became_of_a_wish_is_told() -> None:
     ]
 
 
-def test_the_end_is_explained() -> None:
-    """A report ends because nobody criticised it any more, or because the limit was reached."""
+def test_stop_reasons() -> None:
     assert manuscript.describe_stop_reason(1, True) == "Ended after 1 generation of the report: no critique was left."
     assert manuscript.describe_stop_reason(2, False).endswith(
         "2 generations of the report: the limit of revisions is reached."
     )
 
 
-def test_sections_keep_their_text_under_a_new_name() -> None:
-    """What a person's outline keeps is renamed, what it drops is gone, and the rest still waits."""
+def test_renamed_sections_keep_their_text() -> None:
     written = {"Bread": result(BREAD, "It rises.", chunk="c7"), "Cheese": result(CHEESE, "It ripens.")}
     lines = (OutlineTopic(heading="Loaves", renamed_from="Bread"), OutlineTopic(heading="Wine"))
     wanted = apply_outline((BREAD, CHEESE), revise_outline(None, lines))
@@ -179,8 +169,8 @@ def test_sections_keep_their_text_under_a_new_name() -> None:
     ]
 
 
-def test_topics_without_a_section_show_what_was_gathered_for_them() -> None:
-    """Until a section is written, coverage and sources are those of the passages that were accepted for it."""
+def test_progress_of_topics_without_section() -> None:
+    """Coverage and sources are those of the accepted passages."""
     aim = TopicState(topic=CHEESE, passages=(reference(0.5, "s", "c"),), coverage=0.4)
 
     assert [(one.coverage, one.sources) for one in manuscript.summarize_progress((BREAD, CHEESE), {}, (aim,))] == [

@@ -1,4 +1,4 @@
-"""Repeated sentences go at their second place, and so do those that say the same in nearly the same words."""
+"""Tests of the removal of repetition."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,8 +20,7 @@ DRAFTS = st.lists(st.builds(lambda blocks: Draft(blocks=tuple(blocks)), st.lists
 
 @given(DRAFTS)
 @settings(deadline=None)
-def test_each_sentence_stays_once_where_it_stood_first(drafts: list[Draft]) -> None:
-    """No fingerprint is left twice, none is lost, and the order of reading is kept."""
+def test_first_occurrence_stays(drafts: list[Draft]) -> None:
     cleaned = remove_repeats(drafts)
 
     before = [claim for draft in drafts for claim in draft.claims]
@@ -33,8 +32,8 @@ def test_each_sentence_stays_once_where_it_stood_first(drafts: list[Draft]) -> N
     assert all(block.claims for draft in cleaned for block in draft.blocks)
 
 
-def test_a_block_keeps_its_kind_and_an_empty_one_goes() -> None:
-    """What is left of a list is a list; a block whose sentences all stood before is dropped."""
+def test_empty_blocks_are_removed() -> None:
+    """Other blocks keep their kind."""
     once = Draft(blocks=(Block(claims=(Claim(text="Bread is old."),)),))
     again = Draft(
         blocks=(
@@ -49,7 +48,7 @@ def test_a_block_keeps_its_kind_and_an_empty_one_goes() -> None:
 
 
 def section(*texts: str, source: str = "a") -> Draft:
-    """A section of one paragraph whose sentences each cite a source."""
+    """Return a section of one paragraph whose sentences each cite a source."""
     claims = (
         Claim(text=text, citations=(Citation(source=SourceId(source), start=n, end=n + 1, quote="x"),))
         for n, text in enumerate(texts)
@@ -68,8 +67,7 @@ LONG = "The worker writes every finished answer into the history before it goes 
         "Every worker writes the finished answers into its history before it goes on!",
     ],
 )
-def test_a_restatement_goes_and_its_source_stays(again: str) -> None:
-    """What a second section says again in nearly the same words supports the first one's sentence."""
+def test_restatement_is_removed_and_its_citation_kept(again: str) -> None:
     first, second = remove_restatements([section(LONG), section(again, "Rye is dark.", source="b")])
 
     assert [claim.text for claim in (*first.claims, *second.claims)] == [LONG, "Rye is dark."]
@@ -86,22 +84,20 @@ def test_a_restatement_goes_and_its_source_stays(again: str) -> None:
         "The worker writes every finished answer into the history of its server before the next call.",
     ],
 )
-def test_what_only_sounds_alike_stays(other: str) -> None:
-    """A denial, a figure, another order or further words make another statement."""
+def test_similar_but_different_sentences_stay(other: str) -> None:
+    """A negation, a figure, another order or further words make another statement."""
     kept = remove_restatements([section(LONG), section(other)])
 
     assert [draft.text for draft in kept] == [LONG, other]
 
 
-def test_short_sentences_and_marks_are_told_apart_by_their_words_alone() -> None:
-    """A few words in common say little, and a sentence without words repeats nothing."""
+def test_short_sentences_are_not_compared() -> None:
     kept = remove_restatements([section("Bread is old.", "…"), section("Old is the bread.", "…", "bread IS old")])
 
     assert [draft.text for draft in kept] == ["Bread is old. …", "Old is the bread. …"]
 
 
-def test_a_sentence_keeps_its_first_citations() -> None:
-    """However often something is said, its sentence cites four places at the most."""
+def test_citations_are_limited() -> None:
     drafts = [section(LONG, source=name) for name in "abcdef"]
 
     assert [c.source for c in remove_restatements(drafts)[0].claims[0].citations] == ["a", "b", "c", "d"]
@@ -109,8 +105,7 @@ def test_a_sentence_keeps_its_first_citations() -> None:
 
 @given(DRAFTS)
 @settings(deadline=None)
-def test_restatements_are_found_once(drafts: list[Draft]) -> None:
-    """Taking them out a second time changes nothing, and nothing is invented."""
+def test_removal_is_idempotent(drafts: list[Draft]) -> None:
     once = remove_restatements(drafts)
 
     assert remove_restatements(once) == once

@@ -1,4 +1,4 @@
-"""`ask` as a process: against a real server and a stand-in worker."""
+"""Test `ask` as a process, against a real server and a stub worker."""
 
 import json
 
@@ -8,7 +8,7 @@ from tests.cli.test_commands import error_line
 
 
 def test_questions_about_a_run_form_a_conversation(running: CommandLine) -> None:
-    """Each question starts from what was said before, also after one that failed, until a new one is begun."""
+    """Each question continues the conversation, even after a failed one, until a new one is started."""
     assert running("start", "What is this?", "--id", "asked-1").returncode == 0
     first = running("ask", "asked-1", "And who made it?")
     failed = running("ask", "asked-1", "fail please")
@@ -18,14 +18,14 @@ def test_questions_about_a_run_form_a_conversation(running: CommandLine) -> None
     assert (first.returncode, failed.returncode, second.returncode) == (0, 1, 0)
     assert first.stdout.startswith("This is answer 1.")
     assert "understood as: And who made it? (manual)" in first.stderr
-    assert error_line(failed.stderr).endswith("failed: the stand-in was told to fail")
+    assert error_line(failed.stderr).endswith("failed: the stub was told to fail")
     asked = [exchange["question"] for exchange in json.loads(second.stdout)["thread"]["exchanges"]]
     assert asked == ["And who made it?", "When?"]
     assert len(json.loads(again.stdout)["thread"]["exchanges"]) == 1
 
 
-def test_a_question_without_an_answer_is_told_by_the_exit_code(running: CommandLine) -> None:
-    """Nothing found is 3 with a hint, an unknown run and one that has read nothing are mistakes."""
+def test_a_question_without_an_answer_sets_the_exit_code(running: CommandLine) -> None:
+    """No answer gives exit code 3 with a hint; an unknown run and a run without documents are usage errors."""
     assert running("start", "read nothing", "--id", "asked-2").returncode == 3
     nothing = running("ask", "asked-2", "nothing at all?")
     assert running("start", "read no documents", "--mode", "code", "--id", "asked-3").returncode == 0

@@ -1,4 +1,4 @@
-"""`start --batch`: what a file says, and going on with a batch that is there."""
+"""Test `start --batch`: file formats, and continuing an existing batch."""
 
 import json
 from argparse import Namespace
@@ -16,8 +16,8 @@ from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
 from tests.conftest import Serving
-from tests.tiers import exhaustive
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.tiers import exhaustive
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -43,7 +43,7 @@ def test_json_lines_carry_budgets(tmp_path: Path) -> None:
 
 
 def test_csv_is_read_by_its_heading(tmp_path: Path) -> None:
-    """Columns stand in any order, an empty field is no limit, and a field may hold commas and lines."""
+    """Columns may be in any order, an empty field is no limit, and a field may contain commas and line breaks."""
     rows = 'max_calls,question\n3,"Bread, and\ncheese?"\n,Wine?\n'
     first, second = read_batch(written(tmp_path, "q.csv", rows))
 
@@ -74,8 +74,8 @@ def test_a_file_that_cannot_be_understood_is_refused(tmp_path: Path, name: str, 
         read_batch(written(tmp_path, name, text))
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """A missing file and one that is no text are usage errors."""
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    """A missing file and a binary file are usage errors."""
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
 
     for name in ("nowhere.txt", "bytes.txt"):

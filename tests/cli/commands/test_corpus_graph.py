@@ -1,4 +1,4 @@
-"""What `corpus graph` prints of relations, and which options belong to which action of `corpus`."""
+"""Test the output of `corpus graph` and the options of each action of `corpus`."""
 
 import pytest
 
@@ -32,7 +32,7 @@ PROOF = RelationEvidence(
     ],
 )
 def test_options_of_another_action_are_refused(arguments: list[str]) -> None:
-    """What an action cannot use is named, and not passed over in silence."""
+    """An option that the action does not use is named in the error."""
     with pytest.raises(UsageError, match=r"corpus (graph|relate)"):
         _check_arguments(build_parser().parse_args(["corpus", *arguments]))
 
@@ -45,8 +45,8 @@ def test_options_of_the_action_are_accepted(arguments: list[str]) -> None:
     _check_arguments(build_parser().parse_args(["corpus", *arguments]))
 
 
-def test_relations_are_printed_with_their_proof(capsys: pytest.CaptureFixture[str]) -> None:
-    """A relation that was read is a sentence of its own, any other says what stands beside; nothing is markup."""
+def test_relations_are_printed_with_their_evidence(capsys: pytest.CaptureFixture[str]) -> None:
+    """An extracted relation is printed as a sentence, a co-occurrence with its neighbour, both escaped."""
     relations = (
         EntityRelation(
             subject="Ghent", predicate="had", object="iron press", count=2, passages=1, evidence=(PROOF, PROOF)
@@ -69,8 +69,8 @@ def test_relations_are_printed_with_their_proof(capsys: pytest.CaptureFixture[st
     assert "a model has read 1 of 2 passages" in printed.err
 
 
-def test_a_reading_is_told_in_one_line() -> None:
-    """Passages, relations, answers and tokens are told, money where its price is known."""
+def test_an_extraction_is_reported_in_one_line() -> None:
+    """Passages, relations, model calls and tokens are reported, and the cost if prices are known."""
     report = RelateReport(corpus="drafts", total=10, unread=4, passages=6, relations=7, refused=1)
 
     assert "6 of 10 passages read" in _line(report) and "USD" not in _line(report)

@@ -1,4 +1,4 @@
-"""`diff` as a command: against a real server and a stand-in worker."""
+"""Test `diff` against a real server and a stub worker."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_two_runs_are_compared(running: CommandLine, tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_report_cannot_be_compared(running: CommandLine) -> None:
-    """One that is at work, one that failed and one that nobody knows are told apart."""
+    """A running, a failed and an unknown run give different errors."""
     assert running("start", "What is this?", "--id", "compared-3").returncode == 0
     assert running("start", "wait for me", "--id", "compared-4", "--detach").returncode == 0
     assert running("start", "fail please", "--id", "compared-5").returncode == 1
@@ -31,5 +31,5 @@ def test_a_run_without_a_report_cannot_be_compared(running: CommandLine) -> None
 
     assert (waiting.returncode, failed.returncode, unknown.returncode) == (1, 1, 2)
     assert "is still at work" in error_line(waiting.stderr)
-    assert error_line(failed.stderr).endswith("failed: the stand-in was told to fail")
+    assert error_line(failed.stderr).endswith("failed: the stub was told to fail")
     assert "there is no run compared-6" in error_line(unknown.stderr)

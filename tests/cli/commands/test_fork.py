@@ -1,4 +1,4 @@
-"""`fork` as a command: against a real server and a stand-in worker."""
+"""Test `fork` against a real server and a stub worker."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_a_fork_is_a_run_of_its_own(running: CommandLine) -> None:
 
 
 def test_a_fork_has_the_owner_of_its_origin(running: CommandLine) -> None:
-    """Owner and priority go over to the fork, unless it is told others; runs are listed by owner and status."""
+    """A fork inherits owner and priority unless others are given; runs are listed by owner and status."""
     assert (
         running("start", "go through cycles", "--id", "forked-5", "--owner", "o'neil", "--priority", "2").returncode
         == 0
@@ -46,8 +46,8 @@ def test_a_fork_has_the_owner_of_its_origin(running: CommandLine) -> None:
     assert "there are no such runs" in none.stderr
 
 
-def test_a_cycle_that_is_not_there_is_named(running: CommandLine) -> None:
-    """What a run has not gone through, another workflow, an unknown run and a used id are mistakes in one line."""
+def test_a_missing_cycle_is_named(running: CommandLine) -> None:
+    """A cycle not reached, another workflow, an unknown run and a used id are errors of one line."""
     assert running("start", "go through cycles", "--id", "forked-2").returncode == 0
     assert running("start", "What is this?", "--id", "forked-3").returncode == 0
     late, none, unknown = (running("fork", name, "--cycle", "3") for name in ("forked-2", "forked-3", "forked-4"))
@@ -65,7 +65,7 @@ def test_a_cycle_that_is_not_there_is_named(running: CommandLine) -> None:
 
 
 def test_a_fork_needs_a_cycle(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no cycle that goes without saying; and an id that is too long for a run is refused."""
+    """There is no default cycle, and an id that is too long for a run is refused."""
     with pytest.raises(SystemExit):
         build_parser().parse_args(["fork", "run"])
     assert "--cycle" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`memory`: what fits its actions, and what it prints, in real processes against a stand-in worker."""
+"""Test the arguments and the output of `memory`, in real processes against a stub worker."""
 
 import json
 from pathlib import Path
@@ -52,8 +52,8 @@ def test_memories_are_listed_searched_forgotten_and_exported(running: CommandLin
     assert "2 memories written" in written.stderr
 
 
-def test_what_is_not_there_is_told(running: CommandLine) -> None:
-    """Nobody's memories are none, an unknown id is a mistake, and what was forgotten is counted."""
+def test_missing_memories_are_reported(running: CommandLine) -> None:
+    """An unknown owner has no memories, an unknown id is an error, and forgotten memories are counted."""
     assert "0 memories in all" in running("memory", "list").stderr
     assert "nothing is remembered" in running("memory", "search", "Ghent").stderr
     unknown = running("memory", "forget", "m9", "--owner", "ann")

@@ -32,8 +32,8 @@ def test_a_schedule_is_as_the_arguments_say() -> None:
     assert wanted.state.paused
 
 
-def test_what_is_not_said_is_skipped_in_utc() -> None:
-    """Without options a question is asked in UTC, never twice at a time, and an hour late at the most."""
+def test_defaults_of_a_schedule() -> None:
+    """Without options a question is asked in UTC, never concurrently, and at most an hour late."""
     wanted = build_schedule(build_parser().parse_args(["schedule", "Why?", "--cron", "@daily"]), REQUEST, "s-1")
 
     assert (wanted.spec.time_zone_name, wanted.spec.jitter, wanted.state.paused) == (None, None, False)
@@ -87,8 +87,8 @@ async def test_a_standing_question_is_looked_after(server: WorkflowEnvironment) 
 
 
 @pytest.mark.parametrize("option", [["--cron", "at eight"], ["--cron", "0 8 * * 1", "--timezone", "Nowhere/Land"]])
-async def test_a_time_that_nobody_understands_is_refused(server: WorkflowEnvironment, option: list[str]) -> None:
-    """What the server says of a cron expression or a time zone is a usage error."""
+async def test_an_invalid_time_is_refused(server: WorkflowEnvironment, option: list[str]) -> None:
+    """The server's error about a cron expression or a time zone is a usage error."""
     arguments = build_parser().parse_args(["schedule", "Why?", *option])
     with pytest.raises(UsageError, match="does not take the schedule"):
         await create_schedule(server.client, build_schedule(arguments, REQUEST, "never"), f"standing-{uuid4().hex[:8]}")

@@ -1,4 +1,4 @@
-"""What `sql` makes of its arguments, and how it prints rows."""
+"""Test the arguments of `sql` and how rows are printed."""
 
 from pathlib import Path
 

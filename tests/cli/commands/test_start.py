@@ -1,4 +1,4 @@
-"""What `start` makes of its arguments, before anything is started."""
+"""Test the requests that `start` builds from its arguments."""
 
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ def test_docs_alone_leave_the_manual_out(tmp_path: Path) -> None:
     assert made.corpora == (made.ingest[0].corpus,)
 
 
-def test_corpus_made_before_is_not_read_again(tmp_path: Path) -> None:
-    """--corpus adds a corpus without an ingestion, beside what --docs names."""
+def test_an_existing_corpus_is_not_read_again(tmp_path: Path) -> None:
+    """--corpus adds an existing corpus to those of --docs."""
     made = request("Why?", "--docs", str(tmp_path), "--corpus", "shelf")
 
     assert len(made.ingest) == 1
@@ -77,8 +77,8 @@ def test_flags_stand_over_settings() -> None:
     assert (limits.max_sections, limits.max_report_revisions, limits.min_relevance) == (2, 4, 0.5)
 
 
-def test_filters_travel_with_the_run() -> None:
-    """Conditions on passages are part of what bounds the run, and its page tells them."""
+def test_filters_are_part_of_the_request() -> None:
+    """Filter conditions are part of the run's limits, and its web UI page lists them."""
     made = request("Why?", "--filter", "published>=2020", "--filter", "suffix=.md,.rst")
 
     assert made.limits.filters == (
@@ -89,8 +89,8 @@ def test_filters_travel_with_the_run() -> None:
     assert "Only passages" not in render_details(request("Why?"), "r")
 
 
-def test_the_second_stage_travels_with_the_run() -> None:
-    """Its steps are sent along with the question, and so is the wish for the model's order, if there is a model."""
+def test_reranking_is_part_of_the_request() -> None:
+    """The reranking steps are part of the request, including listwise reranking if there is a model."""
     wished: dict[str, Any] = {"rerank": RerankOptions(diversity=0.2), "rerank_listwise": True, "rerank_model": "m"}
     offline = request("Why?", settings=Settings(**wished, _env_file=None)).limits
     online = request("Why?", settings=Settings(**wished, openai_base_url="http://127.0.0.1:9", _env_file=None)).limits
@@ -131,8 +131,8 @@ def test_budgets_come_with_the_prices_they_are_reserved_by(tmp_path: Path) -> No
     assert limits.highest_price == Price(input=2, output=10)
 
 
-def test_money_is_not_limited_blindly(tmp_path: Path) -> None:
-    """Where a model has no known price a limit of money is refused, with the file to add it to; offline it is kept."""
+def test_a_cost_limit_needs_known_prices(tmp_path: Path) -> None:
+    """A cost limit is refused if a model has no known price, with the file to add it to; offline it is accepted."""
     settings = Settings(home=tmp_path, openai_base_url="http://127.0.0.1:1/v1", model="large", _env_file=None)
     with pytest.raises(UsageError, match=r"the price of large is not known: add it to .*prices\.toml"):
         request("Why?", "--max-cost", "0.5", settings=settings)
@@ -140,8 +140,8 @@ def test_money_is_not_limited_blindly(tmp_path: Path) -> None:
     assert request("Why?", "--max-cost", "0.5", settings=offline).limits.max_cost_usd == 0.5
 
 
-def test_a_broken_file_of_prices_is_a_usage_error(tmp_path: Path) -> None:
-    """What is wrong with the file is told before anything starts."""
+def test_an_invalid_price_file_is_a_usage_error(tmp_path: Path) -> None:
+    """An error in the price file is reported before anything starts."""
     (tmp_path / "prices.toml").write_text("[models.large]\ninput = 1\n")
     with pytest.raises(UsageError, match=r"models\.large\.output"):
         request("Why?", settings=Settings(home=tmp_path, _env_file=None))

@@ -1,4 +1,4 @@
-"""Steering commands: what they say to a run, and how its answer is shown."""
+"""Test the steering commands: their requests, and how the answer of a run is shown."""
 
 import json
 from argparse import Namespace
@@ -65,8 +65,8 @@ def test_a_command_that_says_nothing_is_refused(line: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("verb", COMMAND_NAMES)
-def test_the_signal_of_a_word_says_the_same(verb: Any) -> None:
-    """What is left with the server while no worker is there is read as the update would be."""
+def test_the_signal_of_a_command_equals_its_update(verb: Any) -> None:
+    """A command left as a signal is read like the equivalent update."""
     said: dict[str, dict[str, Any]] = {
         "feedback": {"text": "More", "topic": "Bread"},
         "answer": {"text": "Rye."},
@@ -99,9 +99,9 @@ def test_the_answer_of_a_run_is_printed(running: CommandLine, tmp_path: Path) ->
         "id": "led",
         "command": "outline",
         "acknowledged": True,
-        "effect": "The stand-in heard outline.",
+        "effect": "The stub heard outline.",
     }
-    assert told[4].stderr.strip() == "error: run led refuses: the stand-in takes no nonsense"
+    assert told[4].stderr.strip() == "error: run led refuses: the stub takes no nonsense"
     words = [RunCommand.model_validate_json(note) for note in result["notes"] if note.startswith("{")]
     assert words == [
         RunCommand(name="outline", outline=TOPICS),

@@ -1,4 +1,4 @@
-"""What is said of a run that does not get on, against a real server and the stand-in worker."""
+"""Test the diagnosis of a blocked run, against a real server and the stub worker."""
 
 import asyncio
 import signal
@@ -36,8 +36,8 @@ def terminate(line: CommandLine, run: str) -> None:
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ("stumble please", "retrying stumble: the stand-in stumbled (attempt 2, next try in "),
-        ("break please", "AgentWorkflow cannot go on: the stand-in is broken; "),
+        ("stumble please", "retrying stumble: the stub stumbled (attempt 2, next try in "),
+        ("break please", "AgentWorkflow cannot go on: the stub is broken; "),
     ],
 )
 def test_a_run_that_is_stuck_says_why(running: CommandLine, question: str, words: str) -> None:

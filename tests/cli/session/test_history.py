@@ -21,8 +21,8 @@ from tenure.settings import Settings
 from tenure.temporal.connection import make_data_converter
 from tests.cli.conftest import no_stack
 from tests.conftest import Serving
-from tests.tiers import exhaustive
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.tiers import exhaustive
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
@@ -66,7 +66,7 @@ class Counting:
 
 
 async def counted(client: Client, name: str) -> None:
-    """Run a count to its failure; nobody works on its queue afterwards."""
+    """Run a count to its failure, and stop the workers."""
     runner = UnsandboxedWorkflowRunner()
     async with Worker(client, task_queue=QUEUE, workflows=[Counting], activities=[count], workflow_runner=runner):
         with pytest.raises(WorkflowFailureError):
@@ -80,7 +80,7 @@ async def first_run(client: Client, name: str) -> str:
 
 
 async def test_a_history_is_followed_through_its_continuations(server: WorkflowEnvironment) -> None:
-    """What was continued as new is one history from the first argument to the last failure."""
+    """A workflow continued as new has one history from its first argument to its last failure."""
     await counted(server.client, "continued")
 
     history = await read_history(server.client, "continued", await first_run(server.client, "continued"))
@@ -110,7 +110,7 @@ async def test_encrypted_histories_are_read_with_the_keys(server: WorkflowEnviro
 
 @exhaustive
 async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: Path) -> None:
-    """Once its workers have gone, the command still tells a run's story, as Markdown and as one JSON document."""
+    """Without workers the command still prints a run's trace, as Markdown and as one JSON document."""
     limits = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
     request = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=limits)
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
@@ -130,8 +130,8 @@ async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: P
     assert trace == build_trace(await read_histories(stage.client, handle.id))
 
 
-async def test_words_that_a_run_has_answered_are_heard(server: WorkflowEnvironment) -> None:
-    """A person's word that came as an update is told like one that came as a signal."""
+async def test_updates_are_read_like_signals(server: WorkflowEnvironment) -> None:
+    """Feedback sent as an update is in the trace like feedback sent as a signal."""
     runner = UnsandboxedWorkflowRunner()
     async with Worker(server.client, task_queue=QUEUE, workflows=[Listening], workflow_runner=runner):
         handle = await server.client.start_workflow(Listening.run, id="listening", task_queue=QUEUE)

@@ -21,7 +21,7 @@ from tenure.knowledge.store.errors import EmbeddingCancelled, EmbeddingModelMism
 from tenure.knowledge.store.schema import CACHE, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 from tests.knowledge.word_vectors import WordVectors
-from tests.tiers import RUN_ALL, exhaustive
+from tests.support.tiers import RUN_ALL, exhaustive
 
 EMBED = EmbedRequest(corpus="c")
 

@@ -17,7 +17,7 @@ from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
 from tests.sources.pdfs import make_pdf
-from tests.tiers import exhaustive
+from tests.support.tiers import exhaustive
 
 
 def _rows(uri: str, dimensions: int = 256) -> tuple[list[str], list[str]]:

@@ -120,12 +120,12 @@ def test_failures_are_recorded_for_the_report(base: KnowledgeBase, read: Read) -
     read(
         fetched=(lost, secret),
         hits=(WebHit(url=lost.url, title="Slow rye"),),
-        answers=(
+        outcomes=(
             ProviderOutcome(provider="searxng", status="answered", hits=1),
             ProviderOutcome(provider="brave", status="left_out", note="has no key"),
         ),
     )
-    read(query="barley", answers=(ProviderOutcome(provider="searxng", status="failed", note="is down"),))
+    read(query="barley", outcomes=(ProviderOutcome(provider="searxng", status="failed", note="is down"),))
 
     account = base.corpora.load_web_account(CORPUS)
     assert [(page.status, page.title) for page in account.pages] == [("refused", ""), ("failed", "Slow rye")]
@@ -157,13 +157,13 @@ def test_empty_page_is_read_again_after_rendering(read: Read, uri: str) -> None:
     PageCache(Store(uri)).store_pages([cached(empty, b"<html><body><script>go()</script></body></html>")])
     first = read(empty, GONE, RYE)
     PageCache(Store(uri)).store_pages([cached(empty, html("App", BODY.replace("Rye", "Spelt")))])
-    unasked, shown = read(empty), read(empty, shown=True)
+    unasked, shown = read(empty), read(empty, rendered=True)
 
     assert set(first.unrendered) == {empty, GONE}
     assert unasked == ReadPagesReply()
     assert [source.url for source in shown.sources] == [empty]
     assert shown.unrendered == ()
-    assert read(empty, shown=True) == ReadPagesReply()
+    assert read(empty, rendered=True) == ReadPagesReply()
 
 
 def test_truncated_page_has_a_note(read: Read, uri: str) -> None:

@@ -6,7 +6,7 @@ from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.evidence.retrieval import GroupRequest
 from tenure.knowledge.base import KnowledgeBase
 from tests.knowledge.conftest import Ingest
-from tests.passages import reference
+from tests.support.passages import reference
 
 TEXTS = {
     "1.md": "Bees dance for nectar.",

@@ -24,7 +24,7 @@ from tenure.knowledge.store.schema import (
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
-from tests.tiers import exhaustive
+from tests.support.tiers import exhaustive
 
 _WRITER = """
 import sys

@@ -145,7 +145,7 @@ def test_missing_file_is_skipped(sales: Path, knowledge: KnowledgeBase) -> None:
 
 def test_unknown_database_is_rejected(knowledge: KnowledgeBase) -> None:
     """The error lists the configured databases, but no address."""
-    with pytest.raises(UnknownDatabase, match="no database 'shop' is set"):
+    with pytest.raises(UnknownDatabase, match="no database 'shop' is configured"):
         knowledge.tables.list_tables(TablesRequest(question="Why?", corpora=(), databases=("shop",)))
     with pytest.raises(UnknownDatabase):
         knowledge.tables.query(QueryRequest(sql=SQL, corpora=(), databases=("shop",)))

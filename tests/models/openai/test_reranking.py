@@ -11,7 +11,7 @@ from tenure.models.factory import create_rerank_model
 from tenure.models.openai.reranking import OpenAIReranker
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
-from tests.schema_instance import Json
+from tests.support.schema_instance import Json
 
 KEY = "sk-verysecret123"
 DOCUMENTS = ["Bees dance.", "A starter ferments for a week.", "The starter of bread is flour and water."]

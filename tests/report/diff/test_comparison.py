@@ -1,4 +1,4 @@
-"""What differs between two result documents, and how it is shown."""
+"""Test the difference between two result documents, and its Markdown."""
 
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.research.report import SectionDraft
@@ -25,7 +25,7 @@ def test_a_report_does_not_differ_from_itself() -> None:
 
 
 def test_findings_are_gone_new_or_the_same() -> None:
-    """What one report says and the other does not is told of each, with the words it rests on."""
+    """Statements of only one report are listed for it, with their quotes."""
     found = compare_results(written(RISES, FALLS), written(RISES, PULLS))
 
     assert [one.text for one in found.a.findings] == [FALLS.text]
@@ -83,8 +83,8 @@ def test_sources_are_known_by_their_addresses() -> None:
     assert SourceEntry.model_validate(renamed).uri == found.common_sources[0].uri
 
 
-def test_conclusions_contradictions_and_figures_are_told() -> None:
-    """Abstract and synthesis that say other things stand side by side, contradictions and figures as well."""
+def test_conclusions_contradictions_and_figures_are_compared() -> None:
+    """Different abstracts and syntheses are shown with each other, and so are contradictions and figures."""
     a = full()
     rises, neap = a.contradictions[0].a, a.contradictions[0].b
     turned = full(contradictions=(ResultContradiction(a=neap, b=rises, severity="low"),))
@@ -112,8 +112,8 @@ def test_programs_are_compared_line_by_line() -> None:
     assert "````diff" in render_diff(found)
 
 
-def test_foreign_text_is_no_markup() -> None:
-    """Whatever a page, a model or a person wrote stands in the comparison as text."""
+def test_untrusted_text_is_escaped() -> None:
+    """Text of pages, models and users is shown as text."""
     text = render_diff(compare_results(hostile("# <b>1. [x](y) | z"), full()))
 
     assert "[x](y)" not in text

@@ -68,7 +68,7 @@ def test_the_year_of_a_written_date_is_found(written: str, found: str) -> None:
 
 
 def test_labels_name_author_and_year() -> None:
-    """One author, two, many and none are told as readers are used to, and equal labels by a letter."""
+    """Labels for one, two, many and no authors have the usual form, and equal labels get a letter."""
     sources = [
         source(1),
         source(2, author="Ann Author, Bob Writer"),
@@ -135,8 +135,8 @@ def test_csl_json_holds_what_is_known() -> None:
     assert (item["type"], item["URL"]) == ("webpage", "https://moon.example/{pull}?a=1&b=2")
 
 
-def test_a_date_that_is_none_is_kept_as_written() -> None:
-    """What a document says of its date is not guessed at."""
+def test_an_unknown_date_is_kept_as_written() -> None:
+    """A date that cannot be parsed is kept unchanged."""
     (item,) = json.loads(render_csl_json([source(published="last spring")]))
 
     assert item["issued"] == {"literal": "last spring"}

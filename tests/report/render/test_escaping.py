@@ -113,7 +113,7 @@ def test_a_code_span_cannot_be_closed_from_inside(text: str) -> None:
 
 
 def test_words_survive_escaping() -> None:
-    """A sentence with active characters is shown to the letter."""
+    """A sentence with Markdown characters is shown unchanged."""
     text = "The [spec](x) says *no* to <b> & to _x_ at 1*2."
 
     assert shown(escape(text)) == text

@@ -1,4 +1,4 @@
-"""Small figures: what they draw, and that they are pictures by themselves."""
+"""Test the SVG figures."""
 
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -49,7 +49,7 @@ def test_bars_without_height_can_be_drawn() -> None:
 
 
 def test_a_meter_is_never_more_than_full() -> None:
-    """What goes beyond the whole is drawn as the whole."""
+    """A share above 1 is drawn as 1."""
     widths = [read(draw_meter(share, "budget")).findall(f"{SVG}rect")[1].get("width") for share in (0.25, 1.7)]
 
     assert widths == ["40", "160"]

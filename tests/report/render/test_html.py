@@ -1,4 +1,4 @@
-"""The report as a page: whole, by itself, and deaf to whatever its text says."""
+"""Test that the HTML page is complete, self-contained and safe against its text."""
 
 import re
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""How claims stand on the page."""
+"""Test the layout of claims."""
 
 from tenure.contracts.result.result import ResultCitation, ResultClaim, Synthesis
 from tenure.report.render.layout import split_into_blocks, split_synthesis
@@ -16,8 +16,8 @@ def shape(*claims: ResultClaim) -> list[tuple[str, list[str]]]:
     ]
 
 
-def test_paragraphs_and_lists_follow_what_begins() -> None:
-    """A paragraph goes on until something begins, a list as long as there are bullets."""
+def test_paragraphs_and_lists_end_at_the_next_block() -> None:
+    """A paragraph ends where the next block begins, and a list at its last bullet."""
     claims = [claim("a", "paragraph"), claim("b"), claim("c", "paragraph"), claim("d", "bullet"), claim("e", "bullet")]
 
     assert shape(*claims, claim("f")) == [
@@ -28,8 +28,8 @@ def test_paragraphs_and_lists_follow_what_begins() -> None:
     ]
 
 
-def test_claims_that_begin_nothing_are_one_paragraph() -> None:
-    """Claims of an older document, which do not tell, are run together."""
+def test_claims_without_a_block_are_one_paragraph() -> None:
+    """Claims of an older document, which lack the field, are one paragraph."""
     assert shape(claim("a"), claim("b")) == [("paragraph", ["ab"])]
 
 

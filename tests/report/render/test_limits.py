@@ -1,4 +1,4 @@
-"""What a report says of the limits of its evidence."""
+"""Test the limits of the evidence in a report."""
 
 from typing import Any
 
@@ -34,8 +34,8 @@ def changed(**fields: Any) -> Result:
     return SOUND.model_copy(update=plain | fields)
 
 
-def test_sound_evidence_has_no_limits_to_tell() -> None:
-    """Nothing is said where there is nothing to say, and a run without a report has no such part."""
+def test_sound_evidence_has_no_limits() -> None:
+    """Sound evidence has no limits, and a run without a report has no such part."""
     assert list_evidence_limits(changed()) == ()
     assert "Limits of the evidence" not in render_markdown(changed())
     assert list_evidence_limits(changed(sections=(), skipped=(SkippedFile(path="a", reason="b"),))) == ()
@@ -77,8 +77,8 @@ DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral
         ({"skipped": (SkippedFile(path="a", reason="b"),) * 2}, "2 files could not be read."),
     ],
 )
-def test_each_limit_is_told_in_a_sentence(fields: dict[str, Any], told: str) -> None:
-    """What the reader should know before relying on the report is counted from the report itself."""
+def test_each_limit_is_one_sentence(fields: dict[str, Any], told: str) -> None:
+    """Each limit is computed from the result document."""
     assert list_evidence_limits(changed(**fields)) == (told,)
 
 
@@ -128,8 +128,8 @@ def test_nothing_found_says_that_nobody_answered() -> None:
     assert "No search provider answered (searxng: it is down)" in render_no_evidence(nothing)
 
 
-def test_the_account_of_the_web_is_in_the_last_part() -> None:
-    """Engines with their answers, and pages that are no sources with the reason, stand where the run is described."""
+def test_the_last_part_lists_providers_and_pages() -> None:
+    """Search providers with their answers, and pages that are not sources with the reasons, are in the last part."""
     pages = tuple(WebPage(url=f"https://a.example/{n}", status="failed", note="404") for n in range(25))
     text = render_provenance(
         changed(web=WebReport(providers=(DOWN, ProviderUsage(provider="brave", configured=False)), pages=pages))

@@ -65,14 +65,14 @@ def test_a_long_quote_is_named_by_its_ends() -> None:
     )
 
 
-def test_a_place_on_the_page_is_kept() -> None:
-    """An address with a fragment keeps it, and one that names words already gets those of the quote."""
+def test_a_fragment_is_kept() -> None:
+    """A URL with a fragment keeps it, and a text fragment is replaced by the quote's."""
     assert build_text_fragment("https://a.example/#top", "sea") == "https://a.example/#top:~:text=sea"
     assert build_text_fragment("https://a.example/#:~:text=old", "sea") == "https://a.example/#:~:text=sea"
 
 
 def test_a_quote_without_words_opens_the_page() -> None:
-    """Where there is nothing to find, the page itself is opened."""
+    """For a quote without words the page itself is opened."""
     assert build_text_fragment(PAGE, " \n ") == PAGE
 
 

@@ -98,15 +98,15 @@ def test_a_report_reads_from_title_to_provenance() -> None:
 
 
 def test_parts_without_content_are_absent() -> None:
-    """With nothing beyond the sources and nothing asked, neither part is there."""
+    """Without considerations and feedback, the report has neither part."""
     text = rendered(report(further_considerations=(), feedback=()))
 
     assert "Further Considerations" not in headings(text)
     assert "Feedback and answers" not in headings(text)
 
 
-def test_no_evidence_is_said_plainly() -> None:
-    """A report without evidence says so, where it was looked and what to try, and claims nothing."""
+def test_a_report_without_evidence_says_so() -> None:
+    """A report without evidence names the searches and gives advice, and makes no claims."""
     text = rendered(report(abstract=Draft(), sections=(), further_considerations=(), usage=Usage(searches=1)))
 
     assert "**No evidence was found.**" in text
@@ -141,7 +141,7 @@ def test_a_hostile_source_cannot_shape_the_report() -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_but_sources_is_linked(attack: str) -> None:
-    """Whatever hostile words stand in every field, links lead to addresses of sources and nothing is drawn or run."""
+    """With hostile text in every field, links lead to sources only, and nothing is loaded or run."""
     text = render_markdown(hostile(attack))
     tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
     links = {str(token.attrs["href"]).split("#")[0] for token in tokens if token.type == "link_open"}
@@ -151,7 +151,7 @@ def test_nothing_but_sources_is_linked(attack: str) -> None:
 
 
 def test_marks_can_name_author_and_year() -> None:
-    """In that style references stand in the order of the alphabet and need no numbers."""
+    """In the author-year style references are sorted alphabetically and have no numbers."""
     text = render_markdown(full(), style="author-year")
 
     assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
@@ -160,8 +160,8 @@ def test_marks_can_name_author_and_year() -> None:
     assert "[1]" not in text
 
 
-def test_doubt_is_told_behind_a_sentence() -> None:
-    """A sentence that its source does not bear out says so, and one that nobody checked says nothing."""
+def test_a_doubtful_sentence_is_marked() -> None:
+    """A sentence that its source does not support is marked, and an unchecked one is not."""
     text = render_markdown(full())
 
     assert "The sea is old. The sea is wide. [not confirmed] The sea never rises. [contradicted]" in text
@@ -178,7 +178,7 @@ def test_disagreement_is_shown_with_both_quotes() -> None:
 
 
 def test_self_evaluation_is_among_the_remarks_at_the_end() -> None:
-    """The scores stand with how the report was made."""
+    """The scores are in the part on how the report was made."""
     line = "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%"
 
     assert line in render_markdown(full()).split("## How this report was made")[1]
@@ -205,8 +205,8 @@ def test_a_result_read_back_from_json_renders_the_same() -> None:
     assert render_markdown(Result.model_validate_json(result.model_dump_json())) == render_markdown(result)
 
 
-def test_a_contradiction_says_what_it_is_about() -> None:
-    """The point of disagreement stands beside the severity, without effect on the Markdown."""
+def test_a_contradiction_names_its_subject() -> None:
+    """The subject of a contradiction follows its severity, escaped."""
     (found,) = full().contradictions
     told = full(contradictions=(found.model_copy(update={"about": "how *strong*"}),))
 

@@ -1,4 +1,4 @@
-"""What opens a report of a standing question, in every format."""
+"""Test the opening of a scheduled question's report in every format."""
 
 from pathlib import Path
 
@@ -61,8 +61,8 @@ def test_without_a_last_report_there_is_no_such_part() -> None:
         assert HEADING not in render_markdown(one) + render_html(one, Path())
 
 
-def test_nothing_new_is_said_in_one_line() -> None:
-    """Where nothing has happened the counts say so, and no list is empty."""
+def test_no_change_is_one_line() -> None:
+    """Without changes the counts say so, and there is no empty list."""
     told = render_news(standing(ReportChanges(at=FULL.at, since="r-1", unchanged=7)))
 
     assert told == (

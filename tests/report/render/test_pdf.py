@@ -85,7 +85,7 @@ def test_hostile_words_are_set_as_words(attack: str) -> None:
 
 @pytest.mark.parametrize("result", [full(), programmed()], ids=["research", "program"])
 def test_a_pdf_is_accessible(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Held to the standard of accessible PDF, which refuses what it does not allow, the report is set all the same."""
+    """The report can be rendered as PDF/UA-1, whose export refuses inaccessible documents."""
     monkeypatch.setattr(typst, "compile", partial(typst.compile, pdf_standards="ua-1"))
 
     assert render_pdf(result).startswith(b"%PDF-")

@@ -72,7 +72,7 @@ def test_the_document_has_the_program_its_proof_and_every_attempt() -> None:
 
 
 def test_the_report_reads_from_program_to_attempts() -> None:
-    """What was asked, the program, how it was proved, by what, what was tried and changed, and what it made."""
+    """The report contains the task, the program, its test result, its attempts with changes, and its files."""
     text = render_markdown(result())
     parts = ["> **Task:** Write f", "## The program", "## Test result", "## The tests", "## Specification"]
     places = [text.index(part) for part in (*parts, "## The attempts", "## Files", "## How this report was made")]
@@ -85,15 +85,15 @@ def test_the_report_reads_from_program_to_attempts() -> None:
     assert "It printed:\n\n```\ntwo[31m\n```" in text
 
 
-def test_what_only_tests_printed_is_not_the_programs_output() -> None:
-    """A program that nobody ran by itself has printed nothing that is worth a place under it."""
+def test_output_of_tests_is_not_the_programs_output() -> None:
+    """A program that was only tested shows no output."""
     alone = TRIED[-1].model_copy(update={"entry": "", "stdout": "1 passed in 0.09s"})
 
     assert "1 passed" not in render_markdown(result(attempts=(TRIED[0], alone)))
 
 
-def test_tests_that_were_asked_for_are_called_tests() -> None:
-    """Where the delivered files are tests themselves, their heading says so."""
+def test_requested_tests_are_called_tests() -> None:
+    """If the delivered files are tests, their heading says so."""
     text = render_markdown(
         result(files=(TEST,), tests=(), verification=ProgramVerification(test_author="coder", passed=1, total=1))
     )
@@ -123,7 +123,7 @@ def test_whose_tests_they_are_is_said(by: str, said: str) -> None:
 
 
 def test_without_a_program_the_report_says_so() -> None:
-    """Nothing was tried: nothing is shown, and what the twins can do is told."""
+    """Without a program nothing is shown but an explanation of the fallbacks."""
     text = render_markdown(
         result("no_evidence", files=(), attempts=(), artifacts=(), tests=(), specification="", delivered=None)
     )
@@ -133,14 +133,14 @@ def test_without_a_program_the_report_says_so() -> None:
 
 
 def test_one_accepted_attempt_needs_no_list() -> None:
-    """A program that was right at once has no story, and one that only writes tests has no changed files."""
+    """A program that passed at its first attempt has no list of attempts, and a task for tests has no changed files."""
     text = render_markdown(result(attempts=TRIED[1:], files=()))
 
     assert "## The attempts" not in text and "## The program" not in text
 
 
 def test_several_files_are_one_text_under_their_names() -> None:
-    """A single file is itself, several are told apart."""
+    """A single file is unchanged, several files have headings."""
     two = (SourceFile(path="a.py", text="A = 1\n"), SourceFile(path="b.py", text="B = 2\n"))
 
     assert as_text(two[:1]) == "A = 1\n"

@@ -22,8 +22,8 @@ def test_repeated_stand_ins_are_counted() -> None:
     assert "- The fallback answered instead of the model in 3 calls of section writer: the answer was no JSON" in text
 
 
-def test_the_evaluation_is_told_with_its_issues() -> None:
-    """What the run thinks of its report is one line, and one more for each issue."""
+def test_the_evaluation_lists_its_issues() -> None:
+    """The self-evaluation is one line, and one more for each issue."""
     result = full()
     assert result.evaluation is not None
     evaluation = result.evaluation.model_copy(update={"issues": ("Too short.",)})

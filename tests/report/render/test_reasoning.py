@@ -20,7 +20,9 @@ LINE = Reasoning(
     conclusion=ReasoningStep(kind="inference", claim=RISES, follows=(1, 2), link="the [water]"),
     answer="the Moon",
     confidence=0.62,
-    rejected=(RejectedThought(text="The *wind* does it.", score=0.2, reason="it is not similar enough to the question"),),
+    rejected=(
+        RejectedThought(text="The *wind* does it.", score=0.2, reason="it is not similar enough to the question"),
+    ),
 )
 
 
@@ -29,8 +31,8 @@ def reported(line: Reasoning | None) -> Result:
     return assemble_result(report(reasoning=line), SOURCES)
 
 
-def test_the_document_holds_the_line_of_thought() -> None:
-    """Steps and conclusion are in the document with numbered citations, and so is what was not followed."""
+def test_the_document_contains_the_line_of_reasoning() -> None:
+    """Steps and conclusion are in the document with numbered citations, as are the alternatives."""
     found = reported(LINE).reasoning
 
     assert found is not None and found.conclusion is not None
@@ -63,8 +65,8 @@ def test_the_page_shows_it_too() -> None:
     assert pdf(reported(LINE)).startswith(b"%PDF")
 
 
-def test_a_line_without_a_conclusion_is_shown_as_far_as_it_goes() -> None:
-    """Neither a conclusion nor rejected thoughts are made up where there are none."""
+def test_a_line_without_a_conclusion_is_shown() -> None:
+    """A missing conclusion and missing alternatives are not made up."""
     open_line = LINE.model_copy(update={"conclusion": None, "rejected": ()})
     text, page = render_markdown(reported(open_line)), html(reported(open_line))
 
@@ -73,7 +75,7 @@ def test_a_line_without_a_conclusion_is_shown_as_far_as_it_goes() -> None:
 
 
 def test_a_report_without_reasoning_has_no_such_part() -> None:
-    """Nothing is said where there is nothing to say."""
+    """A report without reasoning has no such part."""
     text, page = render_markdown(reported(None)), html(reported(None))
 
     assert "## Reasoning" not in text and 'id="reasoning"' not in page

@@ -35,7 +35,7 @@ def unmarked(line: str) -> str:
 
 
 def test_each_step_is_a_line() -> None:
-    """Thought, call, what came of it and how sure it is; a step that was sent back says why, an end how sure it was."""
+    """A step shows thought, action, outcome and confidence; a rejected step shows the reason, an end its confidence."""
     assert [unmarked(line) for line in render_steps(STEPS, "It rises [1].")] == LINES
     assert list(render_steps((), "")) == []
 
@@ -47,8 +47,8 @@ def test_long_and_hostile_words_are_cut_and_escaped() -> None:
     assert len(line) < 2 * MAX_STEP_CHARS and " <b>" not in line and "\n" not in line
 
 
-async def test_a_trace_tells_the_steps_of_a_task() -> None:
-    """What a task has recorded of its steps stands below it."""
+async def test_a_trace_lists_the_steps_of_a_task() -> None:
+    """The recorded steps of a task are below it."""
     histories = await told("cycles")
     stepped = [
         history.model_copy(

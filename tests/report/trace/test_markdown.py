@@ -1,4 +1,4 @@
-"""How a trace reads."""
+"""Test the Markdown of a trace."""
 
 from datetime import UTC, datetime
 
@@ -108,7 +108,7 @@ TEXT = render_trace(TRACE)
 
 
 def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
-    """The parts of a cycle stand in the order in which they happen."""
+    """The parts of a cycle are in the order in which they happened."""
     parts = [
         "People said",
         "Critique",
@@ -130,8 +130,8 @@ def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
     assert places == sorted(places)
 
 
-def test_tasks_say_what_became_of_what_they_found() -> None:
-    """Accepted and rejected passages are counted with the reason; what is not assessed or failed is said to be so."""
+def test_tasks_count_their_passages() -> None:
+    """Accepted and rejected passages are counted with the reason; unassessed and failed ones are named."""
     assert (
         "- “why” for “Causes” (from hop to hop): 5 found, 1 accepted, 2 irrelevant, 1 already known, 1 found twice\n"
         in TEXT
@@ -149,7 +149,7 @@ def test_figures_are_english() -> None:
 
 
 def test_generations_alternate_with_their_criticism() -> None:
-    """The criticism of a generation stands between it and the next one."""
+    """The critique of a generation is between it and the next one."""
     places = [
         TEXT.index(f"## {h}") for h in ("Sections, generation 1", "Criticism of generation 1", "Sections, generation 2")
     ]
@@ -171,14 +171,14 @@ def test_foreign_text_does_nothing() -> None:
 
 
 def test_a_run_without_research_has_no_empty_parts() -> None:
-    """What a run has not come to is left out."""
+    """Phases that a run has not reached are left out."""
     short = render_trace(Trace(id="r", question="Why?", started_at="t0", status="running"))
 
     assert short == "# Trace of r\n\nWhy?\n\nStatus running, begun t0.\n"
 
 
-def test_memory_stands_before_the_cycles_and_what_is_left_after_them() -> None:
-    """Earlier runs are told with what was taken over of each, and a task with why experience chose its strategy."""
+def test_recalled_memory_precedes_the_cycles() -> None:
+    """Recalled runs are listed with the inherited passages, and a task with the reason for its strategy."""
     earlier = RelatedRun(
         run=RunId("old"), question="Why <then>?", ended_at=datetime(2026, 1, 1, tzinfo=UTC), relevance=0.813
     )

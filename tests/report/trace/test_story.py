@@ -1,4 +1,4 @@
-"""The story of a run, told from recorded histories."""
+"""Test the trace of a run built from recorded histories."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ async def cycles() -> Trace:
     return build_trace(await told("cycles"))
 
 
-async def test_each_cycle_has_its_plan_and_what_became_of_it() -> None:
-    """A plan is told with what was refused of it and why, what it changed in the outline, and its tasks."""
+async def test_each_cycle_has_its_plan_and_tasks() -> None:
+    """A plan has its rejected actions with the reasons, its outline changes and its tasks."""
     first, second = (await cycles()).cycles
     (plan,) = first.plans
 
@@ -42,8 +42,8 @@ async def test_a_query_that_nobody_was_sent_for_is_named_without_a_reason() -> N
     assert (last.refused, last.unassigned) == ((), ("How long does dough rise?",))
 
 
-async def test_each_query_accounts_for_what_it_has_found() -> None:
-    """What was found is accepted, rejected with a reason, or counts for another query."""
+async def test_each_query_counts_its_passages() -> None:
+    """Every found passage is accepted, rejected with a reason, or counted for another query."""
     for cycle in (await cycles()).cycles:
         for query in [query for plan in cycle.plans for task in plan.tasks for query in task.queries]:
             assert query.judged
@@ -74,8 +74,8 @@ async def test_coverage_gain_synthesis_and_decision_stand_with_their_cycle() -> 
     assert (second.decision.continues, second.decision.reasoning) == (False, "It is enough.")
 
 
-async def test_what_a_person_said_is_seen_in_the_next_plan() -> None:
-    """Feedback is told with its time and outcome, and with the plan that heard it."""
+async def test_feedback_is_shown_with_the_next_plan() -> None:
+    """Feedback has its time and outcome, and is shown with the plan that received it."""
     trace = await cycles()
 
     assert [cycle.plans[0].feedback for cycle in trace.cycles] == [(), ("Cheese: More on mould",)]
@@ -84,8 +84,8 @@ async def test_what_a_person_said_is_seen_in_the_next_plan() -> None:
     assert "What does the mould of blue cheese need?" in said.outcome
 
 
-async def test_sections_are_told_by_generation_with_their_reviews() -> None:
-    """A section that was written twice is there twice, with what it was to be improved by."""
+async def test_sections_are_listed_by_generation() -> None:
+    """A section that was written twice is listed twice, with its reviews."""
     trace = build_trace(await told("revised"))
     bread = [section for section in trace.sections if section.topic == "Bread"]
 
@@ -106,8 +106,8 @@ async def test_words_of_people_are_told_with_their_time() -> None:
 
 
 @pytest.mark.parametrize("way", paths())
-async def test_every_recorded_way_has_a_story(way: str) -> None:
-    """Whatever happened to a run, its histories tell it, with the status of its result and as Markdown."""
+async def test_every_recorded_run_has_a_trace(way: str) -> None:
+    """Every recorded run has a trace with the status of its result, also as Markdown."""
     trace = build_trace(await told(way))
 
     assert trace.id == f"recorded-{way}"
@@ -116,8 +116,8 @@ async def test_every_recorded_way_has_a_story(way: str) -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-async def test_a_run_under_way_is_told_as_far_as_it_is(part: str) -> None:
-    """Cut after any event, a history still tells what is in it, and the run is running."""
+async def test_an_incomplete_history_has_a_trace(part: str) -> None:
+    """A history cut after any event has a trace, and the run is running."""
     way = "code" if part == "/code" else "cycles"
     name = f"recorded-{way}{part}"
     whole = events(name)
@@ -144,8 +144,8 @@ async def test_feedback_of_a_run_under_way_has_no_outcome_yet() -> None:
     assert build_trace([run.model_copy(update={"result": None, "recorded_events": tuple(garbage)})]).feedback == ()
 
 
-async def test_a_plan_that_was_made_anew_shares_the_judgement_of_its_cycle() -> None:
-    """Both plans of a cycle are told, each with its tasks and with what was accepted of them."""
+async def test_a_replanned_cycle_shares_its_judgement() -> None:
+    """Both plans of a cycle are listed, each with its tasks and their accepted passages."""
     run, research, spiral, *sections = await told("cycles")
     judgement = next(h for h in spiral.recorded_events if h.name == "analyze_candidates")
     one_cycle = [_of_cycle_one(h) for h in spiral.recorded_events if h is not judgement]
@@ -165,8 +165,8 @@ def _of_cycle_one(happening: RecordedEvent) -> RecordedEvent:
     return happening.model_copy(update={"input": {**happening.input, "input": asked}})
 
 
-async def test_attempts_are_told_with_what_was_learned_and_changed() -> None:
-    """The trace of a program has every attempt as it was told of last, and shows the difference to the one before."""
+async def test_attempts_have_lessons_and_changes() -> None:
+    """The trace of a program has every attempt with its lesson, and the difference from the previous one."""
     trace = build_trace(await told("code"))
     text = render_trace(trace)
 
@@ -175,8 +175,8 @@ async def test_attempts_are_told_with_what_was_learned_and_changed() -> None:
     assert "-NOTE = 'wrong'\n+NOTE = 'right'" in text
 
 
-def test_every_call_that_thought_is_told() -> None:
-    """Thoughts with their scores, hops and lines of thought are told in order; a call without an answer is not."""
+def test_every_reasoning_call_is_listed() -> None:
+    """Thoughts with scores, hops and lines of reasoning are listed in order; unanswered calls are not."""
     fact = Claim(text="Bread rises.")
     line = Reasoning(
         strategy="self_consistency", steps=(ReasoningStep(kind="hop", claim=fact),), answer="hours", confidence=0.5

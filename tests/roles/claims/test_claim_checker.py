@@ -12,9 +12,9 @@ from tenure.roles.claims.claim_checker import (
     apply_verdicts,
     fallback,
 )
-from tests.passages import passage
 from tests.roles.cases import EVIDENCE, MADE, RISES, quoted
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 
 def claim(text: str, *citations: Citation) -> Claim:

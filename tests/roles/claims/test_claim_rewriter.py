@@ -11,8 +11,8 @@ from tenure.roles.claims.claim_rewriter import (
     apply_rewrites,
     fallback,
 )
-from tests.passages import passage
 from tests.roles.cases import EVIDENCE, RISES
+from tests.support.passages import passage
 
 WRONG = Claim(text="The dough of bread has to rise for three hours.", status="neutral")
 

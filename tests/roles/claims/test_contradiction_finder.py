@@ -12,8 +12,8 @@ from tenure.roles.claims.contradiction_finder import (
     has_pairs,
     pair_statements,
 )
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 TWO = "The dough of rye bread has to rise for 2 hours in the warm kitchen."
 NINE = "The dough of rye bread has to rise for 9 hours in the warm kitchen."

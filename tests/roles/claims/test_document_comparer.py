@@ -8,8 +8,8 @@ from tenure.roles.claims.document_comparer import (
     build_comparison,
     fallback,
 )
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 LONG = "The baker lets the dough of rye bread rise for {} hours in the warm kitchen."
 OWN = "The flour of the rye bread comes from the mill on the river."

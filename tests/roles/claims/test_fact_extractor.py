@@ -8,8 +8,8 @@ from tenure.roles.claims.fact_extractor import (
     build_draft,
     fallback,
 )
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 RISES = "The dough of the bread rises for two hours in the warm kitchen."
 PASSAGES = (passage(RISES), passage("The oven of the bakery is heated to 250 degrees.", start=90))

@@ -4,7 +4,7 @@ from tenure.algorithms.coding.programs import hash_file
 from tenure.contracts.result.programs import SourceFile
 from tenure.roles.base import Evidence
 from tenure.roles.coding.coder import CoderInput, CoderOutput, fallback
-from tests.passages import passage
+from tests.support.passages import passage
 
 MEDIAN = "def median(values):\n    return sorted(values)[len(values) // 2]\n"
 LOWER = "def median(values):\n    return min(values)\n"

@@ -3,7 +3,7 @@
 from tenure.contracts.result.programs import SourceFile
 from tenure.roles.base import Evidence
 from tenure.roles.coding.test_writer import TestWriterInput, TestWriterOutput, fallback
-from tests.passages import passage
+from tests.support.passages import passage
 
 
 def written(question: str, evidence: Evidence | None = None, *given: SourceFile) -> TestWriterOutput:

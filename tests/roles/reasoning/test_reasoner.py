@@ -17,8 +17,8 @@ from tenure.roles.reasoning.reasoner import (
     fallback,
     render,
 )
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 COLD = "The dough of rye bread rises slowly in a cold kitchen."
 SO = "Therefore the bakers of rye bread have to heat the kitchen before dawn."

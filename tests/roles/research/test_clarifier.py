@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from tenure.roles.base import Evidence
 from tenure.roles.research.clarifier import ClarifierInput, ClarifierOutput, fallback, render
-from tests.passages import passage
+from tests.support.passages import passage
 
 EVIDENCE = Evidence((passage("The dough rises."),))
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tenure.roles.base import Evidence
 from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, fallback
-from tests.passages import passage
 from tests.roles.cases import EVIDENCE, MADE, QUESTION, RIPENS
+from tests.support.passages import passage
 
 ASKED = HypotheticalDocumentInput(question=QUESTION, topic="How bread is made")
 

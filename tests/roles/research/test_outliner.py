@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from tenure.roles.research.outliner import OutlinerInput, fallback
-from tests.passages import passage
 from tests.roles.cases import EVIDENCE, QUESTION
+from tests.support.passages import passage
 
 UNDER_HEADINGS = replace(
     EVIDENCE,

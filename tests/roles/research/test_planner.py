@@ -16,7 +16,7 @@ from tenure.roles.research.planner import (
     fallback,
     render,
 )
-from tests.passages import passage
+from tests.support.passages import passage
 
 QUESTION = "How is bread made?"
 FLOUR = TopicCoverage(heading="Flour", question="Which flour has gluten for bread?", coverage=0.5, passages=3)
@@ -163,7 +163,7 @@ def test_the_first_prompt_is_complete() -> None:
         "- Salt (3 passages)\n- Rye (5 passages)",
         "- What is old? (Flour; 4 found, 2 new)\n- What is new? (Oven; 3 found, 1 new)",
         "Too little on yeast.",
-        "Not carried out:\n- “x” was not asked",
+        "Not carried out:\n- “x” was not searched",
         "Yeast is missing.\n\nMissing:\n- yeast",
         "People said:\n- More on rye",
         RUNNING_LOW_RULE,

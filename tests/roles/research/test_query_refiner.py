@@ -7,7 +7,7 @@ import pytest
 from tenure.contracts.evidence.retrieval import QueryPurpose
 from tenure.roles.base import Evidence
 from tenure.roles.research.query_refiner import QueryRefinerInput, QueryRefinerOutput, fallback
-from tests.passages import passage
+from tests.support.passages import passage
 
 TASK = "Where was the author of Middlemarch born?"
 DONE = QueryRefinerOutput(complete=True, query="")

@@ -2,7 +2,7 @@
 
 from tenure.roles.base import Evidence
 from tenure.roles.research.question_rewriter import QuestionRewriterInput, fallback
-from tests.passages import passage
+from tests.support.passages import passage
 
 
 def rewritten(question: str, *texts: str, earlier: tuple[str, ...] = ("Who wrote Dune?",), kind: str = "prose") -> str:

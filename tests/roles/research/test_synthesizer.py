@@ -20,8 +20,8 @@ from tenure.roles.research.synthesizer import (
     render,
     render_synthesis,
 )
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 QUESTION = "How is rye bread made by bakers?"
 IS = "The bakers have made rye bread of flour and water."

@@ -2,8 +2,8 @@
 
 from tenure.roles.base import Evidence
 from tenure.roles.research.topic_namer import NamedTopic, TopicNamerInput, TopicNamerOutput, fallback, render
-from tests.passages import passage
-from tests.worlds import encode
+from tests.support.passages import passage
+from tests.support.worlds import encode
 
 QUESTION = "How is bread made?"
 SOURDOUGH = tuple(

@@ -4,7 +4,7 @@ from tenure.algorithms.retrieval.relations import StatedRelation, filter_grounde
 from tenure.contracts.knowledge.graph import CO_OCCURRENCE
 from tenure.roles.base import Evidence
 from tenure.roles.retrieval.relation_extractor import MAX_PASSAGES, RelationExtractorInput, fallback
-from tests.passages import passage
+from tests.support.passages import passage
 
 TEXT = "In Ghent, an iron press was built. The iron press of Ghent stands in a damp cellar."
 

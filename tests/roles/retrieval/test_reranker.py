@@ -2,7 +2,7 @@
 
 from tenure.roles.base import Evidence
 from tenure.roles.retrieval.reranker import RerankerInput, fallback, render
-from tests.passages import passage
+from tests.support.passages import passage
 
 FOUND = (passage("Bread is made of flour."), passage("Cheese ripens.", "cheese"))
 

@@ -2,7 +2,7 @@
 
 from tenure.roles.base import Evidence
 from tenure.roles.retrieval.stance_judge import StanceJudgeInput, fallback
-from tests.passages import passage
+from tests.support.passages import passage
 
 
 def test_every_passage_gets_a_side() -> None:

@@ -8,8 +8,8 @@ from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
 from tenure.roles.base import Evidence
 from tenure.roles.writing.report_reflector import ReportReflectorInput, ReportReflectorOutput, fallback
-from tests.passages import passage
 from tests.roles.cases import EVIDENCE
+from tests.support.passages import passage
 
 QUESTION = "How is rye bread made?"
 

@@ -1,4 +1,4 @@
-"""The writer of the normal form."""
+"""Tests of the normal form."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from tenure.sources.document.normal_form import NormalFormWriter, clean_text, co
 
 
 def test_blocks_are_separated_by_one_blank_line() -> None:
-    """Every kind of block stands on its own, with one blank line between."""
+    """Blocks of every kind are separated by one blank line."""
     form = NormalFormWriter()
     form.add_heading(2, "  Title\n here ")
     form.add_paragraph("one\n two")
@@ -24,8 +24,8 @@ def test_blocks_are_separated_by_one_blank_line() -> None:
     assert form.first_heading == "Title here"
 
 
-def test_the_end_is_where_the_text_ends() -> None:
-    """After every block the length of the text is known without putting it together."""
+def test_length_is_the_length_of_the_text() -> None:
+    """The length is known after every block."""
     form = NormalFormWriter()
     writes: list[Callable[[], None]] = [
         lambda: form.add_heading(1, "Title"),
@@ -46,7 +46,7 @@ def test_the_end_is_where_the_text_ends() -> None:
 
 
 def test_list_items_are_one_line_and_indented_by_depth() -> None:
-    """Paragraphs of an item share its line, nested items are indented, numbers count up."""
+    """Paragraphs of an item share its line, nested items are indented, and numbers count up."""
     form = NormalFormWriter()
     form.open_list(3)
     form.open_item()
@@ -69,7 +69,7 @@ def test_list_items_are_one_line_and_indented_by_depth() -> None:
 
 
 def test_a_paragraph_never_reads_as_a_heading() -> None:
-    """Hashes in front of a paragraph are dropped; other hashes stay."""
+    """Leading hashes of a paragraph are removed; other hashes remain."""
     form = NormalFormWriter()
     form.add_paragraph("## not a heading")
     form.add_paragraph("#include <a.h>")
@@ -77,7 +77,7 @@ def test_a_paragraph_never_reads_as_a_heading() -> None:
     assert form.text == "not a heading\n\n#include <a.h>"
 
 
-def test_empty_blocks_leave_no_trace() -> None:
+def test_empty_blocks_are_omitted() -> None:
     """Blocks without words are not written."""
     form = NormalFormWriter()
     form.add_heading(1, " ")
@@ -93,14 +93,14 @@ def test_empty_blocks_leave_no_trace() -> None:
     assert form.text == ""
 
 
-def test_clean_removes_what_nobody_sees() -> None:
-    """NUL, controls, soft hyphens, zero-width spaces and marks go, and the rest is composed."""
+def test_clean_text_removes_invisible_characters() -> None:
+    """NUL, control characters, soft hyphens, zero-width spaces and marks are removed, and the rest is NFC."""
     assert clean_text("a\x00b\u00adc\u200bd\ufeffe\x07\r\nf\u2028g e\u0301") == "abcde\nf\ng \u00e9"
     assert collapse_whitespace("a\u00a0b\n\tc") == "a b c"
     assert strip_lines("\n\n  a \n\tb\t\n\n") == "  a\n\tb"
 
 
 @given(st.text())
-def test_clean_is_idempotent(text: str) -> None:
-    """Cleaning twice is cleaning once."""
+def test_clean_text_is_idempotent(text: str) -> None:
+    """Cleaning a cleaned text changes nothing."""
     assert clean_text(clean_text(text)) == clean_text(text)

@@ -1,4 +1,4 @@
-"""Where fetching may connect to: the public web, and inside only what the settings name."""
+"""Tests of the SSRF guard: only public addresses and allowed hosts are reachable."""
 
 from collections.abc import AsyncIterator, Sequence
 from ipaddress import ip_address, ip_network
@@ -29,7 +29,7 @@ NAMES = {
     "nat64.example": ["64:ff9b::a9fe:a9fe"],
     "empty.example": [],
 }
-"""What a name server of strangers answers."""
+"""Answers of an untrusted name server."""
 
 ATTACKS = {
     "loopback": "http://127.0.0.1:{port}/",
@@ -113,18 +113,18 @@ ATTACKS = {
     "port of mail": "http://public.example:25/",
     "port of a shell": "http://public.example:22/",
 }
-"""Tricks to have a request sent to where none should go; `{port}` is one that really listens on loopback."""
+"""Tricks to send a request to a forbidden target; `{port}` is a listening port of the loopback interface."""
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Look up what strangers say of their names, and everything else as this machine does."""
+    """Resolve the names of the untrusted name server, and other names with the system."""
     if host == "public.example" and port == 80:
         raise OSError("it is not to be reached from a test")
     return NAMES[host] if host in NAMES else await resolve_with_system(host, port)
 
 
 class Stage:
-    """Somebody who listens on loopback and must not be reached, and a site that redirects to wherever it is told."""
+    """A forbidden server on the loopback interface, and a site that redirects to any target."""
 
     def __init__(self) -> None:
         self.location = ""
@@ -148,14 +148,14 @@ async def fetcher(stage: Stage) -> AsyncIterator[Fetcher]:
     await made.aclose()
 
 
-def test_the_table_is_long() -> None:
-    """There are many tricks, and each stands once."""
+def test_attacks_are_unique() -> None:
+    """The table contains many different tricks."""
     assert len(set(ATTACKS.values())) == len(ATTACKS) >= 40
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 async def test_no_trick_connects(attack: str, stage: Stage, fetcher: Fetcher) -> None:
-    """Whatever an address looks like, no connection is begun, and nobody who listens on loopback is reached."""
+    """No trick opens a connection, and the forbidden server is not reached."""
     with connects() as begun, pytest.raises(FetchError):
         await fetcher.fetch(attack.format(port=stage.victim.port))
 
@@ -164,8 +164,8 @@ async def test_no_trick_connects(attack: str, stage: Stage, fetcher: Fetcher) ->
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 async def test_no_trick_connects_by_a_redirect(attack: str, stage: Stage, fetcher: Fetcher) -> None:
-    """A page that may be fetched cannot lead a request to where none may go."""
-    attack = attack.format(port=stage.victim.port).replace("\r\n", "\r\n ")  # a header that goes on in the next line
+    """A permitted page cannot redirect a request to a forbidden target."""
+    attack = attack.format(port=stage.victim.port).replace("\r\n", "\r\n ")  # a header that continues in the next line
     stage.location = attack.encode().decode("latin-1")
     with connects() as begun, pytest.raises(FetchError):
         await fetcher.fetch(stage.web.build_url("/"))
@@ -174,8 +174,8 @@ async def test_no_trick_connects_by_a_redirect(attack: str, stage: Stage, fetche
     assert stage.victim.accepted == 0
 
 
-async def test_a_name_is_looked_up_once_and_every_answer_is_judged() -> None:
-    """The guard gives back what it judged, so that no later answer of a name server counts."""
+async def test_a_name_is_resolved_once_and_every_address_is_checked() -> None:
+    """The guard returns the checked addresses, so that later answers of the name server have no effect."""
     answers = iter([[PUBLIC, "2606:2800:220:1::1", PUBLIC], ["127.0.0.1"]])
 
     async def rebinding(host: str, port: int) -> Sequence[str]:
@@ -203,8 +203,8 @@ async def test_a_name_is_looked_up_once_and_every_answer_is_judged() -> None:
         ("fe80::/10", "zone.example", 80),
     ],
 )
-async def test_the_settings_make_exceptions(allow: str, host: str, port: int) -> None:
-    """A host, a host with its port, an address or a network inside may be named."""
+async def test_the_settings_allow_hosts(allow: str, host: str, port: int) -> None:
+    """A host, a host with a port, an address or a network may be allowed."""
     assert await AddressGuard([allow], resolver=resolve).resolve(host, port)
 
 
@@ -220,21 +220,21 @@ async def test_the_settings_make_exceptions(allow: str, host: str, port: int) ->
         ("127.0.0.0/8", "both.example", 80),
     ],
 )
-async def test_an_exception_is_no_more_than_it_says(allow: str, host: str, port: int) -> None:
-    """Another port, another host with the same address, or another address of a host, is not meant by it."""
+async def test_an_allowed_host_allows_nothing_else(allow: str, host: str, port: int) -> None:
+    """Another port, another host with the same address, or another address of the host remains forbidden."""
     with pytest.raises(RequestRefused):
         await AddressGuard([allow], resolver=resolve).resolve(host, port)
 
 
 @pytest.mark.parametrize("written", ["", "host:port", "https://host/", "host/path", "10.0.0.0/33", "user@host", "*"])
-def test_an_exception_that_means_nothing_is_refused(written: str) -> None:
-    """What is neither host nor network is said when the worker starts, not ignored."""
+def test_an_invalid_allowed_host_is_an_error(written: str) -> None:
+    """A text that is neither host nor network is an error when the worker starts."""
     with pytest.raises(ValueError, match="TENURE_FETCH_ALLOW"):
         parse_allowed_host(written)
 
 
-async def test_lists_of_domains_hold() -> None:
-    """With a list of domains nothing else is reached, and a forbidden domain never."""
+async def test_lists_of_domains_apply() -> None:
+    """With a list of domains no other domain is reached, and a forbidden domain is never reached."""
     guard = AddressGuard(domains=["example", "nip.example"], deny=["*.both.example", "both.example"], resolver=resolve)
 
     assert await guard.resolve("public.example", 443)
@@ -245,14 +245,14 @@ async def test_lists_of_domains_hold() -> None:
 
 
 @pytest.mark.parametrize("host", ["empty.example", "no.such.name.invalid", "a" * 64 + ".example"])
-async def test_a_name_that_nobody_knows_is_no_answer(host: str) -> None:
-    """A host that is not there is told apart from one that may not be reached."""
+async def test_an_unknown_name_is_no_response(host: str) -> None:
+    """An unknown host is distinguished from a forbidden one."""
     with pytest.raises(NoResponse, match="does not exist"):
         await AddressGuard(resolver=resolve).resolve(host, 80)
 
 
-def test_what_is_inside_holds_what_python_knows() -> None:
-    """Each network of the table is judged, and so is all that the standard library takes for not global."""
+def test_non_public_networks_include_those_of_python() -> None:
+    """Each network of the table and each non-global network of the standard library is refused."""
     for network in NON_PUBLIC_NETWORKS:
         assert describe_non_public_address(ip_network(network)[0])
         assert describe_non_public_address(ip_network(network)[-1])

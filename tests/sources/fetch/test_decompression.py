@@ -1,4 +1,4 @@
-"""Bodies are unpacked piece by piece, whatever their packing, and never beyond their limit."""
+"""Tests of decompression piece by piece, up to a limit."""
 
 import gzip
 import random
@@ -48,8 +48,8 @@ def _unpacked(packing: str, packed: bytes, step: int = 1_000, limit: int = 10**6
 
 @pytest.mark.parametrize("step", [1, 7, 1_000, 10**6])
 @pytest.mark.parametrize("name", PACKINGS)
-def test_what_was_packed_comes_out(name: str, step: int) -> None:
-    """Every packing is understood, in whatever pieces it comes."""
+def test_every_content_encoding_is_decompressed(name: str, step: int) -> None:
+    """Every content encoding is supported, in pieces of any size."""
     packing, pack = PACKINGS[name]
 
     assert _unpacked(packing, pack(TEXT[:20_000] if step < 10 else TEXT), step) == (
@@ -59,8 +59,8 @@ def test_what_was_packed_comes_out(name: str, step: int) -> None:
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
 @pytest.mark.parametrize("step", [1, 100_000])
-def test_packed_parts_may_follow_each_other(name: str, step: int) -> None:
-    """Two packed parts in a row are one content; zeros behind the last mean nothing."""
+def test_several_compressed_members_are_one_content(name: str, step: int) -> None:
+    """Two compressed members are one content; trailing zeros are ignored."""
     packing, pack = PACKINGS[name]
     packed = pack(b"one ") + pack(b"two") + (b"\0\0\0" if name == "gzip" else b"")
 
@@ -68,8 +68,8 @@ def test_packed_parts_may_follow_each_other(name: str, step: int) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PACKINGS if name not in ("none", "identity")])
-def test_a_bomb_goes_off_at_the_limit(name: str) -> None:
-    """What unpacks to forty megabytes costs the memory of the limit and a piece, and no more."""
+def test_a_decompression_bomb_stops_at_the_limit(name: str) -> None:
+    """A body that decompresses to forty megabytes needs only the memory of the limit and one piece."""
     packing, pack = PACKINGS[name]
     bomb = pack(bytes(40_000_000))
     tracemalloc.start()
@@ -82,8 +82,8 @@ def test_a_bomb_goes_off_at_the_limit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "brotli", "zstd"])
-def test_a_missing_end_is_noticed(name: str) -> None:
-    """A packed body that is over too soon is of no use, and nothing at all is an empty body."""
+def test_an_incomplete_body_is_an_error(name: str) -> None:
+    """A truncated body is unusable, and an empty body is valid."""
     packing, pack = PACKINGS[name]
 
     assert _unpacked(packing, b"") == b""
@@ -92,14 +92,14 @@ def test_a_missing_end_is_noticed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "brotli", "zstd"])
-def test_what_is_not_packed_as_it_says_is_of_no_use(name: str) -> None:
-    """Plain text under the name of a packing is told."""
+def test_a_wrong_content_encoding_is_an_error(name: str) -> None:
+    """Plain text with the header of a compressed body is unusable."""
     with pytest.raises(UnusableResponse, match="its content encoding is wrong"):
         _unpacked(PACKINGS[name][0], b"<!doctype html><title>Plain</title>" * 10)
 
 
-def test_damage_behind_the_beginning_is_noticed() -> None:
-    """A body without a header is no excuse for what comes later."""
+def test_later_damage_is_an_error() -> None:
+    """Damage is detected after the first bytes, too."""
     packed = bytearray(zlib.compress(TEXT))
     packed[len(packed) // 2 :] = b"\xff" * (len(packed) // 2)
     with pytest.raises(UnusableResponse):
@@ -107,19 +107,19 @@ def test_damage_behind_the_beginning_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("packing", ["sdch", "gzip, br", "compress"])
-def test_a_packing_that_nobody_asked_for_is_refused(packing: str) -> None:
-    """Unknown packings, and several at once, are told by their name."""
+def test_an_unsupported_content_encoding_is_an_error(packing: str) -> None:
+    """Unknown encodings and combinations are reported by name."""
     with pytest.raises(UnusableResponse, match="is not supported"):
         ResponseBody(10).start(packing)
 
 
-def test_what_follows_the_end_means_nothing() -> None:
-    """Bytes behind a complete packing are left out."""
+def test_trailing_bytes_are_ignored() -> None:
+    """Bytes after the end of a compressed body are ignored."""
     assert _unpacked("deflate", zlib.compress(b"all") + b"more") == b"all"
 
 
-def test_a_body_can_be_cut_instead() -> None:
-    """Where only the beginning counts, the rest is no error and is not wanted."""
+def test_a_body_can_be_truncated() -> None:
+    """If only the beginning is needed, the rest is neither an error nor received."""
     body = ResponseBody(5, truncate=True)
     body.feed(b"1234")
     assert not body.is_full
@@ -128,8 +128,8 @@ def test_a_body_can_be_cut_instead() -> None:
     assert (body.is_full, body.get_content(), body.received) == (True, b"12345", 8)
 
 
-def test_a_window_that_asks_for_much_memory_is_refused() -> None:
-    """A packing cannot have a gigabyte set aside before it brings a byte."""
+def test_a_large_window_is_refused() -> None:
+    """A compressed body cannot allocate a gigabyte in advance."""
     options: dict[int, int] = {
         zstd.CompressionParameter.window_log: 27,
         zstd.CompressionParameter.enable_long_distance_matching: 1,

@@ -1,4 +1,4 @@
-"""Pages are fetched over real HTTP: politely, within limits, and whatever a server does."""
+"""Tests of fetching pages over real HTTP: rate limits, limits of size and time, and misbehaving servers."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ def web() -> Iterator[Web]:
 
 @pytest.fixture
 async def visitor(web: Web) -> AsyncIterator[Fetcher]:
-    """Fetches from the small web, one request right after the other."""
+    """Return a fetcher of the test web without a minimum interval."""
     web.requests.clear()
     made = Fetcher(
         AddressGuard([web.allow]),
@@ -46,8 +46,8 @@ async def visitor(web: Web) -> AsyncIterator[Fetcher]:
     await made.aclose()
 
 
-async def test_a_page_is_fetched_with_what_its_server_says_of_it(web: Web, visitor: Fetcher) -> None:
-    """Body, kind, charset and validators come along, and the address is canonical."""
+async def test_a_page_is_fetched_with_its_metadata(web: Web, visitor: Fetcher) -> None:
+    """Body, media type, charset and validators are returned, and the URL is canonical."""
     page = await visitor.fetch(web.build_url(PATH + "?utm_source=letter#top"))
 
     assert page.redirect_chain == (web.build_url(PATH),)
@@ -57,8 +57,8 @@ async def test_a_page_is_fetched_with_what_its_server_says_of_it(web: Web, visit
     assert page.transferred_bytes == len(page.body)
 
 
-async def test_a_request_says_who_asks_and_nothing_else(web: Web, visitor: Fetcher) -> None:
-    """User agent, accepted kinds and packings are sent; no cookie, no credential, also not after one was offered."""
+async def test_a_request_has_no_cookies_and_credentials(web: Web, visitor: Fetcher) -> None:
+    """User agent, accepted media types and encodings are sent; cookies and credentials are not, even after an offer."""
     for _ in range(2):
         await visitor.fetch(web.build_url("/cookie"))
     first, second = web.asked("/cookie")
@@ -69,7 +69,7 @@ async def test_a_request_says_who_asks_and_nothing_else(web: Web, visitor: Fetch
 
 
 async def test_an_unchanged_page_is_not_transferred_again(web: Web, visitor: Fetcher) -> None:
-    """With the validators of the copy at hand the server only says that it is current."""
+    """With the validators of a stored copy, the server only confirms it."""
     page = await visitor.fetch(web.build_url(PATH))
     again = await visitor.fetch(web.build_url("/moved"), {page.url: page.validators})
 
@@ -80,8 +80,8 @@ async def test_an_unchanged_page_is_not_transferred_again(web: Web, visitor: Fet
 
 
 @pytest.mark.parametrize("name", ["gzip", "gzip-twice", "deflate", "deflate-raw", "br", "zstd", "zstd-twice"])
-async def test_packed_pages_are_unpacked(name: str, web: Web, visitor: Fetcher) -> None:
-    """Every packing that a request names is understood."""
+async def test_compressed_pages_are_decompressed(name: str, web: Web, visitor: Fetcher) -> None:
+    """Every offered content encoding is supported."""
     page = await visitor.fetch(web.build_url(f"/packed/{name}"))
 
     assert page.body == bodies()[PATH]
@@ -116,31 +116,31 @@ async def test_packed_pages_are_unpacked(name: str, web: Web, visitor: Fetcher) 
         ("/closed-for-a-day", NoResponse, "accepts no request for 3600 s"),
     ],
 )
-async def test_a_trap_costs_one_page(path: str, error: type[FetchError], note: str, web: Web) -> None:
-    """What cannot be had is told with its reason, within the limits of one page."""
+async def test_a_trap_fails_only_its_page(path: str, error: type[FetchError], note: str, web: Web) -> None:
+    """A failure is reported with its reason, within the limits of one page."""
     visitor = Fetcher(AddressGuard([web.allow]), FetchLimits(10.0, 300_000), CrawlPolicy(min_interval=0))
     with pytest.raises(error, match=note):
         await visitor.fetch(web.build_url(path))
     await visitor.aclose()
 
 
-async def test_a_large_page_is_not_even_begun(web: Web) -> None:
-    """A body whose length is said to be beyond the limit is not transferred."""
+async def test_a_large_page_is_not_transferred(web: Web) -> None:
+    """A body whose declared length exceeds the limit is not transferred."""
     visitor = Fetcher(AddressGuard([web.allow]), FetchLimits(10.0, 100), CrawlPolicy(min_interval=0, obey_robots=False))
     with pytest.raises(UnusableResponse, match=r"larger than 0\.0001 MB"):
         await visitor.fetch(web.build_url(PATH))
     await visitor.aclose()
 
 
-async def test_a_slow_drip_ends_with_the_time_of_a_page(web: Web) -> None:
-    """A server that sends a byte now and then keeps nobody beyond the limit."""
+async def test_a_slow_transfer_times_out(web: Web) -> None:
+    """A server that sends a byte now and then cannot exceed the time limit."""
     visitor = Fetcher(AddressGuard([web.allow]), FetchLimits(0.3), CrawlPolicy(min_interval=0, obey_robots=False))
     with pytest.raises(NoResponse, match=r"longer than 0\.3 s"):
         await visitor.fetch(web.build_url("/drip"))
     await visitor.aclose()
 
 
-async def test_a_broken_transfer_goes_on_where_it_stopped(web: Web, visitor: Fetcher) -> None:
+async def test_a_lost_connection_is_resumed(web: Web, visitor: Fetcher) -> None:
     """The next requests ask for the rest of the same version, and nothing is transferred twice."""
     page = await visitor.fetch(web.build_url("/broken"))
     ranges = [request.headers.get("range") for request in web.asked("/broken")]
@@ -151,8 +151,8 @@ async def test_a_broken_transfer_goes_on_where_it_stopped(web: Web, visitor: Fet
     assert {request.headers.get("if-range") for request in web.asked("/broken")[1:]} == {page.validators.etag}
 
 
-async def test_a_page_that_changes_meanwhile_is_taken_anew(web: Web, visitor: Fetcher) -> None:
-    """Halves of two versions are never put together."""
+async def test_a_changed_page_is_transferred_again(web: Web, visitor: Fetcher) -> None:
+    """Parts of two versions are never combined."""
     page = await visitor.fetch(web.build_url("/changing"))
 
     assert page.body.startswith(b"<!doctype html>")
@@ -162,8 +162,8 @@ async def test_a_page_that_changes_meanwhile_is_taken_anew(web: Web, visitor: Fe
 
 
 @pytest.mark.parametrize("part", ["bytes 7-9/10", "nonsense", ""])
-async def test_a_part_that_was_not_asked_for_is_not_put_to_the_rest(part: str) -> None:
-    """A server that answers with another part than was wanted has to send the whole page."""
+async def test_a_wrong_range_is_not_appended(part: str) -> None:
+    """After a wrong range, the whole page is requested."""
     lies = [Reply(b"x" * 10, breaks_after=5), Reply(b"yyy", 206, {"content-range": part}), Reply(b"whole")]
 
     def answer(request: Request) -> Reply:
@@ -178,8 +178,8 @@ async def test_a_part_that_was_not_asked_for_is_not_put_to_the_rest(part: str) -
 
 
 @pytest.mark.parametrize("code", [206, 304, 300])
-async def test_an_answer_to_another_question_is_of_no_use(code: int) -> None:
-    """A part or a confirmation that is not supported, and statuses that mean nothing here, are told."""
+async def test_unexpected_responses_are_errors(code: int) -> None:
+    """An unexpected range or confirmation, and unusual statuses, are reported."""
     answers = {"/": lambda request: Reply(b"part", code, {"content-range": "bytes 0-3/9"}, validated=False)}
     with Web(extra=answers) as odd:
         visitor = Fetcher(AddressGuard([odd.allow]), policy=CrawlPolicy(min_interval=0, obey_robots=False))
@@ -188,16 +188,16 @@ async def test_an_answer_to_another_question_is_of_no_use(code: int) -> None:
         await visitor.aclose()
 
 
-async def test_a_busy_host_is_asked_again_when_it_wants(web: Web, visitor: Fetcher) -> None:
-    """An answer that says when to come back is followed by another request then."""
+async def test_retry_after_is_respected(web: Web, visitor: Fetcher) -> None:
+    """A response with `Retry-After` is followed by another request at that time."""
     page = await visitor.fetch(web.build_url("/busy"))
 
     assert page.status_code == 200
     assert web.count("/busy") == 3
 
 
-async def test_a_host_that_stays_busy_is_left_in_the_end() -> None:
-    """After some requests the status is the answer."""
+async def test_retries_are_limited() -> None:
+    """After several requests, the status is an error."""
     busy = {"/": lambda request: Reply(b"", 503, {"retry-after": "0"})}
     with Web(extra=busy) as web:
         visitor = Fetcher(AddressGuard([web.allow]), policy=CrawlPolicy(min_interval=0, obey_robots=False))
@@ -208,24 +208,24 @@ async def test_a_host_that_stays_busy_is_left_in_the_end() -> None:
         assert web.count("/") == MAX_ATTEMPTS
 
 
-async def test_a_server_that_is_not_there_is_told() -> None:
-    """A refused connection is not tried again."""
+async def test_an_unreachable_server_is_reported() -> None:
+    """A refused connection is not retried."""
     visitor = Fetcher(AddressGuard(["127.0.0.1:9"]), policy=CrawlPolicy(min_interval=0))
     with pytest.raises(NoResponse, match="unreachable"):
         await visitor.fetch("http://127.0.0.1:9/")
     await visitor.aclose()
 
 
-async def test_an_address_that_is_none_is_refused() -> None:
-    """Nothing is sent for what is no address of a web page."""
+async def test_an_invalid_url_is_refused() -> None:
+    """Nothing is sent for an invalid URL."""
     visitor = Fetcher(AddressGuard())
     with pytest.raises(RequestRefused, match="user name"):
         await visitor.fetch("http://user:secret@host.example/")
     await visitor.aclose()
 
 
-async def test_the_rules_of_a_site_may_stand_elsewhere() -> None:
-    """A robots.txt that is redirected is followed, and one that is very long is read as far as it has to be."""
+async def test_robots_txt_may_redirect() -> None:
+    """A redirect of robots.txt is followed, and a very long file is parsed up to its limit."""
     rules = b"User-agent: *\nDisallow: /secret\n" + b"# filling\n" * 100_000
     there = {
         "/robots.txt": lambda request: Reply(b"", 301, {"location": "/rules"}),
@@ -243,8 +243,8 @@ async def test_the_rules_of_a_site_may_stand_elsewhere() -> None:
         assert (web.count("/rules"), web.count("/secret")) == (1, 0)
 
 
-async def test_the_settings_make_a_fetcher(web: Web) -> None:
-    """Exceptions, lists, limits and policy of the settings hold."""
+async def test_settings_configure_a_fetcher(web: Web) -> None:
+    """Allowed hosts, lists, limits and crawl policy come from the settings."""
     settings = Settings(
         fetch_allow=(web.allow,),
         fetch_megabytes=0.0001,
@@ -262,8 +262,8 @@ async def test_the_settings_make_a_fetcher(web: Web) -> None:
         create_fetcher(Settings(fetch_allow=("no host",)))
 
 
-def test_headers_are_read_for_what_they_say() -> None:
-    """Kind and charset of a body are told apart, and nonsense is nothing."""
+def test_content_type_is_parsed() -> None:
+    """Media type and charset are separated, and invalid values are ignored."""
     told = httpx.Headers({"content-type": 'Text/HTML; Charset="ISO-8859-1"; x=y'})
 
     assert (parse_media_type(told), parse_charset(told)) == ("text/html", "iso-8859-1")
@@ -284,13 +284,13 @@ def test_headers_are_read_for_what_they_say() -> None:
         ({"cache-control": "No-Store"}, 0.0),
     ],
 )
-def test_a_server_says_how_long_a_page_lasts(headers: dict[str, str], seconds: float | None) -> None:
-    """Its age is taken off, and what must not be kept lasts no time."""
+def test_max_age_is_parsed(headers: dict[str, str], seconds: float | None) -> None:
+    """The age of a response is subtracted, and `no-store` means no lifetime."""
     assert parse_max_age(httpx.Headers(headers)) == seconds
 
 
-def test_a_server_says_when_to_come_back() -> None:
-    """Seconds and dates are understood; nonsense means the usual time."""
+def test_retry_after_is_parsed() -> None:
+    """Seconds and dates are supported; an invalid value means the default."""
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100))
     past = format_datetime(datetime.now(UTC) - timedelta(days=1))
 

@@ -1,4 +1,4 @@
-"""Requests to one host keep their distance, in number and in time; hosts do not wait for each other."""
+"""Tests of rate limits per host."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tenure.sources.fetch.rate_limits import HostRateLimiter
 
 
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """Clock that advances only during sleeps."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -35,8 +35,8 @@ async def _send(limiter: HostRateLimiter, host: str, gap: float = 0.0) -> None:
         pass
 
 
-async def test_requests_to_a_host_lie_apart() -> None:
-    """The first begins at once, each other after the gap; another host's begins at once."""
+async def test_requests_to_a_host_keep_the_minimum_interval() -> None:
+    """The first request starts immediately, each other after the interval; another host has its own interval."""
     clock = Clock()
     limiter = _create_limiter(clock)
     for _ in range(3):
@@ -46,8 +46,8 @@ async def test_requests_to_a_host_lie_apart() -> None:
     assert clock.slept == [2.0, 2.0]
 
 
-async def test_a_host_may_want_a_longer_gap() -> None:
-    """The gap of a site counts where it is longer than the usual one, and the usual one otherwise."""
+async def test_a_longer_crawl_delay_applies() -> None:
+    """The crawl delay of a site applies if it is longer than the minimum interval."""
     clock = Clock()
     limiter = _create_limiter(clock)
     await _send(limiter, "a.example", gap=5.0)
@@ -57,8 +57,8 @@ async def test_a_host_may_want_a_longer_gap() -> None:
     assert clock.slept == [5.0, 2.0]
 
 
-async def test_no_more_than_so_many_run_max_concurrent() -> None:
-    """A request waits until one of those that a host may have at a time is through."""
+async def test_concurrent_requests_per_host_are_limited() -> None:
+    """A request waits until one of the running requests to its host ends."""
     limiter = _create_limiter(Clock(), max_concurrent=2, min_interval=0.0)
     running, most, go = 0, 0, asyncio.Event()
 
@@ -80,8 +80,8 @@ async def test_no_more_than_so_many_run_max_concurrent() -> None:
     assert most == 2
 
 
-async def test_a_host_that_rests_is_waited_for_within_max_wait() -> None:
-    """A short rest is kept; for a long one nobody waits, and the note says how long it is."""
+async def test_a_blocked_host_is_waited_for_up_to_a_limit() -> None:
+    """A request waits for a short block; a long block is an error that names its length."""
     clock = Clock()
     limiter = _create_limiter(clock)
     limiter.block("a.example", 4.0)
@@ -94,8 +94,8 @@ async def test_a_host_that_rests_is_waited_for_within_max_wait() -> None:
         await _send(limiter, "a.example")
 
 
-async def test_idle_hosts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a number of hosts those go that nobody waits for, and those that rest are remembered."""
+async def test_idle_hosts_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above a number of hosts, idle hosts are removed and blocked hosts are kept."""
     monkeypatch.setattr(rate_limits, "_MAX_HOSTS", 3)
     clock = Clock()
     limiter = _create_limiter(clock)

@@ -1,4 +1,4 @@
-"""What a site says to programs is read once, kept for a day, and obeyed."""
+"""Tests of robots.txt: each file is loaded once, cached for a day, and obeyed."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ Crawl-delay: 7.5
 
 
 class Site:
-    """Answers requests for the file."""
+    """Site that answers requests for the file."""
 
     def __init__(self, answer: bytes | FetchError) -> None:
         self.answer = answer
@@ -38,8 +38,8 @@ class Site:
         return RobotsCache(self.load, agent, lambda: self.now)
 
 
-async def test_what_a_site_forbids_is_not_asked_for() -> None:
-    """The rules for all hold for whom no other is named; the longer path wins."""
+async def test_disallowed_pages_are_refused() -> None:
+    """The rules for all user agents apply without a more specific group; the longer path wins."""
     visitor = Site(FILE).robots()
 
     assert await visitor.get_crawl_delay("https://a.example/page") == 2.0
@@ -48,8 +48,8 @@ async def test_what_a_site_forbids_is_not_asked_for() -> None:
         await visitor.get_crawl_delay("https://a.example/private/diary")
 
 
-async def test_what_is_said_to_us_counts_for_us() -> None:
-    """A group for the word before the slash of the user agent is read instead, whatever its case."""
+async def test_a_group_for_the_product_name_applies() -> None:
+    """A group for the product name of the user agent replaces the group for all, in any case."""
     visitor = Site(FILE).robots("Tenure/0.1 (research agent)")
 
     assert await visitor.get_crawl_delay("https://a.example/private/diary") == 7.5
@@ -57,8 +57,8 @@ async def test_what_is_said_to_us_counts_for_us() -> None:
         await visitor.get_crawl_delay("https://a.example/no-tenure")
 
 
-async def test_the_file_is_read_once_a_day_for_each_origin() -> None:
-    """Pages that are wanted at the same time share one request; ports and schemes are sites of their own."""
+async def test_the_file_is_loaded_once_a_day_per_origin() -> None:
+    """Concurrent pages share one request; ports and schemes are separate origins."""
     site = Site(FILE)
     visitor = site.robots()
     await asyncio.gather(*(visitor.get_crawl_delay(f"https://a.example/{number}") for number in range(5)))
@@ -73,8 +73,8 @@ async def test_the_file_is_read_once_a_day_for_each_origin() -> None:
     assert len(site.asked) == 4
 
 
-async def test_who_asks_first_may_leave() -> None:
-    """A cancelled request does not take the answer away from those who wait for the same file."""
+async def test_a_cancelled_request_does_not_affect_others() -> None:
+    """A cancelled request leaves the load running for the other waiting requests."""
     visitor = Site(FILE).robots()
     first = asyncio.create_task(visitor.get_crawl_delay("https://a.example/1"))
     second = asyncio.create_task(visitor.get_crawl_delay("https://a.example/2"))
@@ -86,13 +86,13 @@ async def test_who_asks_first_may_leave() -> None:
 
 @pytest.mark.parametrize("error", [ErrorStatus(404), ErrorStatus(403), ErrorStatus(410), UnusableResponse("a circle")])
 async def test_a_site_without_the_file_allows_everything(error: FetchError) -> None:
-    """No file, or none that can be read, forbids nothing."""
+    """A missing or unreadable file forbids nothing."""
     assert await Site(error).robots().get_crawl_delay("https://a.example/private/") == 0.0
 
 
 @pytest.mark.parametrize("error", [ErrorStatus(500), ErrorStatus(503), ErrorStatus(429), NoResponse("nobody there")])
-async def test_a_site_whose_server_fails_is_left_alone_for_a_while(error: FetchError) -> None:
-    """Nobody knows what it wants; it is asked again after some minutes, not for each page."""
+async def test_a_failing_site_is_not_crawled_for_a_while(error: FetchError) -> None:
+    """The rules are unknown, and the file is requested again after some minutes, not for each page."""
     site = Site(error)
     visitor = site.robots()
     for _ in range(2):
@@ -104,7 +104,7 @@ async def test_a_site_whose_server_fails_is_left_alone_for_a_while(error: FetchE
     assert await visitor.get_crawl_delay("https://a.example/") == 2.0
 
 
-async def test_a_site_that_may_not_be_asked_is_refused() -> None:
+async def test_a_forbidden_site_is_refused() -> None:
     """The reason of the guard is the reason for the page."""
     with pytest.raises(RequestRefused, match="inside"):
         await Site(RequestRefused("it is inside")).robots().get_crawl_delay("https://a.example/")
@@ -112,12 +112,12 @@ async def test_a_site_that_may_not_be_asked_is_refused() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe\x00garbage", b"<html>no rules</html>", b"Disallow /x\n" * 1000])
 async def test_nonsense_forbids_nothing(body: bytes) -> None:
-    """A file that holds no rule is as good as none."""
+    """A file without valid rules forbids nothing."""
     assert await Site(body).robots().get_crawl_delay("https://a.example/x") == 0.0
 
 
-async def test_sites_of_yesterday_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a number of sites those go whose day is over."""
+async def test_expired_sites_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above a number of sites, expired entries are removed."""
     monkeypatch.setattr(robots, "_MAX_SITES", 3)
     site = Site(FILE)
     visitor = site.robots()

@@ -1,4 +1,4 @@
-"""The way to the web: connections to judged addresses, nothing kept, nothing taken from the environment."""
+"""Tests of the guarded transport: connections only to checked addresses, without cookies and proxies."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from tests.web.http2 import secure_server
 
 
 class Recorder(httpcore.AsyncNetworkBackend):
-    """Stands for the network: some addresses answer, others do not."""
+    """Fake network in which some addresses respond."""
 
     def __init__(self, *absent: str) -> None:
         self.absent = absent
@@ -46,14 +46,14 @@ def _guard(*answers: Sequence[str]) -> AddressGuard:
 
 
 async def _read(transport: GuardedTransport, address: str) -> httpx.Response:
-    """Return an answer with its body."""
+    """Return a response with its body."""
     response = await transport.handle_async_request(httpx.Request("GET", address))
     await response.aread()
     return response
 
 
-async def test_a_connection_goes_to_the_address_that_was_judged() -> None:
-    """A name server that answers differently the next time moves no connection: the name is looked up once."""
+async def test_a_connection_uses_the_checked_address() -> None:
+    """DNS rebinding has no effect: the name is resolved once."""
     network = Recorder()
     await GuardedNetworkBackend(_guard(["93.184.216.34"], ["127.0.0.1"]), network).connect_tcp("host.example", 443)
 
@@ -61,7 +61,7 @@ async def test_a_connection_goes_to_the_address_that_was_judged() -> None:
 
 
 async def test_a_host_is_reached_at_any_of_its_addresses() -> None:
-    """The addresses are tried in order, and the last error is told."""
+    """The addresses are tried in order, and the last error is raised."""
     network = Recorder("93.184.216.34", "1.1.1.1")
     backend = GuardedNetworkBackend(_guard(["93.184.216.34", "8.8.8.8"], ["93.184.216.34", "1.1.1.1"]), network)
     await backend.connect_tcp("host.example", 443)
@@ -71,14 +71,14 @@ async def test_a_host_is_reached_at_any_of_its_addresses() -> None:
         await backend.connect_tcp("host.example", 443)
 
 
-async def test_no_socket_of_this_machine_is_reached() -> None:
-    """Sockets of the file system are no way around."""
+async def test_unix_sockets_are_refused() -> None:
+    """Unix sockets are not reachable."""
     with pytest.raises(RequestRefused):
         await GuardedNetworkBackend(AddressGuard()).connect_unix_socket("/run/docker.sock")
 
 
-async def test_looking_up_a_name_is_bounded() -> None:
-    """A name server that does not answer costs no more than a server that does not."""
+async def test_name_resolution_times_out() -> None:
+    """A name server that does not respond counts as a server that does not respond."""
 
     async def never(host: str, port: int) -> Sequence[str]:
         await asyncio.Event().wait()
@@ -89,7 +89,7 @@ async def test_looking_up_a_name_is_bounded() -> None:
 
 
 async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The connection goes to a judged address, over HTTP/2, and the server is asked for the name and proves it."""
+    """The connection goes to a checked address, over HTTP/2, and the certificate is verified for the name."""
 
     async def resolve(host: str, port: int) -> Sequence[str]:
         return ["127.0.0.1"]
@@ -110,8 +110,8 @@ async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkey
     assert server.names == ["handshake secure.example", wanted, wanted, "handshake other.example"]
 
 
-async def test_proxies_of_the_environment_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy that looks names up behind the guard's back is not used, whatever the environment says."""
+async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy would resolve names without the guard, so it is not used."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     with Web() as web:
@@ -124,7 +124,7 @@ async def test_proxies_of_the_environment_are_left_alone(monkeypatch: pytest.Mon
 
 
 async def test_errors_of_a_connection_are_those_of_httpx() -> None:
-    """Who uses the transport sees one kind of errors, and the reason of a refusal as it is."""
+    """The transport raises errors of httpx, and errors of the guard unchanged."""
     with Web() as web:
         transport = GuardedTransport(AddressGuard([web.allow, "127.0.0.1:9"]), 2)
         broken = await transport.handle_async_request(httpx.Request("GET", web.build_url("/hangs-up")))
@@ -137,8 +137,8 @@ async def test_errors_of_a_connection_are_those_of_httpx() -> None:
         await transport.aclose()
 
 
-async def test_a_connection_is_used_again() -> None:
-    """One that is through with a request takes the next one, and one at work does not."""
+async def test_a_connection_is_reused() -> None:
+    """An idle connection takes the next request, and a busy one does not."""
     with Web() as web:
         transport = GuardedTransport(AddressGuard([web.allow]), 2)
         for _ in range(3):
@@ -154,7 +154,7 @@ async def test_a_connection_is_used_again() -> None:
 
 
 async def test_a_connection_that_its_server_closed_is_not_used() -> None:
-    """What has ended meanwhile is noticed before a request is sent over it."""
+    """A closed connection is detected before a request is sent over it."""
     with Web(extra={"/": lambda request: Reply(b"x" * 9, breaks_after=9)}) as web:
         transport = GuardedTransport(AddressGuard([web.allow]), 2)
         for _ in range(2):
@@ -166,8 +166,8 @@ async def test_a_connection_that_its_server_closed_is_not_used() -> None:
         assert web.accepted == 2
 
 
-async def test_only_so_many_connections_are_kept() -> None:
-    """The one that was used longest ago is closed."""
+async def test_idle_connections_are_limited() -> None:
+    """The connection that was used longest ago is closed."""
     with Web() as first, Web() as second:
         transport = GuardedTransport(AddressGuard([first.allow, second.allow]), 1)
         for web in (first, second, second, first):

@@ -1,4 +1,4 @@
-"""Servers of the Model Context Protocol, over standard streams and over HTTP, well-behaved and not."""
+"""Tests of MCP servers over standard streams and HTTP, including misbehaving servers."""
 
 import asyncio
 import json
@@ -26,20 +26,20 @@ from tenure.sources.mcp.servers import (
     ResourceLink,
 )
 from tenure.sources.search.federated import FederatedSearch
-from tests.tiers import exhaustive
+from tests.support.tiers import exhaustive
 
 SCRIPT = Path(__file__).parents[1] / "mcp_stdio.py"
 PATIENCE = 60.0
 
 
 def by_hand(how: str = "behave", mark: str = "", **allowed: object) -> McpServer:
-    """Return a server over standard streams, whose process can be told by a mark."""
+    """Return a server over standard streams whose process has a recognizable argument."""
     command = (sys.executable, str(SCRIPT), how, mark)
     return McpServer.model_validate({"command": command, "tools": ["search", "told", "broken"], **allowed})
 
 
 def running(mark: str) -> bool:
-    """Whether a process with a mark is there, whoever its parent is by now."""
+    """Return whether a process with the argument exists, whatever its parent is."""
     return any(mark in (process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
 
 
@@ -49,7 +49,7 @@ def servers(server: McpServer, seconds: float = PATIENCE) -> McpServers:
 
 @asynccontextmanager
 async def over_http() -> AsyncIterator[str]:
-    """Serve the official library's server on the loopback."""
+    """Serve a server of the official library on the loopback interface."""
     server = MCPServer("kitchen", log_level="ERROR")
 
     @server.tool()
@@ -69,7 +69,7 @@ async def over_http() -> AsyncIterator[str]:
 
 
 async def test_only_allowed_tools_are_offered_and_called() -> None:
-    """What the allow-list does not name is neither shown nor asked for."""
+    """Tools outside the allow-list are neither listed nor called."""
     client = servers(by_hand())
 
     assert [tool.name for tool in await client.list_tools("own")] == ["search", "told", "broken"]
@@ -80,7 +80,7 @@ async def test_only_allowed_tools_are_offered_and_called() -> None:
 
 
 async def test_only_allowed_resources_are_offered_and_read() -> None:
-    """Patterns name them by their addresses."""
+    """Patterns match the URIs of resources."""
     client = servers(by_hand(resources=["docs://*"]))
 
     assert await client.list_resources("own") == (ResourceLink("docs://manual", "manual"),)
@@ -100,23 +100,23 @@ async def test_only_allowed_resources_are_offered_and_read() -> None:
         ("absent", {}, "there is no tool 'absent'"),
     ],
 )
-async def test_arguments_are_held_against_the_schema(tool: str, arguments: dict[str, object], problem: str) -> None:
-    """What a tool does not take is refused before the tool is called, and no schema makes anything be fetched."""
+async def test_arguments_are_validated(tool: str, arguments: dict[str, object], problem: str) -> None:
+    """Invalid arguments are rejected before the call, and a schema loads no remote reference."""
     client = servers(by_hand("crash", tools=["*"]))
 
     with pytest.raises(McpToolError, match=problem):
         await client.call_tool("own", tool, arguments, validate=True)
 
 
-async def test_arguments_that_fit_reach_the_tool() -> None:
-    """A call that was checked is the same call."""
+async def test_valid_arguments_reach_the_tool() -> None:
+    """Validation does not change the call."""
     answer = await servers(by_hand()).call_tool("own", "search", {"query": "rye"}, validate=True)
 
     assert json.loads(answer.texts[0])["asked"] == {"query": "rye"}
 
 
-async def test_a_server_is_told_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of this process it knows a path and a home, and else what the settings give it."""
+async def test_a_server_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a server contains a path, a home, and the variables of its settings."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret123")
     monkeypatch.setenv("TENURE_BRAVE_KEY", "sk-verysecret123")
 
@@ -127,8 +127,8 @@ async def test_a_server_is_told_no_secret(monkeypatch: pytest.MonkeyPatch) -> No
     assert told <= {"OWN_KEY", "HOME", "PATH", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "USER"}
 
 
-async def test_a_tool_that_fails_says_why() -> None:
-    """Its words are cut to a line."""
+async def test_the_error_of_a_tool_is_reported() -> None:
+    """The message is truncated to one line."""
     with pytest.raises(McpToolError, match="own: the tool is out of order"):
         await servers(by_hand()).call_tool("own", "broken", {})
 
@@ -142,8 +142,8 @@ async def test_a_tool_that_fails_says_why() -> None:
         pytest.param("flood", 1.0, "it (did not answer within 1 s|sent too much data)", marks=exhaustive),
     ],
 )
-async def test_a_server_that_misbehaves_costs_its_call(how: str, seconds: float, problem: str, tmp_path: Path) -> None:
-    """It has failed when its time is over, and its process does not stay."""
+async def test_a_misbehaving_server_fails_its_call(how: str, seconds: float, problem: str, tmp_path: Path) -> None:
+    """The call fails at its timeout, and the process ends."""
     with pytest.raises(McpServerError, match=f"own: .*{problem}"):
         await servers(by_hand(how, str(tmp_path)), seconds).call_tool("own", "search", {"query": "rye"})
 
@@ -152,7 +152,7 @@ async def test_a_server_that_misbehaves_costs_its_call(how: str, seconds: float,
 
 
 async def test_a_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
-    """A run that is stopped takes the server along."""
+    """The server ends with a cancelled call."""
     calling = asyncio.create_task(servers(by_hand("hang", str(tmp_path))).call_tool("own", "search", {}))
     while not await asyncio.to_thread(running, str(tmp_path)):
         pass
@@ -164,8 +164,8 @@ async def test_a_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
         pass
 
 
-async def test_what_is_not_there_has_failed() -> None:
-    """Neither a program that does not exist nor an address where nobody listens is a crash of ours."""
+async def test_a_missing_server_is_an_error() -> None:
+    """A missing program and an unreachable address are errors of the server."""
     with pytest.raises(McpServerError, match="could not be started or reached"):
         await servers(McpServer(command=("no-such-program",), tools=("*",))).call_tool("own", "search", {})
     with socket.socket() as unused:
@@ -175,8 +175,8 @@ async def test_what_is_not_there_has_failed() -> None:
             await servers(nobody).call_tool("own", "search", {})
 
 
-async def test_a_search_tool_is_a_provider_like_the_others() -> None:
-    """Its results are fused, and the number wanted is handed on; a server without one is no provider."""
+async def test_a_search_tool_is_a_search_provider() -> None:
+    """Its results are fused, and the number of results is passed on; a server without a search tool is no provider."""
     async with over_http() as address:
         chosen = {
             "far": {"url": address, "tools": ["*"], "search": "search"},
@@ -205,8 +205,8 @@ async def test_a_search_tool_is_a_provider_like_the_others() -> None:
         ),
     ],
 )
-def test_a_server_is_described_in_one_way(server: dict[str, object], message: str) -> None:
-    """What the settings cannot mean is refused when they are read."""
+def test_contradictory_settings_are_rejected(server: dict[str, object], message: str) -> None:
+    """A server with both or neither of command and URL is an error."""
     with pytest.raises(ValidationError) as caught:
         Settings(_env_file=None, mcp_servers={"own": server})  # type: ignore[dict-item]
 
@@ -214,7 +214,7 @@ def test_a_server_is_described_in_one_way(server: dict[str, object], message: st
 
 
 def test_the_library_is_not_loaded_before_it_is_needed() -> None:
-    """A worker without such servers does not wait seconds for it."""
+    """A worker without MCP servers does not import the library."""
     code = "import sys, tenure.sources.search.federated, tenure.sources.mcp.servers; sys.exit('mcp' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

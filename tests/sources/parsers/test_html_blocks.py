@@ -1,4 +1,4 @@
-"""Markup to the normal form as it stands."""
+"""Tests of the conversion of markup to the normal form."""
 
 from tenure.sources.document.normal_form import NormalFormWriter
 from tenure.sources.parsers.html_blocks import write_blocks
@@ -11,8 +11,8 @@ def _text(markup: str) -> str:
     return form.text
 
 
-def test_blocks_keep_what_they_are() -> None:
-    """Headings, paragraphs, lists in lists, code and tables come out; scripts, comments and pictures do not."""
+def test_every_kind_of_block_is_converted() -> None:
+    """Headings, paragraphs, nested lists, code and tables are converted without scripts, comments and images."""
     markup = """<h2>A <i>title</i></h2><!-- no --><p>One<br>line <b>bo</b>ld.</p>Loose <a href="#">words</a>.
     <script>x()</script>
     <ol><li>first<ul><li>deep</li></ul></li><li><p>second</p><p>more</p></li>stray</ol><pre>a
@@ -24,6 +24,6 @@ def test_blocks_keep_what_they_are() -> None:
     )
 
 
-def test_parts_outside_their_whole_are_read() -> None:
-    """Markup that is not in order loses no words."""
+def test_invalid_nesting_keeps_all_words() -> None:
+    """Invalid markup loses no words."""
     assert _text("<li>alone</li><tr><td>cell</td></tr>") == "alone\n\n| cell |"

@@ -1,4 +1,4 @@
-"""Pages as trees, without what nobody sees."""
+"""Tests of HTML trees and of the removal of hidden elements."""
 
 import pytest
 
@@ -26,8 +26,8 @@ from tenure.sources.parsers.html_tree import MAX_HIDDEN_LENGTH, parse_html_tree,
         '<div style="display:none"><p style="display:none">SEC</p>RET</div>',
     ],
 )
-def test_what_no_browser_shows_is_taken_out(markup: str) -> None:
-    """Hidden words leave the tree and are handed on; what stands around them stays."""
+def test_hidden_elements_are_removed(markup: str) -> None:
+    """Hidden text is removed and returned; the surrounding text is kept."""
     tree = parse_html_tree(f"<html><body><p>Before</p>{markup} after</body></html>")
     hidden = remove_hidden(tree)
 
@@ -47,24 +47,24 @@ def test_what_no_browser_shows_is_taken_out(markup: str) -> None:
         "<style>.x .y { display: none } .x:hover { opacity: 0 }</style><p class='x' id='z'>Shown</p>",
     ],
 )
-def test_what_is_shown_stays(markup: str) -> None:
-    """Styles that only look like hiding, or hide on paper, hide nothing."""
+def test_visible_elements_are_kept(markup: str) -> None:
+    """Styles that only resemble hiding, or apply only to print, hide nothing."""
     tree = parse_html_tree(f"<html><body style='opacity:0'>{markup}</body></html>")
 
     assert remove_hidden(tree) == ""
     assert "Shown" in tree.body.text_content()
 
 
-def test_hidden_scripts_are_no_words_and_hidden_words_are_bounded() -> None:
-    """Programs inside hidden parts are left out, and of a flood of words the beginning is kept."""
+def test_hidden_text_is_limited_and_has_no_scripts() -> None:
+    """Scripts inside hidden elements are omitted, and long hidden text is truncated."""
     tree = parse_html_tree(f"<div hidden><script>x()</script>{'word ' * 10_000}</div>")
 
     assert len(remove_hidden(tree)) <= MAX_HIDDEN_LENGTH
     assert remove_hidden(parse_html_tree("<div hidden><script>x()</script></div>")) == ""
 
 
-def test_a_page_within_the_bounds_is_parsed() -> None:
-    """Depth beyond a parser's usual limit is taken, and so is text that declares another encoding."""
+def test_a_page_within_the_limits_is_parsed() -> None:
+    """Depth beyond the default limit of the parser is supported, and so is any declared encoding."""
     assert parse_html_tree("<div>" * 350 + "deep").text_content() == "deep"
     assert parse_html_tree("<?xml version='1.0' encoding='latin-1'?><html><body>é</body></html>").text_content() == "é"
 
@@ -77,8 +77,8 @@ def test_a_page_within_the_bounds_is_parsed() -> None:
         ("x" * 20_000_001, "is more than 20 MB of markup"),
     ],
 )
-def test_what_is_too_much_is_refused(markup: str, reason: str) -> None:
-    """Nothing, very deep and very large pages are refused before anything walks them."""
+def test_pages_over_the_limits_are_unreadable(markup: str, reason: str) -> None:
+    """Empty, very deep and very large pages are unreadable before any function walks them."""
     with pytest.raises(Unreadable) as caught:
         parse_html_tree(markup)
 

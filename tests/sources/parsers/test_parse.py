@@ -1,4 +1,4 @@
-"""The one door to all parsers."""
+"""Tests of the choice of the parser."""
 
 import json
 import os
@@ -45,33 +45,33 @@ def _parse(tmp_path: Path, name: str, content: bytes | str) -> Document:
     ],
 )
 def test_the_suffix_decides_and_else_the_content(tmp_path: Path, name: str, content: bytes | str, text: str) -> None:
-    """Each family of files reaches its parser, by name or by its first bytes."""
+    """Each format is recognized by its suffix or its content."""
     document = _parse(tmp_path, name, content)
 
     assert (document.text, document.kind) == (text, "prose")
 
 
-def test_packages_are_known_without_their_suffix(tmp_path: Path) -> None:
-    """A package that holds a Word document is one, and so are a presentation and a book."""
+def test_packages_are_recognized_without_their_suffix(tmp_path: Path) -> None:
+    """Word documents, presentations and books are recognized by the members of the package."""
     assert _parse(tmp_path, "report", make_docx()).title == "A report"
     assert _parse(tmp_path, "talk", make_pptx()).title == "A talk"
     assert _parse(tmp_path, "novel", make_epub()).title == "A book"
 
 
 @pytest.mark.parametrize("name", ["a.py", "Makefile", "a.yaml", "Dockerfile"])
-def test_code_is_kept_to_the_letter(tmp_path: Path, name: str) -> None:
-    """Code keeps indentation, tabs and blank lines, and is called by its file name."""
+def test_code_is_unchanged(tmp_path: Path, name: str) -> None:
+    """Code keeps indentation, tabs and blank lines, and its file name is its title."""
     document = _parse(tmp_path, name, "\ufeffif x:\r\n\ty()  \r\n\r\n\r\nz\r\n")
 
     assert document == Document(title=name, text="if x:\n\ty()\n\n\nz", kind="code")
 
 
-def test_a_script_is_known_by_its_first_line(tmp_path: Path) -> None:
+def test_a_script_is_recognized_by_its_first_line(tmp_path: Path) -> None:
     """A file without a suffix that names an interpreter is code."""
     assert _parse(tmp_path, "run", "#!/bin/sh\necho 1\n").kind == "code"
 
 
-def test_a_title_is_made_of_the_file_name_where_nothing_else_is(tmp_path: Path) -> None:
+def test_the_file_name_is_the_title_without_another(tmp_path: Path) -> None:
     """Separators in a file name become spaces."""
     assert _parse(tmp_path, "my_first-note.txt", "words").title == "my first note"
     assert make_title(Path("__.md")) == "__.md"
@@ -99,8 +99,8 @@ def test_a_title_is_made_of_the_file_name_where_nothing_else_is(tmp_path: Path) 
         ("a.rst", "> " * 3000 + "x", None),
     ],
 )
-def test_whatever_is_wrong_has_a_reason(tmp_path: Path, name: str, content: bytes | str, reason: str | None) -> None:
-    """A file that cannot be read says why in a phrase; one that looks dangerous but is not is read."""
+def test_unreadable_files_have_a_reason(tmp_path: Path, name: str, content: bytes | str, reason: str | None) -> None:
+    """An unreadable file has a reason; an unusual file is parsed."""
     if reason is None:
         assert _parse(tmp_path, name, content).text
         return
@@ -110,14 +110,14 @@ def test_whatever_is_wrong_has_a_reason(tmp_path: Path, name: str, content: byte
     assert caught.value.reason == reason
 
 
-def test_a_file_nested_beyond_reason_is_unreadable(tmp_path: Path) -> None:
-    """Nesting deeper than Python can follow is a reason, not a crash."""
+def test_excessive_nesting_is_unreadable(tmp_path: Path) -> None:
+    """Nesting beyond the recursion limit of Python is a reason, not a crash."""
     with pytest.raises(Unreadable, match="is nested too deeply"):
         _parse(tmp_path, "a.rst", "\n\n".join(" " * n + "x" for n in range(600)))
 
 
 def test_a_large_file_is_refused_by_its_size(tmp_path: Path) -> None:
-    """The limit is checked before the file is read, and named in the reason."""
+    """The limit is checked before the file is read, and the reason names it."""
     path = tmp_path / "a.txt"
     path.write_bytes(b"x" * 2_500_001)
 
@@ -125,8 +125,8 @@ def test_a_large_file_is_refused_by_its_size(tmp_path: Path) -> None:
         parse_file(path, limit_bytes=2_500_000)
 
 
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
-    """A pipe, a missing file, a dangling link and a folder are refused at once."""
+def test_pipes_and_folders_are_refused_immediately(tmp_path: Path) -> None:
+    """A pipe, a missing file, a dangling link and a folder are refused immediately."""
     os.mkfifo(tmp_path / "pipe.txt")
     (tmp_path / "link.txt").symlink_to(tmp_path / "nowhere")
 
@@ -141,14 +141,14 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
         assert caught.value.reason == reason
 
 
-def test_a_huge_line_is_read(tmp_path: Path) -> None:
-    """A megabyte without a line break is one paragraph in every text family."""
+def test_a_huge_line_is_parsed(tmp_path: Path) -> None:
+    """A megabyte without a line break is one paragraph in every text format."""
     for suffix in (".txt", ".md", ".log", ".json"):
         assert len(_parse(tmp_path, f"a{suffix}", "word " * 200_000).text) == 999_999
 
 
-def test_the_same_bytes_give_the_same_document(tmp_path: Path) -> None:
-    """Reading a copy gives the same text, to the letter."""
+def test_parsing_is_deterministic(tmp_path: Path) -> None:
+    """A copy of a file gives exactly the same text."""
     first = _parse(tmp_path, "a.docx", make_docx())
     shutil.copy(tmp_path / "a.docx", tmp_path / "b.docx")
 
@@ -170,7 +170,7 @@ def test_the_same_bytes_give_the_same_document(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1, exclude_max=True), cut=st.integers(0, 40), put=st.binary(max_size=20))
 def test_damage_never_crashes(tmp_path: Path, name: str, content: bytes, place: float, cut: int, put: bytes) -> None:
-    """A damaged file is read or unreadable; no other error leaves the door."""
+    """A damaged file is parsed or unreadable; no other error is raised."""
     start = int(place * len(content))
     try:
         document = _parse(tmp_path, name, content[:start] + put + content[start + cut :])

@@ -1,9 +1,9 @@
-"""What a program printed, as a document."""
+"""Tests of documents from the output of programs."""
 
 from tenure.algorithms.text.excerpts import extract_excerpts
 from tenure.contracts.evidence.computing import ComputationRequest, ProgramInput
 from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
-from tests.passages import passage
+from tests.support.passages import passage
 
 INPUT = ProgramInput(name="input1.csv", sql="SELECT day, sold FROM sales", tables=("sales",))
 CODE = "import numpy\n\nprint('slope')"
@@ -21,8 +21,8 @@ def computation(printed: str, *artifacts: str) -> ComputationRequest:
     )
 
 
-def test_every_line_stands_in_a_list_that_says_what_it_is() -> None:
-    """Lines are told under the title, and a list is quoted as a whole."""
+def test_output_lines_are_a_list_with_their_title() -> None:
+    """Lines are listed under the title, and a list is quoted as a whole."""
     document = build_program_document(
         computation("slope: 2 loaves a day\n\n\tR²:  0.98 (9 rows)\n"), "the data of s.csv"
     )
@@ -34,7 +34,7 @@ def test_every_line_stands_in_a_list_that_says_what_it_is() -> None:
 
 
 def test_a_single_figure_is_one_sentence() -> None:
-    """One line needs no list, and what it is of stands before it."""
+    """One line needs no list, and its subject precedes it."""
     document = build_program_document(computation("slope: 2 loaves a day.\n", "trend.png"), "the data")
 
     assert document.text.startswith("Trend of sales: slope: 2 loaves a day.\n\n")
@@ -42,8 +42,8 @@ def test_a_single_figure_is_one_sentence() -> None:
     assert extract_excerpts([passage(document.text.partition("\n\n")[0], "s")])
 
 
-def test_long_output_is_kept_whole_below_the_code() -> None:
-    """Only the first lines are told one by one; the others stand where everything is shown."""
+def test_long_output_is_complete_below_the_code() -> None:
+    """Only the first lines are listed; the complete output follows."""
     document = build_program_document(computation("\n".join(f"day {n}: {n} loaves" for n in range(60))), "the data")
     figures, how = document.text.split(f"## {METHOD_HEADING}")
 
@@ -53,7 +53,7 @@ def test_long_output_is_kept_whole_below_the_code() -> None:
 
 
 def test_printed_headings_and_marks_are_text() -> None:
-    """Output that looks like a heading of ours or like a citation stays a line of a list."""
+    """Output that resembles a heading or a citation remains a line of a list."""
     document = build_program_document(computation(f"## {METHOD_HEADING}\n[1] proves it\n</passage>"), "the data")
 
     assert document.text.count(f"\n## {METHOD_HEADING}\n") == 1

@@ -1,4 +1,4 @@
-"""Document formats that the registry finds."""
+"""Tests of the registry of document formats."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.extensions import DOCUMENT_FORMATS, PLUGINS_VARIABLE, get_plugin_paths
+from tenure.extensions import DOCUMENT_FORMATS, PLUGINS_VARIABLE
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import build_child_environment
 from tenure.sources.parsers import formats as format_package
@@ -46,7 +46,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "acme.py").write_text(PLUGIN)
     monkeypatch.setenv(PLUGINS_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(format_package, "__path__", [*format_package.__path__, *get_plugin_paths(folder.name)])
+    monkeypatch.setattr(format_package, "__path__", [*format_package.__path__, str(folder)])
     monkeypatch.delitem(sys.modules, f"{DOCUMENT_FORMATS}.acme", raising=False)
     return tmp_path
 
@@ -78,7 +78,7 @@ def test_a_reader_process_finds_a_plugin(plugins: Path) -> None:
 
 
 def test_without_the_plugin_the_format_is_unknown(tmp_path: Path) -> None:
-    """The registry does not remember a folder that is gone."""
+    """The registry does not cache a removed folder."""
     (tmp_path / "note.acme").write_bytes(b"\0\1\2")
 
     with pytest.raises(Unreadable, match="is a binary file"):

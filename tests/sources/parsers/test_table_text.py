@@ -1,4 +1,4 @@
-"""Tables and results as documents."""
+"""Tests of documents from tables and query results."""
 
 from pathlib import Path
 
@@ -9,15 +9,15 @@ from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.parse import parse_file
 from tenure.sources.parsers.table_text import build_result_document, describe_table_file, format_value
 from tenure.sources.tables.catalogue import CellValue, ResultTable
-from tests.passages import passage
 from tests.sources.table_files import NAMES, sqlite, table_file
+from tests.support.passages import passage
 
 TOWNS = ResultTable(("town", "total_sold"), (("Rome", 12), ("Bath", 3.5), (None, None)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_of_tables_is_described(name: str, tmp_path: Path) -> None:
-    """Whatever the format, the document tells columns, figures and rows in sentences that can be quoted."""
+    """For every format, the document has columns, statistics and rows in quotable sentences."""
     document = parse_file(table_file(tmp_path, name))
     table = "shop.sales" if name.startswith("shop") else "sales"
 
@@ -30,7 +30,7 @@ def test_a_file_of_tables_is_described(name: str, tmp_path: Path) -> None:
 
 
 def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
-    """Beyond two hundred rows the document says that there are more."""
+    """Above two hundred rows, the document says that there are more."""
     path = tmp_path / "long.csv"
     path.write_text("n,word\n" + "\n".join(f"{number},w{number}" for number in range(1000)))
     text = parse_file(path).text
@@ -49,8 +49,8 @@ def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
         ("head.csv", b"x,y", "| x | y |"),
     ],
 )
-def test_a_text_that_is_no_table_is_read_as_text(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
-    """Lines are worth reading even where they make no table."""
+def test_text_without_a_table_is_parsed_as_text(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
+    """Lines of text are parsed even if they form no table."""
     (tmp_path / name).write_bytes(content)
 
     assert expected in parse_file(tmp_path / name).text
@@ -65,22 +65,22 @@ def test_a_text_that_is_no_table_is_read_as_text(tmp_path: Path, name: str, cont
         ("a.csv", b"", "is empty"),
     ],
 )
-def test_what_cannot_be_read_says_why(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
-    """Damaged and foreign files are refused with their reason."""
+def test_unreadable_files_have_a_reason(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
+    """Damaged and unsupported files are unreadable, each with its reason."""
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(Unreadable, match=reason):
         parse_file(tmp_path / name)
 
 
-def test_a_database_without_rows_is_not_read(tmp_path: Path) -> None:
-    """There is nothing to say about empty tables."""
+def test_a_database_without_rows_is_unreadable(tmp_path: Path) -> None:
+    """Empty tables have no text."""
     with pytest.raises(Unreadable, match="no rows"):
         describe_table_file(sqlite(tmp_path / "a.db", "CREATE TABLE t (n INT)"))
 
 
-def test_rows_of_a_result_are_told_and_shown() -> None:
-    """Several rows are a list that is quoted whole, under what they show; the table and the query follow."""
+def test_rows_of_a_result_are_sentences_and_a_table() -> None:
+    """Several rows are a list that is quoted as a whole under its title; the table and the query follow."""
     document = build_result_document("Sold by town", "SELECT 1", "sales.csv", TOWNS)
 
     assert document.text == (
@@ -95,15 +95,15 @@ def test_rows_of_a_result_are_told_and_shown() -> None:
 
 
 def test_a_single_row_is_one_sentence() -> None:
-    """What a lone figure is of stands in its sentence."""
+    """The sentence of a single figure contains its subject."""
     text = build_result_document("Mean price in shops.", "SELECT 1", "a", ResultTable(("mean_price",), ((2.5,),))).text
 
     assert text.startswith("Mean price in shops: the mean price is 2.5.\n\n")
     assert "Result of a query over a: 1 row." in text
 
 
-def test_no_rows_and_too_many_are_said() -> None:
-    """An empty result says so, and one that was cut says that as well; long ones are told in several lists."""
+def test_empty_and_truncated_results_are_marked() -> None:
+    """Empty and truncated results are marked; long results have several lists."""
     empty = build_result_document("Nothing", "SELECT 1", "a", ResultTable(("n",), ()))
     long = build_result_document(
         "All", "SELECT 1", "a", ResultTable(("n", "m"), tuple((n, n) for n in range(30)), True)
@@ -130,5 +130,5 @@ def test_no_rows_and_too_many_are_said() -> None:
     ],
 )
 def test_a_cell_is_a_line_of_text(value: CellValue, expected: str) -> None:
-    """Numbers lose the noise of their last digits, and texts their line ends."""
+    """Numbers are rounded, and texts have no line breaks."""
     assert format_value(value) == expected

@@ -1,4 +1,4 @@
-"""What servers send, as pages."""
+"""Tests of parsing responses of web servers."""
 
 import json
 from pathlib import Path
@@ -35,13 +35,13 @@ NOTEBOOK = json.dumps({"cells": [{"cell_type": "markdown", "source": "# T"}]}).e
         (b"x = 1", "text/plain", "https://example.org/a.py", "x = 1"),
     ],
 )
-def test_bytes_then_media_type_then_address_decide(body: bytes, media_type: str, address: str, text: str) -> None:
-    """What a server sends reaches its parser, also where the server's word for it is vague or wrong."""
+def test_signature_then_media_type_then_url_decide(body: bytes, media_type: str, address: str, text: str) -> None:
+    """A response reaches its parser, even if its media type is vague or wrong."""
     assert parse_page(body, media_type, "", address).document.text == text
 
 
-def test_packages_are_known_by_what_is_in_them(tmp_path: Path) -> None:
-    """A download without a telling name or type is opened by its contents."""
+def test_packages_are_recognized_by_their_members(tmp_path: Path) -> None:
+    """A download without a known suffix and media type is recognized by its content."""
     workbook = make_xlsx(tmp_path / "a.xlsx", one=[["n"], [1]]).read_bytes()
     titles = [
         parse_page(body, "application/octet-stream", "", "https://example.org/get").document.text.split("\n")[0]
@@ -52,7 +52,7 @@ def test_packages_are_known_by_what_is_in_them(tmp_path: Path) -> None:
 
 
 def test_tables_are_described() -> None:
-    """A table from the web is told in sentences as one from a file is, under the name of its address."""
+    """A table from the web is described like one from a file, with a name from its URL."""
     page = parse_page(b"a,b\n1,2\n", "text/csv", "", "https://example.org/my%20data.csv?download")
 
     assert "The table my_data has 1 row and the columns a and b." in page.document.text
@@ -71,19 +71,19 @@ def test_tables_are_described() -> None:
     ],
 )
 def test_charsets_come_from_marks_headers_pages_and_bytes(body: bytes, charset: str) -> None:
-    """A mark is believed first, then valid UTF-8, then the server, then the page itself."""
+    """The order is: byte order mark, valid UTF-8, server, page."""
     assert parse_page(body, "text/html", charset, ADDRESS).document.text == "日本語の文章です。東京"
 
 
-def test_a_page_without_a_title_is_called_by_its_address() -> None:
-    """The last part of the path stands in for a title, and the host where there is no path."""
+def test_the_title_of_a_page_defaults_to_its_url() -> None:
+    """The last part of the path is the title, or the host if there is no path."""
     assert parse_page(b"words", "text/plain", "", ADDRESS).document.title == "page one"
     assert parse_page(b"words", "text/plain", "", "https://www.example.org/").document.title == "example.org"
     assert parse_page(b"words", "text/plain", "", "https://www.example.org/").site == "example.org"
 
 
-def test_a_very_long_page_is_shortened_and_says_so() -> None:
-    """Of a page as long as many books the beginning is read, to the end of a block."""
+def test_a_very_long_page_is_truncated() -> None:
+    """A very long page is truncated at the end of a block, and marked."""
     page = parse_page(b"A paragraph of words.\n\n" * 50_000, "text/plain", "", "https://example.org/a.txt")
 
     assert page.is_truncated
@@ -105,8 +105,8 @@ def test_a_very_long_page_is_shortened_and_says_so() -> None:
         (b"x" * 50_000_001, "text/plain", "is larger than 50 MB"),
     ],
 )
-def test_whatever_is_wrong_has_a_reason(body: bytes, media_type: str, reason: str) -> None:
-    """What cannot be read says why in a phrase."""
+def test_unreadable_pages_have_a_reason(body: bytes, media_type: str, reason: str) -> None:
+    """An unreadable response has a reason."""
     with pytest.raises(Unreadable) as caught:
         parse_page(body, media_type, "", ADDRESS)
 

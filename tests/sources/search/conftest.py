@@ -25,7 +25,7 @@ async def http() -> AsyncIterator[HttpConnections]:
 
 @pytest.fixture
 def searched(http: HttpConnections) -> Searched:
-    """Ask a provider whose server gives these answers; return its results and what the server was asked."""
+    """Search with a provider whose server sends the given responses; return results and recorded requests."""
 
     async def ask(
         provider: Callable[[ApiClient], SearchProvider], *responses: Any, key: str = KEY, path: str = "", **request: Any

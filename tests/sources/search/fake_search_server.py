@@ -1,4 +1,4 @@
-"""A search engine on the loopback: it answers what a test scripts, keeps what it is asked, and can misbehave."""
+"""Fake search server on the loopback interface: it sends scripted responses, records requests, and can misbehave."""
 
 import json
 import threading
@@ -9,12 +9,12 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 WITHDRAWN = 30.0
-"""Seconds after which an answer that never ends does end, should its test have been forgotten."""
+"""Seconds after which an endless response ends if its test does not end it."""
 
 
 @dataclass(frozen=True)
 class RecordedRequest:
-    """A request."""
+    """Recorded request."""
 
     method: str
     path: str
@@ -24,38 +24,38 @@ class RecordedRequest:
 
     @property
     def json(self) -> Any:
-        """Its body."""
+        """Body as JSON."""
         return json.loads(self.body)
 
 
 @dataclass(frozen=True)
 class FakeResponse:
-    """An answer."""
+    """Scripted response."""
 
     body: object = b""
-    """Bytes or text as they are, anything else as JSON."""
+    """Bytes or text unchanged, anything else as JSON."""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     hangs: bool = False
-    """Whether nothing comes at all."""
+    """Whether no response is sent."""
     breaks: bool = False
-    """Whether the connection ends before the body does."""
+    """Whether the connection closes before the end of the body."""
     endless: bytes = b""
-    """What follows the body again and again until nobody listens."""
+    """Bytes that are sent after the body until the client disconnects."""
 
     @property
     def payload(self) -> bytes:
-        """What goes over the wire."""
+        """Bytes of the body."""
         if isinstance(self.body, bytes):
             return self.body
         return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
 
 
 class FakeSearchServer:
-    """A server of one's own. Used as a context manager."""
+    """Server of one test, used as a context manager."""
 
     def __init__(self, *answers: FakeResponse | Callable[[RecordedRequest], FakeResponse]) -> None:
-        """Give these answers one after the other, the last one for ever."""
+        """Send these responses in order, and the last one from then on."""
         self._answers = list(answers)
         self._lock = threading.Lock()
         self._withdrawn = threading.Event()
@@ -65,7 +65,7 @@ class FakeSearchServer:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Base URL."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Talking to a provider's server: bounds, refusals, secrets. All over real HTTP."""
+"""Tests of the API client over real HTTP: limits, errors, secrets."""
 
 import gzip
 import socket
@@ -23,8 +23,8 @@ def service(http: HttpConnections, base: str, key: str | None = KEY) -> ApiClien
     return ApiClient(http, "server", base, SecretStr(key) if key else None, "TENURE_KEY", "TENURE_ADDRESS")
 
 
-async def test_a_request_says_who_asks_and_what_for(http: HttpConnections) -> None:
-    """Parameters without a value are left out, and the base may have a path of its own."""
+async def test_a_request_has_headers_and_parameters(http: HttpConnections) -> None:
+    """Empty parameters are omitted, and the base URL may have a path."""
     with FakeSearchServer(FakeResponse({"a": 1})) as server:
         client = service(http, f"{server.url}/api/")
         body = await client.get("/search", {"q": "rye & spelt", "page": 2, "lang": ""}, client.bearer_header)
@@ -37,7 +37,7 @@ async def test_a_request_says_who_asks_and_what_for(http: HttpConnections) -> No
 
 
 async def test_json_is_posted(http: HttpConnections) -> None:
-    """A body goes as JSON; without a key there is no header for one."""
+    """The body is JSON; without a key there is no header for it."""
     with FakeSearchServer(FakeResponse({})) as server:
         client = service(http, server.url, key=None)
         await client.post("/search", {"query": "rye"}, client.bearer_header)
@@ -47,8 +47,8 @@ async def test_json_is_posted(http: HttpConnections) -> None:
     assert "authorization" not in asked.headers
 
 
-async def test_packed_answers_are_unpacked(http: HttpConnections) -> None:
-    """Gzip is offered and understood."""
+async def test_compressed_responses_are_decompressed(http: HttpConnections) -> None:
+    """Gzip is offered and supported."""
     with FakeSearchServer(FakeResponse(gzip.compress(b"[]"), headers={"Content-Encoding": "gzip"})) as server:
         assert await service(http, server.url).get("/", {}) == b"[]"
 
@@ -62,8 +62,8 @@ async def test_packed_answers_are_unpacked(http: HttpConnections) -> None:
     ],
     ids=["long", "endless", "bomb"],
 )
-async def test_an_answer_too_long_is_refused(http: HttpConnections, responses: FakeResponse) -> None:
-    """Neither a large body nor a small one that unpacks to a large one is kept."""
+async def test_a_long_response_is_refused(http: HttpConnections, responses: FakeResponse) -> None:
+    """The limit applies to the body and to its decompressed content."""
     with FakeSearchServer(responses) as server, pytest.raises(SearchRefused, match="it is larger than"):
         await service(http, server.url).get("/", {})
 
@@ -78,13 +78,13 @@ async def test_an_answer_too_long_is_refused(http: HttpConnections, responses: F
         (FakeResponse(status=403, headers={"X-RateLimit-Remaining": "0"}), "too many requests"),
     ],
 )
-async def test_what_may_pass_is_unavailable(http: HttpConnections, responses: FakeResponse, message: str) -> None:
-    """Broken connections and busy servers are told apart from what a person has to change."""
+async def test_transient_errors_are_unavailable(http: HttpConnections, responses: FakeResponse, message: str) -> None:
+    """Lost connections and busy servers are distinguished from errors that a person has to fix."""
     with FakeSearchServer(responses) as server, pytest.raises(SearchUnavailable, match=message):
         await service(http, server.url).get("/", {})
 
 
-async def test_a_server_that_is_not_there_is_unavailable(http: HttpConnections) -> None:
+async def test_an_unreachable_server_is_unavailable(http: HttpConnections) -> None:
     """A refused connection may be a restart."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -103,18 +103,18 @@ async def test_a_server_that_is_not_there_is_unavailable(http: HttpConnections) 
         (FakeResponse(gzip.compress(b"[1, 2]")[:-9], headers={"Content-Encoding": "gzip"}), KEY, "it is incomplete"),
     ],
 )
-async def test_what_stays_is_refused(
+async def test_permanent_errors_are_refused(
     http: HttpConnections, responses: FakeResponse, key: str | None, message: str
 ) -> None:
-    """One line says what to change; a redirect is not followed, since the key would go along."""
+    """The message says what to change; a redirect is not followed, because it would forward the key."""
     with FakeSearchServer(responses) as server, pytest.raises(SearchRefused, match=message):
         await service(http, server.url, key).get("/", {})
 
     assert len(server.requests) == 1
 
 
-async def test_an_open_server_that_refuses_names_no_key(http: HttpConnections) -> None:
-    """Where no setting holds a key, none is named."""
+async def test_an_error_without_a_key_setting_names_none(http: HttpConnections) -> None:
+    """Without a setting for a key, the message names none."""
     with (
         FakeSearchServer(FakeResponse(status=403)) as server,
         pytest.raises(SearchRefused, match="server denies access"),
@@ -123,14 +123,14 @@ async def test_an_open_server_that_refuses_names_no_key(http: HttpConnections) -
 
 
 @pytest.mark.parametrize("base", ["server.example", "ftp://server.example", "http://[::1", ""])
-async def test_an_address_that_cannot_be_used_is_named(http: HttpConnections, base: str) -> None:
-    """It is found out with the first search."""
+async def test_an_invalid_url_is_reported(http: HttpConnections, base: str) -> None:
+    """The first search reports it."""
     with pytest.raises(SearchRefused, match="check TENURE_ADDRESS"):
         await service(http, base).get("/search", {})
 
 
-async def test_the_server_says_when_to_come_back(http: HttpConnections) -> None:
-    """Its delay goes along with the refusal."""
+async def test_retry_after_is_part_of_the_error(http: HttpConnections) -> None:
+    """The error contains the delay."""
     with (
         FakeSearchServer(FakeResponse(status=429, headers={"Retry-After": "7"})) as server,
         pytest.raises(SearchUnavailable) as caught,
@@ -140,8 +140,8 @@ async def test_the_server_says_when_to_come_back(http: HttpConnections) -> None:
     assert caught.value.retry_after == 7
 
 
-async def test_requests_keep_their_distance(http: HttpConnections) -> None:
-    """Those who wait for a turn get one each, a gap apart."""
+async def test_requests_keep_the_minimum_interval(http: HttpConnections) -> None:
+    """Waiting requests start one after the other, an interval apart."""
     with FakeSearchServer(FakeResponse({})) as server:
         client = ApiClient(http, "server", server.url, min_interval=0.01)
         await client.get("/", {})
@@ -152,8 +152,8 @@ async def test_requests_keep_their_distance(http: HttpConnections) -> None:
     assert len(server.requests) == 2
 
 
-async def test_a_rush_is_turned_away_and_ends(http: HttpConnections) -> None:
-    """Who would wait too long is told so at once, and does not lengthen the queue."""
+async def test_too_many_waiting_requests_are_refused(http: HttpConnections) -> None:
+    """A refused request fails immediately and does not prolong the queue."""
     with FakeSearchServer(FakeResponse({})) as server:
         client = ApiClient(http, "server", server.url, min_interval=1_000 * MAX_WAIT_SECONDS)
         await client.get("/", {})
@@ -169,14 +169,14 @@ class _Reply(BaseModel):
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"results": 1}', b'{"results": ["\xff"]}', b"[" * 10**6])
-async def test_another_kind_of_answer_is_refused(http: HttpConnections, body: bytes) -> None:
-    """Whatever the body is, what is not the provider's answer is named as such."""
+async def test_an_unexpected_response_is_refused(http: HttpConnections, body: bytes) -> None:
+    """Any body that does not fit the model is reported."""
     with pytest.raises(SearchRefused, match="unexpected response; check TENURE_ADDRESS"):
         service(http, "http://127.0.0.1:9").parse(_Reply, body)
 
 
-def test_json_nested_without_end_is_no_json() -> None:
-    """The interpreter's own limit is a limit like any other."""
+def test_deeply_nested_json_is_an_error() -> None:
+    """The recursion limit of the interpreter applies."""
     assert parse_json(b"[1]") == [1]
     with pytest.raises(ValueError, match="nested"):
         parse_json(b"[" * 10**6)

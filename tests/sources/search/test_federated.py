@@ -1,4 +1,4 @@
-"""Several providers asked at once, over real HTTP: whoever misbehaves costs its own answer."""
+"""Tests of the federated search over real HTTP: a failing provider loses only its own results."""
 
 import itertools
 
@@ -19,7 +19,7 @@ from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServ
 
 
 class Registry:
-    """Providers that a test made."""
+    """Registry of the providers of a test."""
 
     def __init__(self, *providers: SearchProvider) -> None:
         self._providers = {provider.name: provider for provider in providers}
@@ -36,7 +36,7 @@ class Registry:
 
 
 class Fixed:
-    """A provider that has what a test says."""
+    """Provider with fixed results."""
 
     def __init__(self, name: str, *pages: str, domains: tuple[str, ...] = (), error: Exception | None = None) -> None:
         self.name, self.domains, self.asked = name, domains, 0
@@ -60,8 +60,8 @@ def story(reply: WebSearchReply) -> list[tuple[str, str, int]]:
 QUERY = WebSearchRequest(query="rye")
 
 
-async def test_all_are_asked_and_each_has_its_answer() -> None:
-    """Results are fused; an answer without a page is an answer."""
+async def test_all_providers_are_queried() -> None:
+    """Results are fused; an empty result is an answer."""
     reply = await client(
         Fixed("a", "https://x.org/", "https://y.org/"), Fixed("b", "https://y.org/"), Fixed("c")
     ).search(QUERY)
@@ -71,8 +71,8 @@ async def test_all_are_asked_and_each_has_its_answer() -> None:
     assert not reply.has_failed
 
 
-async def test_a_request_may_name_whom_to_ask() -> None:
-    """Each is asked once, and one that is not set up is left out with what to set."""
+async def test_a_request_may_name_providers() -> None:
+    """Each provider is queried once, and a provider without its setting is skipped with a note."""
     one, two = Fixed("one", "https://x.org/"), Fixed("two", "https://y.org/")
 
     reply = await client(one, two).search(WebSearchRequest(query="rye", providers=("two", "three", "two")))
@@ -82,8 +82,8 @@ async def test_a_request_may_name_whom_to_ask() -> None:
     assert (one.asked, two.asked) == (0, 1)
 
 
-async def test_errors_are_told() -> None:
-    """What may pass is told apart from what stays."""
+async def test_errors_are_reported() -> None:
+    """Transient errors are distinguished from permanent ones."""
     reply = await client(
         Fixed("a", error=SearchUnavailable("busy")), Fixed("b", error=SearchRefused("wants a key"))
     ).search(QUERY)
@@ -92,16 +92,16 @@ async def test_errors_are_told() -> None:
     assert [(answer.note, answer.transient) for answer in reply.outcomes] == [("busy", True), ("wants a key", False)]
 
 
-async def test_nobody_to_ask_is_a_failure() -> None:
-    """That nothing was found is not what such a reply says."""
+async def test_no_provider_is_a_failure() -> None:
+    """Such a reply does not mean that nothing was found."""
     reply = await client().search(QUERY)
 
     assert reply.has_failed
     assert reply.hits == ()
 
 
-async def test_who_wants_to_be_left_alone_is() -> None:
-    """After a refusal with a delay the provider is not asked until then."""
+async def test_retry_after_is_respected() -> None:
+    """After an error with a delay, the provider is not queried until then."""
     busy = Fixed("busy", error=SearchUnavailable("too many requests", retry_after=10**9))
     search = client(busy)
 
@@ -112,8 +112,8 @@ async def test_who_wants_to_be_left_alone_is() -> None:
     assert second.outcomes[0].note == "busy accepts no request for 3600 s"
 
 
-async def test_the_same_search_is_not_made_twice() -> None:
-    """Also when another part of a run names other providers beside it; other words or wishes are another search."""
+async def test_results_are_cached() -> None:
+    """The names of other providers do not matter; another query or option is another search."""
     one, two = Fixed("one", "https://x.org/"), Fixed("two")
     search = client(one, two)
 
@@ -125,8 +125,8 @@ async def test_the_same_search_is_not_made_twice() -> None:
     assert (one.asked, two.asked) == (2, 2)
 
 
-async def test_a_failure_is_not_kept() -> None:
-    """Who could not answer is asked again."""
+async def test_failures_are_not_cached() -> None:
+    """A failed provider is queried again."""
     broken = Fixed("broken", error=SearchUnavailable("broken"))
     search = client(broken)
     for _ in range(2):
@@ -135,8 +135,8 @@ async def test_a_failure_is_not_kept() -> None:
     assert broken.asked == 2
 
 
-async def test_what_may_not_be_fetched_is_not_looked_for() -> None:
-    """Domains that the settings allow or deny bound every search; a request may narrow it."""
+async def test_fetch_domains_restrict_searches() -> None:
+    """Permitted and forbidden domains of the settings apply to every search; a request may restrict them further."""
     one = Fixed("one", "https://a.org/", "https://b.org/", "https://x.a.org/", "https://c.org/")
     search = FederatedSearch(
         Registry(one), timeout_seconds=20, domains=("a.org", "b.org"), excluded_domains=("x.a.org",)
@@ -149,8 +149,8 @@ async def test_what_may_not_be_fetched_is_not_looked_for() -> None:
     assert [hit.url for hit in narrowed] == ["https://b.org/"]
 
 
-async def test_only_so_many_searches_are_kept() -> None:
-    """The oldest go first."""
+async def test_the_cache_is_limited() -> None:
+    """The oldest searches are removed first."""
     one = Fixed("one")
     search = FederatedSearch(Registry(one), timeout_seconds=20, max_cached=2)
     for query in ("a", "b", "c", "c", "b", "a"):
@@ -171,8 +171,8 @@ async def test_only_so_many_searches_are_kept() -> None:
         (WebSearchRequest(query="q", excluded_domains=("docs.code.example",)), "answered"),
     ],
 )
-async def test_who_cannot_have_the_wanted_pages_is_not_asked(request_: WebSearchRequest, status: str) -> None:
-    """A provider of one domain is left out when pages of another are wanted."""
+async def test_providers_of_other_domains_are_skipped(request_: WebSearchRequest, status: str) -> None:
+    """A provider of one domain is skipped if pages of another are requested."""
     provider = Fixed("code", domains=("code.example",))
 
     (answer,) = (await client(provider).search(request_)).outcomes
@@ -193,8 +193,8 @@ BAD = {
 }
 
 
-async def test_a_provider_that_misbehaves_costs_only_its_answer(http: HttpConnections) -> None:
-    """Beside one that answers, every way to fail is told, and the pages of the good one are there."""
+async def test_a_misbehaving_provider_loses_only_its_results(http: HttpConnections) -> None:
+    """Every failure is reported, and the results of a working provider are returned."""
     servers = {name: FakeSearchServer(responses) for name, responses in {**BAD, "good": FakeResponse(GOOD)}.items()}
     for server in servers.values():
         server.__enter__()
@@ -212,8 +212,8 @@ async def test_a_provider_that_misbehaves_costs_only_its_answer(http: HttpConnec
     assert passing == {"failing", "busy", "broken"}
 
 
-async def test_a_provider_that_hangs_costs_its_time_and_no_more(http: HttpConnections) -> None:
-    """When its time is over it has failed, and what others offer is there."""
+async def test_a_hanging_provider_times_out(http: HttpConnections) -> None:
+    """It fails at its timeout, and the results of others are returned."""
     with FakeSearchServer(FakeResponse(hangs=True)) as server:
         providers: list[SearchProvider] = [
             Searxng(ApiClient(http, "hanging", server.url)),
@@ -225,8 +225,8 @@ async def test_a_provider_that_hangs_costs_its_time_and_no_more(http: HttpConnec
     assert (reply.outcomes[0].note, reply.outcomes[0].transient) == ("hanging did not answer within 0.2 s", True)
 
 
-async def test_the_order_of_the_providers_changes_no_hit() -> None:
-    """Whoever is named first, the fused list is the same."""
+async def test_the_order_of_providers_has_no_effect() -> None:
+    """The fused list is the same for any order of providers."""
     providers = [
         Fixed(name, *(f"https://{page}.org/" for page in pages))
         for name, pages in zip("abc", ("xy", "yz", "zw"), strict=True)
@@ -238,7 +238,7 @@ async def test_the_order_of_the_providers_changes_no_hit() -> None:
 
 
 async def test_closing_closes_the_providers() -> None:
-    """No connection stays behind."""
+    """No connection remains open."""
     registry = Registry()
     await FederatedSearch(registry, timeout_seconds=1).aclose()
 

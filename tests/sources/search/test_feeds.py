@@ -1,4 +1,4 @@
-"""Results in XML."""
+"""Tests of search results in XML."""
 
 import pytest
 
@@ -22,22 +22,22 @@ xmlns:dc="http://purl.org/dc/elements/1.1/"><channel/><item><title>Rye</title><l
 
 
 def test_atom() -> None:
-    """The page is the alternate link; the date of publication comes before that of a change."""
+    """The URL is the alternate link; the date of publication precedes that of an update."""
     assert read_entries(parse_xml(ATOM)) == [
         SearchResult("https://a.org/x", "Rye & spelt", "A grass.", "2026-01-05T00:00:00Z")
     ]
 
 
 def test_rss() -> None:
-    """A description is preferred to the whole text, and a permanent link stands in for a missing one."""
+    """A description is preferred to the full text, and a permanent link replaces a missing one."""
     first, second, third = read_entries(parse_xml(RSS))
 
     assert first == SearchResult("https://a.org/x", "Rye", "A grass.", "Mon, 05 Jan 2026 10:00:00 GMT")
     assert (second.url, third.url) == ("https://a.org/y", "")
 
 
-def test_rss_of_the_first_kind() -> None:
-    """Items that stand beside their channel are found as well."""
+def test_rss_1() -> None:
+    """Items outside the channel are found."""
     assert read_entries(parse_xml(RDF)) == [SearchResult("https://a.org/x", "Rye", "", "2026-01-05")]
 
 
@@ -50,7 +50,7 @@ THIEF = b"""<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><feed><entry><
     "body",
     [BOMB, THIEF, b"", b"<feed>", b"no xml", b'<?xml version="1.0" encoding="odd"?><a/>', b"<!DOCTYPE html><p/>"],
 )
-def test_what_cannot_be_trusted_is_not_read(body: bytes) -> None:
-    """Entities, document types and broken XML are refused before anything is made of them."""
+def test_unsafe_xml_is_refused(body: bytes) -> None:
+    """Entities, document types and invalid XML are refused."""
     with pytest.raises(ValueError, match="no XML that can be trusted"):
         parse_xml(body)

@@ -1,4 +1,4 @@
-"""Several lists of pages become one."""
+"""Tests of the fusion of results."""
 
 import random
 from datetime import date
@@ -19,8 +19,8 @@ def addresses(offers: dict[str, list[SearchResult]], request: WebSearchRequest =
     return [hit.url for hit in fuse(offers, request, TODAY)]
 
 
-def test_what_several_offer_comes_first() -> None:
-    """A page two providers rank second beats one that a single provider ranks first."""
+def test_pages_of_several_providers_rank_first() -> None:
+    """A page that two providers rank second ranks above one that a single provider ranks first."""
     offers = {
         "one": [SearchResult("https://a.org/"), SearchResult("https://b.org/")],
         "two": [SearchResult("https://c.org/"), SearchResult("https://b.org/")],
@@ -29,8 +29,8 @@ def test_what_several_offer_comes_first() -> None:
     assert addresses(offers) == ["https://b.org/", "https://a.org/", "https://c.org/"]
 
 
-def test_ways_to_write_an_address_are_one_page() -> None:
-    """Tracking, case, default ports and fragments make no second page, and each provider's rank is kept."""
+def test_variants_of_a_url_are_one_page() -> None:
+    """Tracking parameters, case, default ports and fragments make no second page, and each rank is kept."""
     offers = {
         "one": [SearchResult("HTTPS://A.org:443/x?utm_source=one#part"), SearchResult("https://a.org/x")],
         "two": [SearchResult("https://z.org/"), SearchResult("https://a.org/x?fbclid=9")],
@@ -54,20 +54,20 @@ def test_ways_to_write_an_address_are_one_page() -> None:
         "http://0x7f.1/",
     ],
 )
-def test_what_is_no_address_of_a_page_is_dropped(address: str) -> None:
-    """A provider that lies about an address costs that result and no rank of the others."""
+def test_invalid_urls_are_dropped(address: str) -> None:
+    """An invalid URL is dropped without an effect on other ranks."""
     (hit,) = fuse({"one": [SearchResult(address), SearchResult("https://a.org/")]}, ANY, TODAY)
 
     assert (hit.url, hit.ranks) == ("https://a.org/", {"one": 1})
 
 
-def test_an_endless_address_is_dropped() -> None:
-    """Nothing travels that nobody can read."""
+def test_a_very_long_url_is_dropped() -> None:
+    """URLs have a maximum length."""
     assert addresses({"one": [SearchResult("https://a.org/" + "x" * MAX_URL_LENGTH)]}) == []
 
 
-def test_domains_are_held() -> None:
-    """Pages of other domains and of unwanted ones go, however a provider took the wish."""
+def test_domains_are_filtered() -> None:
+    """Pages of other and excluded domains are dropped, whether or not a provider has filtered them."""
     offers = {
         "one": [SearchResult(f"https://{host}/") for host in ("a.org", "www.a.org", "x.a.org", "nota.org", "b.org")]
     }
@@ -76,8 +76,8 @@ def test_domains_are_held() -> None:
     assert addresses(offers, wanted) == ["https://a.org/", "https://www.a.org/"]
 
 
-def test_what_is_known_to_be_too_old_goes() -> None:
-    """A date counts whole: a year alone may be its last day; a page without a date stays."""
+def test_old_pages_are_dropped() -> None:
+    """An incomplete date counts as its last day; a page without a date is kept."""
     dates = {"old": "2025-12-31", "new": "2026-03-01T10:00:00Z", "year": "2026", "none": "", "odd": "some day"}
     offers = {"one": [SearchResult(f"https://{name}.org/", published=said) for name, said in dates.items()]}
 
@@ -86,8 +86,8 @@ def test_what_is_known_to_be_too_old_goes() -> None:
     assert kept == [f"https://{name}.org/" for name in ("new", "year", "none", "odd")]
 
 
-def test_words_come_from_the_best_rank_that_has_them() -> None:
-    """A title that the best provider leaves out is taken from the next, and a date is made comparable."""
+def test_fields_come_from_the_best_rank_that_has_them() -> None:
+    """A missing title is taken from the next provider, and dates are normalized."""
     offers = {
         "one": [SearchResult("https://a.org/", snippet="first words")],
         "two": [
@@ -101,8 +101,8 @@ def test_words_come_from_the_best_rank_that_has_them() -> None:
     assert (hit.title, hit.snippet, hit.published) == ("Rye", "first words", "2026-02-03")
 
 
-def test_only_as_many_as_wanted() -> None:
-    """The best k are left."""
+def test_the_best_k_are_returned() -> None:
+    """The best k pages are returned."""
     offers = {"one": [SearchResult(f"https://a.org/{n}") for n in range(30)]}
 
     assert addresses(offers, WebSearchRequest(query="rye", k=3)) == [f"https://a.org/{n}" for n in range(3)]
@@ -112,10 +112,10 @@ _PAGES = st.lists(st.integers(0, 12).map(lambda n: SearchResult(f"https://a.org/
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), _PAGES), st.integers(1, 20), st.randoms(use_true_random=False))
-def test_the_order_of_providers_changes_nothing(
+def test_the_order_of_providers_has_no_effect(
     offers: dict[str, list[SearchResult]], k: int, chance: random.Random
 ) -> None:
-    """However the providers are listed, the fused list is the same, to the last bit of its scores."""
+    """The fused list is identical for any order of providers, including its scores."""
     names = list(offers)
     chance.shuffle(names)
     request = WebSearchRequest(query="rye", k=k)

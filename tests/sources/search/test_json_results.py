@@ -1,4 +1,4 @@
-"""Results in JSON of any shape."""
+"""Tests of results in JSON of any schema."""
 
 import pytest
 
@@ -24,13 +24,13 @@ SAME = SearchResult("https://a.org/", "A", "About a.", "2026-01-05")
         },
     ],
 )
-def test_a_list_of_addresses_is_found(value: object) -> None:
-    """Whatever the names around it and in it."""
+def test_a_list_of_urls_is_found(value: object) -> None:
+    """The names of keys do not matter."""
     assert find_results(value) == [SAME]
 
 
-def test_the_longest_list_is_taken() -> None:
-    """Advertisements beside the results are few."""
+def test_the_longest_list_is_used() -> None:
+    """Advertisements are fewer than results."""
     assert len(find_results({"ads": [A], "results": [A, A, A]})) == 3
 
 
@@ -38,12 +38,12 @@ def test_the_longest_list_is_taken() -> None:
     "value", [None, 7, "https://a.org/", {}, [], [1], {"a": {"url": "javascript:x"}}, [{"url": 7}]]
 )
 def test_without_a_list_there_are_no_results(value: object) -> None:
-    """Numbers, texts and addresses that are none of the web are no results."""
+    """Numbers, texts and other URLs than those of the web are no results."""
     assert find_results(value) == []
 
 
-def test_depth_is_bounded() -> None:
-    """A list far below the top is nobody's list of results."""
+def test_depth_is_limited() -> None:
+    """A deeply nested list is ignored."""
     deep: object = [A]
     for _ in range(20):
         deep = {"x": deep}
@@ -52,7 +52,7 @@ def test_depth_is_bounded() -> None:
 
 
 def test_links_in_a_text_are_found() -> None:
-    """By the marks of Markdown or bare, without the sentence's full stop."""
+    """Markdown links and plain URLs are found, without trailing punctuation."""
     text = "1. [Rye](https://a.org/rye)\n   see <https://b.org/x>, or https://c.org/y."
 
     assert find_links(text) == [

@@ -1,4 +1,4 @@
-"""Answers of search tools, in the forms that they have."""
+"""Tests of search tools of MCP servers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ A = SearchResult("https://a.org/", "A")
 
 
 class Servers(McpServers):
-    """One server with one tool."""
+    """Server with one tool."""
 
     def __init__(self, answer: ToolResult | Exception, *parameters: str, required: tuple[str, ...] = ()) -> None:
         super().__init__({}, timeout_seconds=1)
@@ -59,7 +59,7 @@ async def found(servers: Servers, tool: str = "find", **request: Any) -> list[Se
     ],
 )
 async def test_results_are_taken_from_any_form(answer: ToolResult) -> None:
-    """A structured answer, JSON in a text, named resources, or links in words."""
+    """Results may be structured content, JSON in a text, linked resources, or links in a text."""
     assert await found(Servers(answer, "query")) == [A]
 
 
@@ -71,10 +71,10 @@ async def test_results_are_taken_from_any_form(answer: ToolResult) -> None:
         (("topic", "style"), ("topic",), {"topic": "rye site:a.org"}),
     ],
 )
-async def test_arguments_are_told_by_their_names(
+async def test_parameters_are_recognized_by_their_names(
     parameters: tuple[str, ...], required: tuple[str, ...], arguments: dict[str, object]
 ) -> None:
-    """The query has a usual name or is all that is needed; a number of results is given where it is known."""
+    """The query has a usual name or is the only required parameter; a number of results is passed if supported."""
     servers = Servers(ToolResult(), *parameters, required=required)
 
     await found(servers, k=7, domains=("a.org",))
@@ -83,7 +83,7 @@ async def test_arguments_are_told_by_their_names(
 
 
 async def test_a_tool_is_looked_up_once() -> None:
-    """Its description does not change from search to search."""
+    """The description of a tool is cached."""
     servers = Servers(ToolResult(), "query")
     provider = McpSearchProvider("own", servers, "find")
     for _ in range(2):
@@ -92,16 +92,16 @@ async def test_a_tool_is_looked_up_once() -> None:
     assert (servers.listed, len(servers.called)) == (1, 2)
 
 
-async def test_what_cannot_be_a_search_is_refused() -> None:
-    """A tool that is not there, and one that has no parameter for a query."""
+async def test_unusable_tools_are_refused() -> None:
+    """A missing tool and a tool without a parameter for a query are refused."""
     with pytest.raises(SearchRefused, match="has no tool 'other' that the settings allow"):
         await found(Servers(ToolResult()), "other")
     with pytest.raises(SearchRefused, match="has no parameter for a query"):
         await found(Servers(ToolResult(), "a", "b", required=("a", "b")))
 
 
-async def test_failures_are_told_as_those_of_a_provider() -> None:
-    """What the settings forbid is left out, and what a server does may pass."""
+async def test_errors_become_those_of_a_provider() -> None:
+    """Forbidden calls are skipped, and failures of a server are transient."""
     with pytest.raises(ProviderSkipped, match="not allowed"):
         await found(Servers(McpNotAllowed("not allowed"), "query"))
     with pytest.raises(SearchUnavailable, match="it crashed"):

@@ -1,4 +1,4 @@
-"""Engines that describe themselves."""
+"""Tests of OpenSearch servers."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ WISH = WebSearchRequest(query="rye & spelt", k=5, language="de")
 
 
 def description(*urls: tuple[str, str]) -> str:
-    """Return a description with these types and templates."""
+    """Return a description with these media types and templates."""
     lines = "".join(f'<Url type="{kind}" template="{template.replace("&", "&amp;")}"/>' for kind, template in urls)
     return f'<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/"><ShortName>E</ShortName>{lines}</OpenSearchDescription>'
 
 
 class Described:
-    """An server with a description, whose templates are at its own address."""
+    """Server with a description, whose templates are at its own URL."""
 
     def __init__(self, urls: list[tuple[str, str]], results: Any) -> None:
         self.urls, self.results, self.home = urls, results, ""
@@ -43,8 +43,8 @@ async def found(
     return results, server.requests
 
 
-async def test_the_best_format_is_asked_for(http: HttpConnections) -> None:
-    """Atom before JSON before pages for people; the description is read once."""
+async def test_the_best_format_is_used(http: HttpConnections) -> None:
+    """Atom precedes JSON and HTML; the description is loaded once."""
     urls = [
         ("text/html", "HOME/html?q={searchTerms}"),
         ("application/json", "HOME/json?q={searchTerms}"),
@@ -59,15 +59,15 @@ async def test_the_best_format_is_asked_for(http: HttpConnections) -> None:
     assert asked[1].query == {"q": "rye & spelt", "n": "5", "from": "1", "l": "de", "x": ""}
 
 
-async def test_json_of_any_shape_is_read(http: HttpConnections) -> None:
-    """OpenSearch says nothing about the form of JSON."""
+async def test_json_of_any_schema_is_parsed(http: HttpConnections) -> None:
+    """OpenSearch does not define the schema of JSON."""
     served = Described([("application/json", "HOME/json?q={searchTerms}")], {"hits": [{"url": "https://a.org/"}]})
 
     assert [result.url for result in (await found(http, served))[0]] == ["https://a.org/"]
 
 
 async def test_a_template_needs_no_description(http: HttpConnections) -> None:
-    """Where the setting has a place for the words, it is the template."""
+    """A setting with a parameter for the query is the template itself."""
     results, asked = await found(http, Described([], [{"url": "https://a.org/"}]), "/s?q={searchTerms}")
 
     assert [result.url for result in results] == ["https://a.org/"]
@@ -78,30 +78,32 @@ async def test_a_template_needs_no_description(http: HttpConnections) -> None:
     "template",
     ["http://169.254.169.254/?q={searchTerms}", "https://other.example/?q={searchTerms}", "file:///etc/{searchTerms}"],
 )
-async def test_a_description_leads_nowhere_else(http: HttpConnections, template: str) -> None:
-    """The operator trusts the host of the description, and not what it says of others."""
+async def test_a_template_must_have_the_host_of_its_description(http: HttpConnections, template: str) -> None:
+    """The operator trusts the host of the description, not its statements about other hosts."""
     with pytest.raises(SearchRefused, match="leads to another host; put the template itself into TENURE_OPENSEARCH"):
         await found(http, Described([("application/json", template)], []))
 
 
 @pytest.mark.parametrize("urls", [[], [("text/html", "HOME/?q={searchTerms}")], [("application/json", "HOME/?q=rye")]])
-async def test_without_a_format_to_read_it_is_refused(http: HttpConnections, urls: list[tuple[str, str]]) -> None:
-    """Pages for people cannot be read as results, and a template without the words asks for nothing."""
+async def test_a_description_without_a_supported_format_is_refused(
+    http: HttpConnections, urls: list[tuple[str, str]]
+) -> None:
+    """HTML cannot be parsed as results, and a template needs a parameter for the query."""
     with pytest.raises(SearchRefused, match="no results as Atom, RSS or JSON; check TENURE_OPENSEARCH"):
         await found(http, Described(urls, []))
 
 
 @pytest.mark.parametrize("body", [BOMB, b"no results", b"<html>"])
-async def test_something_else_is_no_answer(http: HttpConnections, body: bytes) -> None:
-    """Neither as a description nor as results."""
+async def test_an_unexpected_response_is_an_error(http: HttpConnections, body: bytes) -> None:
+    """Neither descriptions nor results may be other text."""
     with pytest.raises(SearchRefused, match="unexpected response"):
         await found(http, Described([("application/json", "HOME/?q={searchTerms}")], body))
     with FakeSearchServer(FakeResponse(body)) as server, pytest.raises(SearchRefused, match="unexpected response"):
         await OpenSearchProvider("own", ApiClient(http, "own", server.url)).search(WISH)
 
 
-def test_places_of_a_template_are_filled() -> None:
-    """Words are escaped whole; places that nothing is given for are empty."""
+def test_parameters_of_a_template_are_filled() -> None:
+    """Values are escaped; parameters without a value are empty."""
     assert (
         fill_template("https://a.org/{searchTerms}?x={x:y?}", {"searchTerms": "a/b c"}) == "https://a.org/a%2Fb%20c?x="
     )

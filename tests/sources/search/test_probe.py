@@ -1,4 +1,4 @@
-"""What `doctor` asks of the search providers."""
+"""Tests of the probe of search providers for `doctor`."""
 
 import json
 
@@ -10,13 +10,13 @@ from tenure.sources.search import probe as trial
 from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer
 
 
-async def test_where_nothing_is_set_up_nobody_is_asked() -> None:
-    """Looking at settings reaches out to nobody."""
+async def test_without_configured_providers_no_request_is_sent() -> None:
+    """Checking the settings sends no request."""
     assert (await trial.probe_providers(Settings(_env_file=None))).outcomes == ()
 
 
-async def test_each_provider_that_is_set_up_is_asked() -> None:
-    """What became of each is told, and who is not set up is not mentioned."""
+async def test_each_configured_provider_is_queried() -> None:
+    """Each outcome is reported, and other providers are not mentioned."""
     with FakeSearchServer(FakeResponse({"type": "search"})) as server:
         chosen = Settings(_env_file=None, search_keys={"brave": SecretStr("b")}, search_urls={"brave": server.url})
         (answer,) = (await trial.probe_providers(chosen)).outcomes
@@ -26,7 +26,7 @@ async def test_each_provider_that_is_set_up_is_asked() -> None:
 
 
 def test_the_reply_is_printed_as_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """It reads the settings of the environment."""
+    """The settings come from the environment."""
     monkeypatch.setenv("TENURE_SEARCH_PROVIDERS", "tavily")
 
     trial.main()

@@ -1,4 +1,4 @@
-"""What providers say, made short and plain."""
+"""Tests of the helpers of search providers."""
 
 from datetime import date
 
@@ -26,13 +26,13 @@ from tenure.sources.search.provider import (
         ("  much \n\t space ", "much space"),
     ],
 )
-def test_markup_goes_and_words_stay(marked: str, words: str) -> None:
-    """Marks inside a word vanish, others part words, entities are read once, and comparisons are no marks."""
+def test_markup_is_stripped(marked: str, words: str) -> None:
+    """Inline tags vanish, other tags separate words, entities are decoded once, and comparison signs are kept."""
     assert strip_markup(marked, 100) == words
 
 
-def test_what_is_missing_or_endless_is_harmless() -> None:
-    """A field that a provider leaves out is empty, and one without end is cut."""
+def test_missing_and_long_fields_are_handled() -> None:
+    """A missing field is empty, and a long field is truncated."""
     result = build_result(None, None, "x" * 10**6)
 
     assert (result.url, result.title, len(result.snippet)) == ("", "", MAX_SNIPPET_LENGTH)
@@ -42,20 +42,20 @@ def test_what_is_missing_or_endless_is_harmless() -> None:
     ("time_range", "first"), [("day", "2026-03-09"), ("week", "2026-03-03"), ("month", "2026-02-07")]
 )
 def test_a_time_range_ends_today(time_range: TimeRange, first: str) -> None:
-    """It begins as many days ago as its name says."""
+    """The range starts as many days ago as its name says."""
     assert compute_first_day(time_range, date(2026, 3, 10)).isoformat() == first
 
 
 def test_domains_become_operators() -> None:
-    """Engines of the whole web take domains as part of the query."""
+    """Web search engines accept domains as part of the query."""
     assert add_site_operators(WebSearchRequest(query="rye")) == "rye"
     assert add_site_operators(WebSearchRequest(query="rye", domains=("a.org",))) == "rye site:a.org"
     both = WebSearchRequest(query="rye", domains=("a.org", "b.org"), excluded_domains=("c.org",))
     assert add_site_operators(both) == "rye (site:a.org OR site:b.org) -site:c.org"
 
 
-def test_a_query_is_cut_between_words() -> None:
-    """Where an engine takes only so many characters, the words that fit are asked for."""
+def test_a_query_is_truncated_between_words() -> None:
+    """A truncated query contains whole words."""
     assert truncate_query("rye flour starter", 17) == "rye flour starter"
     assert truncate_query("rye flour starter", 10) == "rye flour"
     assert truncate_query("rye flour starter", 9) == "rye flour"
@@ -66,5 +66,5 @@ def test_a_query_is_cut_between_words() -> None:
     ("tag", "language"), [("", ""), ("de", "de"), ("pt-BR", "pt"), ("zh_Hant", "zh"), ("German", "")]
 )
 def test_the_language_of_a_tag(tag: str, language: str) -> None:
-    """Region and script are left out, and a name of a language is no tag."""
+    """Region and script are removed, and the name of a language is no tag."""
     assert parse_primary_language(tag) == language

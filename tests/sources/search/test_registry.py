@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from tenure.contracts.evidence.web import WebSearchRequest
-from tenure.extensions import PLUGINS_VARIABLE, SEARCH_PROVIDERS, get_plugin_paths, list_extensions
+from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings, describe_settings_error
 from tenure.sources.search import providers as provider_package
 from tenure.sources.search.api_client import HttpConnections
@@ -51,8 +51,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder = tmp_path / "search_providers"
     folder.mkdir()
     (folder / "acme.py").write_text(PLUGIN)
-    monkeypatch.setenv(PLUGINS_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(provider_package, "__path__", [*provider_package.__path__, *get_plugin_paths(folder.name)])
+    monkeypatch.setattr(provider_package, "__path__", [*provider_package.__path__, str(folder)])
     monkeypatch.delitem(sys.modules, f"{SEARCH_PROVIDERS}.acme", raising=False)
     return "acme"
 

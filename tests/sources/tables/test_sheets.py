@@ -1,4 +1,4 @@
-"""Workbooks as tables."""
+"""Tests of workbooks as tables."""
 
 from datetime import date, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ SALES: list[list[object]] = [
 
 
 def test_a_sheet_is_a_table_with_a_type_for_each_column(tmp_path: Path) -> None:
-    """Names stand below titles, are told apart, and a column of several types is text."""
+    """The header may be below titles, its names are made unique, and a column of several types is text."""
     (sheet,) = read_sheets(make_xlsx(tmp_path / "a.xlsx", **{"2026 Sales": SALES}))
 
     assert sheet.name == "t_2026_sales"
@@ -38,7 +38,7 @@ def test_a_sheet_is_a_table_with_a_type_for_each_column(tmp_path: Path) -> None:
 
 
 def test_columns_without_names_are_numbered(tmp_path: Path) -> None:
-    """Rows of numbers have no head; whole numbers are integers, and columns without any cell are left out."""
+    """Rows of numbers have no header; whole numbers are integers, and empty columns are omitted."""
     rows: list[list[object]] = [[1, None, 2.5, datetime(2026, 1, 2, 3, 4)], [2, None, 3, date(2026, 1, 3)]]  # noqa: DTZ001
     (sheet,) = read_sheets(make_xlsx(tmp_path / "a.xlsx", s=rows))
 
@@ -47,7 +47,7 @@ def test_columns_without_names_are_numbered(tmp_path: Path) -> None:
 
 
 def test_hidden_and_empty_sheets_are_no_tables(tmp_path: Path) -> None:
-    """What a viewer does not show is not read, and a sheet of one line names columns of nothing."""
+    """Hidden sheets are not read, and a header without rows is no table."""
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(str(path)) as workbook:
         workbook.add_worksheet("shown").write_row(0, 0, ["only", "names"])
@@ -60,8 +60,8 @@ def test_hidden_and_empty_sheets_are_no_tables(tmp_path: Path) -> None:
         describe_table_file(path)
 
 
-def test_sheets_are_asked_in_sql(tmp_path: Path) -> None:
-    """Each sheet is a table of a schema that is called after the file."""
+def test_sheets_are_queried(tmp_path: Path) -> None:
+    """Each sheet is a table of a schema that is named after the file."""
     path = make_xlsx(tmp_path / "book.xlsx", one=[["n"], [1], [2]], One_=[["word"], ["x"]])
     engine = SqlEngine(opened(path), SqlLimits())
 
@@ -71,7 +71,7 @@ def test_sheets_are_asked_in_sql(tmp_path: Path) -> None:
 
 
 def test_a_workbook_is_described_as_a_document(tmp_path: Path) -> None:
-    """Columns, figures and rows of a sheet can be quoted."""
+    """Columns, statistics and rows of a sheet are quotable."""
     text = describe_table_file(make_xlsx(tmp_path / "book.xlsx", one=[["n"], [1], [2]])).text
 
     assert "The table book.one has 2 rows and the columns n." in text
@@ -89,8 +89,8 @@ def test_a_workbook_is_described_as_a_document(tmp_path: Path) -> None:
         ("a.xlsx", b"0" * 50_000_001, "is larger than 50 MB"),
     ],
 )
-def test_what_cannot_be_read_says_why(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
-    """Broken, encrypted, large and exploding workbooks say so."""
+def test_unreadable_workbooks_have_a_reason(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    """Damaged, encrypted, large and exploding workbooks are unreadable, each with its reason."""
     path = tmp_path / name
     path.write_bytes(data)
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, name: str, data: bytes, re
 
 
 def test_a_workbook_of_very_many_cells_is_refused(tmp_path: Path) -> None:
-    """All cells are held in memory, so there is a limit to them."""
+    """All cells are kept in memory, so their number is limited."""
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(str(path)) as workbook:
         sheet = workbook.add_worksheet()
@@ -111,8 +111,8 @@ def test_a_workbook_of_very_many_cells_is_refused(tmp_path: Path) -> None:
         list(read_sheets(path))
 
 
-def test_a_workbook_that_cannot_be_opened_keeps_no_other_shut(tmp_path: Path) -> None:
-    """A broken workbook is named where a query needs it, and the others answer."""
+def test_a_damaged_workbook_does_not_affect_others(tmp_path: Path) -> None:
+    """A query that needs the damaged workbook reports it, and other tables are available."""
     (tmp_path / "bad.xlsx").write_bytes(b"x")
     good = make_xlsx(tmp_path / "good.xlsx", one=[["n"], [1]])
     engine = SqlEngine(opened(tmp_path / "bad.xlsx", good), SqlLimits())

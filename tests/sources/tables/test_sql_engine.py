@@ -1,4 +1,4 @@
-"""The SQL engine over real files: what it reads, and what nobody gets it to do."""
+"""Tests of the SQL engine over real files, including attacks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ BY_REGION = "SELECT region, sum(revenue) AS total FROM sales GROUP BY region ORD
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file that is nobody's business."""
+    """Folder with a file that no query may read."""
     folder = tmp_path_factory.mktemp("tables")
     (folder / "secret.csv").write_text("password\nswordfish\n")
     return folder
@@ -23,15 +23,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(folder: Path) -> Iterator[SqlEngine]:
-    """An engine over a CSV file and a SQLite database of the folder; no test may get it to change anything."""
+    """Engine over a CSV file and a SQLite database of the folder, which no test may change."""
     engine = SqlEngine(opened(table_file(folder, "sales.csv"), table_file(folder, "shop.sqlite")), SqlLimits())
     yield engine
     engine.close()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_format_is_read(name: str, tmp_path: Path) -> None:
-    """The same query over the same rows gives the same answer in each format."""
+def test_every_format_is_queried(name: str, tmp_path: Path) -> None:
+    """The same query gives the same result in each format."""
     engine = SqlEngine(opened(table_file(tmp_path, name)), SqlLimits())
     try:
         result = engine.run_select(BY_REGION)
@@ -43,8 +43,8 @@ def test_every_format_is_read(name: str, tmp_path: Path) -> None:
     assert result.tables_read == (("shop.sales",) if name.startswith("shop") else ("sales",))
 
 
-def test_tables_of_files_and_databases_meet_in_one_query(engine: SqlEngine) -> None:
-    """A file is its own table, tables of a database stand in it, and both can be joined."""
+def test_files_and_databases_can_be_joined(engine: SqlEngine) -> None:
+    """A file is one table, a database has several, and a query can join them."""
     result = engine.run_select("SELECT count(*) FROM sales a JOIN shop.sales b ON a.day = b.day::DATE")
 
     assert engine.names == ("sales", "shop.sales")
@@ -64,7 +64,7 @@ def test_tables_of_files_and_databases_meet_in_one_query(engine: SqlEngine) -> N
     ],
 )
 def test_any_plain_select_runs(engine: SqlEngine, sql: str) -> None:
-    """What only computes over the tables is not hindered."""
+    """Pure computations over the tables are permitted."""
     assert engine.run_select(sql).rows
 
 
@@ -137,7 +137,7 @@ def test_any_plain_select_runs(engine: SqlEngine, sql: str) -> None:
     ],
 )
 def test_hostile_sql_is_refused(engine: SqlEngine, folder: Path, sql: str) -> None:
-    """Changes, other files, addresses, settings and a second statement are refused by what the parser reads."""
+    """Changes, other files, network addresses, settings and second statements are refused by the parser."""
     before = sorted(path.name for path in folder.iterdir())
 
     with pytest.raises(SqlRefused) as refused:
@@ -161,8 +161,8 @@ def test_hostile_sql_is_refused(engine: SqlEngine, folder: Path, sql: str) -> No
         "INSERT INTO _shop.main.sales VALUES ('x', 'y', 1, '2026-01-01')",
     ],
 )
-def test_the_engine_is_shut_behind_the_guard(engine: SqlEngine, folder: Path, sql: str) -> None:
-    """Even a statement that nobody checked reaches no other file, no setting and no data."""
+def test_the_engine_is_locked_without_the_guard(engine: SqlEngine, folder: Path, sql: str) -> None:
+    """Even an unchecked statement reaches no other file, no setting and no data."""
     with pytest.raises(SqlError), engine._limit_time():
         engine._fetch_all(sql.format(secret=folder / "secret.csv", folder=folder))
 
@@ -174,8 +174,8 @@ def test_the_engine_is_shut_behind_the_guard(engine: SqlEngine, folder: Path, sq
         "SELECT count(*) FROM range(10000000000) a, range(1000) b WHERE a.range % 7 = b.range",
     ],
 )
-def test_a_statement_without_end_is_interrupted(tmp_path: Path, sql: str) -> None:
-    """Recursion and products that never end stop at the limit, and the engine goes on."""
+def test_an_endless_statement_is_interrupted(tmp_path: Path, sql: str) -> None:
+    """Endless recursion and products stop at the time limit, and the engine remains usable."""
     engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits(seconds=1.0))
     try:
         with pytest.raises(SqlTimeout, match="longer than 1 s"):
@@ -185,8 +185,8 @@ def test_a_statement_without_end_is_interrupted(tmp_path: Path, sql: str) -> Non
         engine.close()
 
 
-def test_a_statement_has_only_so_much_memory(tmp_path: Path) -> None:
-    """One that asks for more fails as itself."""
+def test_memory_is_limited(tmp_path: Path) -> None:
+    """A statement over the memory limit fails alone."""
     engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits(memory_mb=64))
     try:
         with pytest.raises(SqlError, match="Out of Memory"):
@@ -195,8 +195,8 @@ def test_a_statement_has_only_so_much_memory(tmp_path: Path) -> None:
         engine.close()
 
 
-def test_rows_beyond_the_limit_are_left_out_and_told(tmp_path: Path) -> None:
-    """A result says whether there was more of it."""
+def test_a_long_result_is_truncated_and_marked(tmp_path: Path) -> None:
+    """A result says whether it was truncated."""
     engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits(rows=3))
     try:
         cut, whole = engine.run_select("SELECT * FROM sales"), engine.run_select("SELECT * FROM sales LIMIT 3")
@@ -207,8 +207,8 @@ def test_rows_beyond_the_limit_are_left_out_and_told(tmp_path: Path) -> None:
     assert (len(whole.rows), whole.is_truncated) == (3, False)
 
 
-def test_a_broken_file_does_not_shut_the_others(tmp_path: Path) -> None:
-    """What cannot be opened is missing, and asking for it says why."""
+def test_a_damaged_file_does_not_affect_others(tmp_path: Path) -> None:
+    """A damaged file has no table, and a query over it gives the reason."""
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(b"PAR1 is not enough")
     engine = SqlEngine(opened(bad, table_file(tmp_path, "sales.csv")), SqlLimits())
@@ -220,8 +220,8 @@ def test_a_broken_file_does_not_shut_the_others(tmp_path: Path) -> None:
         engine.close()
 
 
-def test_without_any_table_there_is_no_engine(tmp_path: Path) -> None:
-    """If nothing can be opened, the reason is the answer."""
+def test_an_engine_without_tables_is_an_error(tmp_path: Path) -> None:
+    """If no table can be opened, the error contains the reasons."""
     (tmp_path / "bad.db").write_text("no database")
 
     with pytest.raises(SqlError, match="bad cannot be opened"):
@@ -230,8 +230,8 @@ def test_without_any_table_there_is_no_engine(tmp_path: Path) -> None:
         SqlEngine((), SqlLimits())
 
 
-def test_columns_of_sqlite_may_hold_what_they_do_not_declare(tmp_path: Path) -> None:
-    """A text in a column of numbers is a problem of its own kind, and reading all as text gets over it."""
+def test_type_mismatches_of_sqlite_are_detected(tmp_path: Path) -> None:
+    """A text in a column of numbers has an error of its own, and reading all columns as text avoids it."""
     path = sqlite(tmp_path / "mixed.db", "CREATE TABLE t (n INT)", "INSERT INTO t VALUES (1), ('many')")
 
     strict = SqlEngine(opened(path), SqlLimits())
@@ -246,8 +246,8 @@ def test_columns_of_sqlite_may_hold_what_they_do_not_declare(tmp_path: Path) -> 
     assert result.rows == (("1",), ("many",))
 
 
-def test_names_with_quotes_stay_names(tmp_path: Path) -> None:
-    """A table, a column or a folder may be called anything; none of it becomes SQL."""
+def test_names_with_quotes_are_escaped(tmp_path: Path) -> None:
+    """The name of a table, column or folder never becomes SQL."""
     folder = tmp_path / "it's; DROP"
     folder.mkdir()
     path = sqlite(
@@ -264,8 +264,8 @@ def test_names_with_quotes_stay_names(tmp_path: Path) -> None:
     assert table.sample == (("y",),)
 
 
-def test_a_column_is_described_by_its_figures(engine: SqlEngine) -> None:
-    """Counts, bounds, mean, sum and the most common values are told, by the kind of the column."""
+def test_a_column_is_described_by_its_statistics(engine: SqlEngine) -> None:
+    """Counts, minimum, maximum, mean, sum and the most common values depend on the kind of the column."""
     table = engine.describe_tables()[0]
     region, _, revenue, day = table.columns
 
@@ -277,7 +277,7 @@ def test_a_column_is_described_by_its_figures(engine: SqlEngine) -> None:
 
 
 def test_columns_of_any_type_are_described(tmp_path: Path) -> None:
-    """Lists, structures, truth values and numbers of any width have a kind and cells that JSON carries."""
+    """Lists, structures, truth values and numbers of any width have a kind and JSON values."""
     path = tmp_path / "mixed.jsonl"
     path.write_text(
         '{"a": [1, 2], "b": {"c": 1}, "d": true, "e": 1, "f": 12345678901234567890}\n{"d": false, "e": 2}\n'
@@ -293,16 +293,16 @@ def test_columns_of_any_type_are_described(tmp_path: Path) -> None:
     assert table.columns[0].null_count == 1
 
 
-def test_a_missing_reader_is_named() -> None:
-    """An installation without the reader of a format says which package is missing."""
+def test_a_missing_extension_is_reported() -> None:
+    """The error names the missing package."""
     from tenure.sources.tables.sql_engine import _find_extension
 
     with pytest.raises(SqlError, match="duckdb-extension-mysql-scanner is not installed"):
         _find_extension("mysql_scanner")
 
 
-def test_an_address_is_not_repeated() -> None:
-    """The error of a database that is not there holds no password."""
+def test_errors_contain_no_connection_string() -> None:
+    """The error of an unreachable database contains no password."""
     shop = Database("shop", "postgresql://reader:swordfish@127.0.0.1:1/shop?connect_timeout=2", "postgres")
 
     with pytest.raises(SqlError) as problem:

@@ -1,4 +1,4 @@
-"""Queries in a process of their own."""
+"""Tests of queries in a separate process."""
 
 import os
 from pathlib import Path
@@ -11,8 +11,8 @@ from tests.sources.packages import wide_xlsx
 from tests.sources.table_files import inserted, opened, sqlite, table_file
 
 
-def test_an_answer_crosses_the_process(tmp_path: Path) -> None:
-    """Rows, columns and descriptions come back as they were."""
+def test_results_are_returned(tmp_path: Path) -> None:
+    """Rows, columns and descriptions are returned unchanged."""
     files = opened(table_file(tmp_path, "sales.csv"))
 
     result = run_select(files, "SELECT region, revenue FROM sales ORDER BY day LIMIT 1", SqlLimits())
@@ -31,30 +31,30 @@ def test_an_answer_crosses_the_process(tmp_path: Path) -> None:
         ("SELECT '" + "é" * 100 + "' FROM elsewhere", "there is no table"),
     ],
 )
-def test_a_problem_crosses_the_process(tmp_path: Path, sql: str, problem: str) -> None:
-    """What was refused and what failed is told in words."""
+def test_errors_are_returned(tmp_path: Path, sql: str, problem: str) -> None:
+    """Refused and failed statements are reported."""
     with pytest.raises(SqlError, match=problem):
         run_select(opened(table_file(tmp_path, "sales.csv")), sql, SqlLimits())
 
 
-def test_what_does_not_hear_an_interruption_ends_with_its_process(tmp_path: Path) -> None:
-    """Two huge texts are compared in a single step that nothing interrupts; the time is kept all the same."""
+def test_a_stuck_statement_ends_with_its_process(tmp_path: Path) -> None:
+    """The comparison of two huge texts cannot be interrupted; the time limit applies nevertheless."""
     huge = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000) || region) FROM sales"
 
     with pytest.raises(SqlError, match="took longer than 1 s"):
         run_select(opened(table_file(tmp_path, "sales.csv")), huge, SqlLimits(seconds=1.0))
 
 
-def test_a_value_that_wants_all_memory_costs_its_query(tmp_path: Path) -> None:
-    """A text of more than the process may have is refused in words."""
+def test_a_huge_value_fails_only_its_query(tmp_path: Path) -> None:
+    """A text above the memory limit is reported."""
     huge = "SELECT count(*) FROM range(100) WHERE length(repeat('x', 2000000000) || range::VARCHAR) = 1"
 
     with pytest.raises(SqlError, match="Out of Memory"):
         run_select(opened(table_file(tmp_path, "sales.csv")), huge, SqlLimits())
 
 
-def test_values_that_are_not_what_a_column_declares_are_read_as_texts(tmp_path: Path) -> None:
-    """A query over such a SQLite database is run again with all columns as texts."""
+def test_type_mismatches_are_read_as_text(tmp_path: Path) -> None:
+    """The query runs again with all columns as text."""
     path = table_file(tmp_path, "shop.db")
     sqlite(path, inserted({"region": "East", "product": "wine", "revenue": "unknown", "day": "2026-01-05"}))
 
@@ -65,8 +65,8 @@ def test_values_that_are_not_what_a_column_declares_are_read_as_texts(tmp_path: 
         run_select(opened(path), "SELECT sum(revenue) FROM sales", SqlLimits())
 
 
-def test_a_process_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys of the worker are not in the environment of the process that runs other people's SQL."""
+def test_the_process_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of the worker are not in the environment of the process."""
     from tenure.sources.isolation import build_child_environment
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
@@ -77,8 +77,8 @@ def test_a_process_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert told["PATH"] == os.environ["PATH"]
 
 
-def test_a_workbook_that_wants_all_memory_costs_its_query(tmp_path: Path) -> None:
-    """A sheet as wide and high as can be ends the process that opens it, within its limit, and nothing else."""
+def test_a_huge_workbook_fails_only_its_query(tmp_path: Path) -> None:
+    """A sheet of maximum size ends only the process that opens it."""
     bomb = wide_xlsx(tmp_path / "bomb.xlsx")
 
     with pytest.raises(SqlError, match="it may have needed too much memory"):

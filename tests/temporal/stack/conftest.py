@@ -43,7 +43,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
 
 @pytest.fixture
 def worker(tmp_path: Path) -> list[str]:
-    """Command of a worker that waits until it is told to stop."""
+    """Command of a worker that waits until it is stopped."""
     script = tmp_path / "worker.py"
     script.write_text(IDLE_WORKER, encoding="utf-8")
     return [sys.executable, str(script)]

@@ -1,4 +1,4 @@
-"""What a worker is started with."""
+"""Test the environment and the fingerprint of a worker."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_settings_that_are_objects_reach_the_worker(tmp_path: Path) -> None:
 
 
 def test_settings_that_are_lists_reach_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is listed is read by the worker as it was by the client, also where nothing is."""
+    """List settings are read by the worker as by the client, including empty ones."""
     for listed in ((), ("127.0.0.1:8080", "10.0.0.0/8")):
         told = build_worker_environment(settings(tmp_path, fetch_allow=listed))
         monkeypatch.setenv("TENURE_FETCH_ALLOW", told["TENURE_FETCH_ALLOW"] or "")

@@ -23,7 +23,7 @@ ELSEWHERE = "temporal.invalid:7233"
 
 
 def kill(pid: int | None) -> None:
-    """End a process of the stack at once and wait until it is gone."""
+    """Kill a process of the stack and wait until it has ended."""
     assert pid is not None
     process = psutil.Process(pid)
     process.send_signal(signal.SIGKILL)
@@ -31,7 +31,7 @@ def kill(pid: int | None) -> None:
 
 
 def wait_for_words(log: Path, words: str) -> None:
-    """Wait, for ten seconds at the most, until the log holds the words."""
+    """Wait until the log contains the words."""
     for _ in range(500):
         if log.exists() and words in log.read_text():
             return
@@ -95,7 +95,7 @@ def test_killed_server_and_worker_are_started_again(settings: Settings, worker: 
 
 
 def test_only_the_worker_is_restarted_when_it_died(settings: Settings, worker: list[str]) -> None:
-    """A dead worker is started again beside the server that goes on."""
+    """A dead worker is restarted while the server keeps running."""
     first = local.start_stack(settings, worker_command=worker)
     kill(first.worker_pid)
 
@@ -121,7 +121,7 @@ def test_changed_settings_replace_the_worker_gracefully(settings: Settings, work
 
 
 def test_limits_of_a_run_leave_the_worker_alone(settings: Settings, worker: list[str]) -> None:
-    """What travels with a run's request is no reason to restart a worker."""
+    """Settings that are part of a run's request do not restart the worker."""
     first = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
 
     again = local.start_stack(
@@ -221,7 +221,7 @@ def test_taken_web_ui_port_is_named(settings: Settings, worker: list[str]) -> No
 
 
 def test_external_server_needs_only_a_worker(settings: Settings, worker: list[str]) -> None:
-    """With a server of somebody else, `up` starts a worker and no server, whatever is on the port."""
+    """For an external server, `up` starts a worker and no server, whatever uses the port."""
     with socket.create_server(("127.0.0.1", settings.temporal_port)):
         status = local.start_stack(settings, external=f"127.0.0.1:{settings.temporal_port}", worker_command=worker)
 
@@ -246,7 +246,7 @@ def test_damaged_record_is_an_error_that_down_clears(settings: Settings, worker:
 def test_stack_without_its_folder_is_an_error_that_down_ends(
     settings: Settings, worker: list[str], put_back: bool
 ) -> None:
-    """A home deleted under its running stack starts no second one beside it; `down` ends what is left."""
+    """A home deleted under its running stack starts no second stack; `down` stops the old one."""
     status = local.start_stack(settings, worker_command=worker)
     shutil.rmtree(settings.home)
     if put_back:
@@ -292,7 +292,7 @@ def test_record_of_a_newer_tenure_is_refused(settings: Settings, worker: list[st
 
 @pytest.mark.parametrize("home", ["file/home", "/proc/tenure"])
 def test_home_that_cannot_be_written_is_an_error(tmp_path: Path, worker: list[str], home: str) -> None:
-    """A home nobody can write is reported with the setting that moves it."""
+    """A home that cannot be written is reported with the setting that moves it."""
     (tmp_path / "file").write_text("not a folder")
     port, ui_port = free_ports(2)
     settings = Settings(home=tmp_path / home, temporal_port=port, ui_port=ui_port, _env_file=None)

@@ -18,7 +18,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_every_part_is_there() -> None:
-    """What is hashed exists, so that a renamed package cannot drop out unseen."""
+    """Every hashed path exists, so that a renamed package cannot be forgotten."""
     assert all((ROOT / part).exists() for part in WORKER_SOURCES)
 
 
@@ -29,6 +29,16 @@ def test_changed_code_has_another_hash(root: Path, name: str) -> None:
     (root / name).write_text("NAME = 'new'\n", encoding="utf-8")
 
     assert compute_source_hash(root) != before
+
+
+def test_a_changed_plugin_has_another_hash(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Files in folders of plugins count as well."""
+    plugins = tmp_path_factory.mktemp("plugins")
+    before = compute_source_hash(root, [plugins])
+    (plugins / "tools").mkdir()
+    (plugins / "tools" / "new.py").touch()
+
+    assert len({compute_source_hash(root), before, compute_source_hash(root, [plugins])}) == 2
 
 
 def test_added_and_renamed_files_have_another_hash(root: Path) -> None:

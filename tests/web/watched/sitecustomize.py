@@ -1,4 +1,4 @@
-"""Loaded by every Python process that is started with this folder in its path: notes each connection it begins."""
+"""Record the connections of every Python process that has this folder in its import path."""
 
 import os
 import sys

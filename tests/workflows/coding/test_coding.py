@@ -5,8 +5,8 @@ from typing import Any
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile, SandboxSelfTest
 from tests.conftest import Serving
-from tests.sandboxes import ScriptedSandbox
-from tests.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
+from tests.support.sandboxes import ScriptedSandbox
+from tests.support.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
 from workflows.run.agent import AgentWorkflow
 
 TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_right():\n    assert f()\n"),)

@@ -8,8 +8,8 @@ import pytest
 from tenure.contracts.research.spiral import PlanStep, SubagentResult
 from tests.conftest import Serving
 from tests.roles.invalid_actions import INVALID_ACTIONS, build_action
-from tests.workflows.research.test_strategies import carried_out, searched, task
-from tests.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, Source, says, story
+from tests.support.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, Source, says, story
+from tests.workflows.research.test_strategies import build_task, run_task, run_task_on
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -28,9 +28,11 @@ async def test_a_model_that_acts_wrongly_is_corrected_and_never_obeyed(serving: 
 
     knowledge = MemoryKnowledge(dict(WORLD))
     names = ("instruction of a page", "repeated action", "invalid JSON")
-    requests = [task("react", step=PlanStep(id="s", query=f"Bread, by way of {name}", topic="Bread")) for name in names]
+    requests = [
+        build_task("react", step=PlanStep(id="s", query=f"Bread, by way of {name}", topic="Bread")) for name in names
+    ]
     async with serving(ScriptedChat(story(react=wrongly)), knowledge) as stage:
-        results = await asyncio.gather(*(carried_out(stage, request) for request in requests))
+        results = await asyncio.gather(*(run_task_on(stage, request) for request in requests))
 
     for name, result in zip(names, results, strict=True):
         assert result.candidates and result.stop_reason == "no_valid_action"
@@ -48,19 +50,19 @@ def lines(*replies: Reply) -> "asyncio.Queue[Reply]":
     return queue
 
 
-async def reacted(serving: Serving, *replies: Reply, knowledge: MemoryKnowledge | None = None) -> SubagentResult:
+async def run_react_task(serving: Serving, *replies: Reply, knowledge: MemoryKnowledge | None = None) -> SubagentResult:
     """Run a task whose model gives these replies one after the other."""
     queue = lines(*replies)
 
     async def next_line(prompt: str) -> Reply:
         return queue.get_nowait()
 
-    return await searched(serving, task("react"), knowledge, react=next_line)
+    return await run_task(serving, build_task("react"), knowledge, react=next_line)
 
 
 async def test_a_task_thinks_acts_and_observes(serving: Serving) -> None:
     """Steps are recorded with thought, call, observation, confidence and reliability; cited passages come first."""
-    result = await reacted(
+    result = await run_react_task(
         serving,
         build_action("hybrid_search", "Look for bread.", query="bread", k=4),
         build_action("vector_search", "What rises?", answer="Bread rises [1].", confidence=0.4, query="rise"),
@@ -79,7 +81,7 @@ async def test_a_task_thinks_acts_and_observes(serving: Serving) -> None:
 async def test_a_confident_answer_ends_the_loop(serving: Serving) -> None:
     """A confident answer that cites passages seen ends the loop, whatever action it comes with."""
     knowledge = MemoryKnowledge(KITCHEN)
-    result = await reacted(
+    result = await run_react_task(
         serving,
         build_action("hybrid_search", query="bread"),
         build_action("hybrid_search", answer="It is made of flour [1].", confidence=0.95, query="cheese"),
@@ -96,7 +98,7 @@ async def test_the_step_limit_leaves_the_best_partial_answer(serving: Serving) -
         build_action("vector_search", query=f"bread {n}", answer=f"Part {n}.", confidence=sure)
         for n, sure in enumerate((0.1, 0.6, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0))
     ]
-    result = await reacted(serving, *steps)
+    result = await run_react_task(serving, *steps)
 
     assert (result.stop_reason, len(result.steps), result.answer) == ("limit_reached", 8, "Part 1.")
     assert result.candidates
@@ -105,7 +107,7 @@ async def test_the_step_limit_leaves_the_best_partial_answer(serving: Serving) -
 async def test_without_an_answer_the_fallback_quotes_passages(serving: Serving) -> None:
     """Without an answer before the limit, sentences of passages are the answer, and no fallback is recorded."""
     steps = [build_action("hybrid_search", query=f"bread {n}") for n in range(8)]
-    result = await reacted(serving, *steps)
+    result = await run_react_task(serving, *steps)
 
     assert result.stop_reason == "limit_reached" and "Bread" in result.answer and "[" in result.answer
     assert result.fallbacks == ()
@@ -114,8 +116,8 @@ async def test_without_an_answer_the_fallback_quotes_passages(serving: Serving) 
 async def test_without_a_model_the_fallback_acts(serving: Serving) -> None:
     """The fallback searches and finishes with a sentence of a passage; it also replaces a model that says nothing."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        alone = await carried_out(stage, task("react"))
-    silent = await searched(serving, task("react"), react=says(""))
+        alone = await run_task_on(stage, build_task("react"))
+    silent = await run_task(serving, build_task("react"), react=says(""))
 
     for result in (alone, silent):
         assert [step.tool for step in result.steps] == ["hybrid_search", "finish"]

@@ -10,7 +10,18 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
-from tests.worlds import KITCHEN, ROUTE, Line, MemoryKnowledge, Reply, ScriptedChat, all_hold, in_turn, says, story
+from tests.support.worlds import (
+    KITCHEN,
+    ROUTE,
+    Line,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    all_hold,
+    in_turn,
+    says,
+    story,
+)
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -18,7 +29,7 @@ PATIENCE = 100
 MADE = "Bread is made from flour, water, salt and yeast."
 
 
-def asked(reasoning: ReasoningChoice | None) -> RunRequest:
+def build_request(reasoning: ReasoningChoice | None) -> RunRequest:
     """Return a short run with a reasoning strategy; None for what its question suggests."""
     return RunRequest(
         question="How are bread and cheese made?",
@@ -35,25 +46,25 @@ def asked(reasoning: ReasoningChoice | None) -> RunRequest:
     )
 
 
-def step(
+def build_step(
     text: str, *passages: int, kind: str = "premise", follows: tuple[int, ...] = (), link: str = ""
 ) -> dict[str, Any]:
     """Return a step as a model writes it."""
     return {"kind": kind, "text": text, "passages": list(passages), "follows": list(follows), "link": link}
 
 
-def thinks(*steps: dict[str, Any], answer: str = "", confidence: float = 0.9) -> dict[str, Any]:
+def build_reasoning(*steps: dict[str, Any], answer: str = "", confidence: float = 0.9) -> dict[str, Any]:
     """Return a line of thought whose last step is the conclusion."""
     return {"steps": list(steps), "conclusion": len(steps), "answer": answer, "confidence": confidence}
 
 
-async def reasoned(
+async def run_research(
     serving: Serving, reasoning: ReasoningChoice | None, knowledge: MemoryKnowledge | None = None, **lines: Line
 ) -> tuple[Result, ScriptedChat]:
     """Run a research to its end."""
     chat = ScriptedChat(story(**lines))
     async with serving(chat, knowledge or MemoryKnowledge(KITCHEN)) as stage:
-        run = await stage.start(asked(reasoning))
+        run = await stage.start(build_request(reasoning))
         return await asyncio.wait_for(run.result(), PATIENCE), chat
 
 
@@ -68,8 +79,10 @@ async def test_a_tree_of_thoughts_is_pruned_into_a_line(serving: Serving) -> Non
     def scored(*scores: float) -> dict[str, Any]:
         return {"scores": [{"thought": n, "score": s, "why": "So it is."} for n, s in enumerate(scores, 1)]}
 
-    line = thinks(step(MADE, 1, kind="for"), step("So bread takes its time.", kind="inference", follows=(1,)))
-    result, chat = await reasoned(
+    line = build_reasoning(
+        build_step(MADE, 1, kind="for"), build_step("So bread takes its time.", kind="inference", follows=(1,))
+    )
+    result, chat = await run_research(
         serving,
         "tree",
         thought_proposer=proposer,
@@ -92,9 +105,9 @@ async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
 
     async def reasoner(prompt: str) -> Reply:
         text = "It takes hours." if 'source="Bread"' in prompt else "It takes some hours."
-        return thinks(step(MADE, 1), step(text, 1, follows=(1,)), answer="hours")
+        return build_reasoning(build_step(MADE, 1), build_step(text, 1, follows=(1,)), answer="hours")
 
-    result, chat = await reasoned(serving, "self_consistency", reasoner=reasoner)
+    result, chat = await run_research(serving, "self_consistency", reasoner=reasoner)
 
     prompts = [prompt for role, prompt in chat.asked if role == "reasoner"]
     assert len(prompts) == 2
@@ -122,13 +135,13 @@ async def test_hops_search_for_the_name_before_and_are_verified(serving: Serving
                 reply["verdicts"][n]["verdict"] = "refuted"
         return reply
 
-    line = thinks(
-        step(MADE, 1, kind="hop"),
-        step("Yeast is a metal.", 1, kind="hop"),
-        step("Bread needs sourdough.", 1, kind="inference", follows=(1,), link="sourdough"),
+    line = build_reasoning(
+        build_step(MADE, 1, kind="hop"),
+        build_step("Yeast is a metal.", 1, kind="hop"),
+        build_step("Bread needs sourdough.", 1, kind="inference", follows=(1,), link="sourdough"),
     )
     knowledge = MemoryKnowledge(KITCHEN)
-    result, chat = await reasoned(
+    result, chat = await run_research(
         serving,
         "multi_hop",
         knowledge,
@@ -151,9 +164,9 @@ async def test_failed_reasoning_does_not_stop_the_report(serving: Serving) -> No
     async def refused(prompt: str) -> Reply:
         raise RequestRejected("the server does not want to think")
 
-    failed, _ = await reasoned(serving, "causal", reasoner=refused)
-    empty, _ = await reasoned(serving, "analogical")
-    unasked, chat = await reasoned(serving, None, router=says({**ROUTE, "query_type": "analytical"}))
+    failed, _ = await run_research(serving, "causal", reasoner=refused)
+    empty, _ = await run_research(serving, "analogical")
+    unasked, chat = await run_research(serving, None, router=says({**ROUTE, "query_type": "analytical"}))
 
     assert failed.status == empty.status == "done"
     assert failed.reasoning is None and failed.sections

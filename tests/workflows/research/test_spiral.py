@@ -10,9 +10,8 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
-from tests.tiers import exhaustive
-from tests.workflows.run.test_agent import until
-from tests.worlds import (
+from tests.support.tiers import exhaustive
+from tests.support.worlds import (
     ENOUGH,
     FINISH,
     KITCHEN,
@@ -26,6 +25,7 @@ from tests.worlds import (
     search,
     story,
 )
+from tests.workflows.run.test_agent import until
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -34,21 +34,21 @@ PATIENCE = 100
 MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "The oven is missing.", "key_factors": ["ovens"]}
 
 
-def asked(cycles: int = 4, **limits: Any) -> RunRequest:
+def build_request(cycles: int = 4, **limits: Any) -> RunRequest:
     bounds = RunLimits(
         min_relevance=0.05, max_section_revisions=0, max_report_revisions=1, effort="complex", max_cycles=cycles
     )
     return RunRequest(question=QUESTION, corpora=("kitchen",), limits=bounds.model_copy(update=limits))
 
 
-async def researched(serving: Serving, chat: ScriptedChat, request: RunRequest | None = None) -> Result:
+async def run_research(serving: Serving, chat: ScriptedChat, request: RunRequest | None = None) -> Result:
     """Run a research to its end."""
     async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
-        run = await stage.start(request or asked())
+        run = await stage.start(request or build_request())
         return await asyncio.wait_for(run.result(), PATIENCE)
 
 
-def wanting(planner: Line, **lines: Line) -> ScriptedChat:
+def script_planner(planner: Line, **lines: Line) -> ScriptedChat:
     """Return a model that always wants another cycle."""
     return ScriptedChat(story(planner=planner, decider=says(MORE), **lines))
 
@@ -57,7 +57,7 @@ async def test_decisions_reach_the_next_plan_and_synthesis(serving: Serving) -> 
     """Reasoning and key factors of the decision are in the prompts of the next cycle."""
     planner = in_turn(plans(search("What is flour?")), plans(search("How does cheese ripen?", "Cheese")), FINISH)
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
-    result = await researched(serving, chat)
+    result = await run_research(serving, chat)
     second = [prompt for role, prompt in chat.asked if role == "planner"][1]
     assert "The oven is missing." in second and "- ovens" in second
     assert any("The oven is missing." in prompt for role, prompt in chat.asked if role == "synthesizer")
@@ -70,15 +70,15 @@ async def test_decisions_reach_the_next_plan_and_synthesis(serving: Serving) -> 
 async def test_the_resolution_is_written_at_the_end(serving: Serving) -> None:
     """Situation and complication are written in every cycle, the resolution only when the research has ended."""
     chat = ScriptedChat(story(planner=in_turn(plans(search("What is bread made of?")), FINISH)))
-    await researched(serving, chat)
+    await run_research(serving, chat)
     due = ["write the resolution" in prompt for role, prompt in chat.asked if role == "synthesizer"]
     assert due == [False] * (len(due) - 1) + [True]
 
 
 async def test_a_repeated_query_ends_the_research(serving: Serving) -> None:
     """A query that is proposed again is refused, and the run ends because no other comes."""
-    chat = wanting(says(plans(search("What is bread made of?"))))
-    result = await researched(serving, chat, asked(9))
+    chat = script_planner(says(plans(search("What is bread made of?"))))
+    result = await run_research(serving, chat, build_request(9))
     told = "\n".join(prompt for role, prompt in chat.asked if role == "planner")
     assert "“What is bread made of?” was not searched: it was searched before" in told
     assert len(result.information_gain) == 2
@@ -94,8 +94,8 @@ async def test_a_planner_that_never_finishes_is_stopped(serving: Serving) -> Non
         n = next(numbers)
         return plans(*(search(f"Does dough {n} rise in kitchen {n}-{k}, and why {'x' * k}?") for k in range(9)))
 
-    chat = wanting(planner)
-    result = await researched(serving, chat, asked(3))
+    chat = script_planner(planner)
+    result = await run_research(serving, chat, build_request(3))
     assert len(result.information_gain) <= 3
     assert any(line.startswith("Ended after") for line in result.decisions)
     assert result.status == "done"
@@ -108,9 +108,9 @@ async def test_a_dependency_cycle_is_planned_again(serving: Serving) -> None:
         search("Which mould is in cheese?", id="b", depends_on=["a"]),
     )
     chat = ScriptedChat(story(planner=in_turn(circle, plans(search("Which oven is hot?")), FINISH)))
-    result = await researched(serving, chat)
+    result = await run_research(serving, chat)
     told = [prompt for role, prompt in chat.asked if role == "planner"]
-    assert "steps that wait for each other were not carried out" in told[1]
+    assert "steps that depend on each other were not executed" in told[1]
     assert any("was planned again: its steps depended on each other" in note for note in result.notes)
     assert result.synthesis is not None
 
@@ -124,7 +124,7 @@ async def test_dependent_steps_wait(serving: Serving) -> None:
     knowledge = Reticent(KITCHEN)
     chat = ScriptedChat(story(planner=in_turn(plan, FINISH)))
     async with serving(chat, knowledge) as stage:
-        await asyncio.wait_for((await stage.start(asked())).result(), PATIENCE)
+        await asyncio.wait_for((await stage.start(build_request())).result(), PATIENCE)
     made = [request.query for request in knowledge.searches]
     assert made.index("How long does dough rise?") < made.index("Which oven does the baker use?")
 
@@ -141,7 +141,7 @@ async def test_a_topic_in_each_cycle_stops_at_the_limit(serving: Serving) -> Non
             search(f"What is bread number{n} of kitchen{n}?", topic),
         )
 
-    result = await researched(serving, wanting(planner), asked(8, max_sections=4))
+    result = await run_research(serving, script_planner(planner), build_request(8, max_sections=4))
     assert 2 < len(result.coverage) <= 4
 
 
@@ -149,15 +149,15 @@ async def test_topics_of_any_length_are_cut(serving: Serving) -> None:
     """A heading of ten thousand characters is cut to one that fits a report."""
     long = "bread " * 2000
     add = {"action": "ADD_TO_OUTLINE", "query": long, "target_outline_topic": long}
-    chat = wanting(in_turn(plans(add, search(long, long)), FINISH))
-    result = await researched(serving, chat)
+    chat = script_planner(in_turn(plans(add, search(long, long)), FINISH))
+    result = await run_research(serving, chat)
     assert all(len(section.topic) <= 160 for section in result.sections)
     assert result.status == "done"
 
 
 async def test_an_empty_plan_ends_the_research(serving: Serving) -> None:
     """A planner that proposes nothing twice ends the research; the sections are still written."""
-    result = await researched(serving, wanting(says(plans())), asked(6))
+    result = await run_research(serving, script_planner(says(plans())), build_request(6))
     assert any("it has no valid step" in note for note in result.notes)
     assert [section.topic for section in result.sections] == ["Bread", "Cheese"]
     assert len(result.information_gain) == 1
@@ -173,7 +173,9 @@ async def test_failing_subagents_fail_only_their_tasks(serving: Serving) -> None
         search("Which of the many kinds of bread does the baker of the village like best?"),
         search("Why does the cheese of the cellar ripen for weeks or even for years?", "Cheese"),
     )
-    result = await researched(serving, wanting(in_turn(plan, plans()), query_refiner=refused), asked(3))
+    result = await run_research(
+        serving, script_planner(in_turn(plan, plans()), query_refiner=refused), build_request(3)
+    )
     assert sum("failed: the refiner is out of order" in note for note in result.notes) == 2
     assert any("2 of its steps failed" in note for note in result.notes)
     assert result.sections
@@ -194,7 +196,7 @@ async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serv
 
     chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
     async with serving(chat, Reticent(KITCHEN)) as stage:
-        run = await stage.start(asked())
+        run = await stage.start(build_request())
         await held.reached.wait()
         await run.signal("feedback", Feedback(text="Say more on rye bread"))
         await until(run, lambda progress: progress.feedback)
@@ -212,7 +214,7 @@ async def test_continue_as_new_keeps_the_research_state(serving: Serving) -> Non
         return plans(search(f"{list(KITCHEN.values())[n % 2].text.split()[n]} {n} of number{n}?"))
 
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, ENOUGH)))
-    result = await researched(serving, chat, asked(6, max_history_events=20))
+    result = await run_research(serving, chat, build_request(6, max_history_events=20))
     assert result.usage.model_calls == len(chat.asked)
     assert len(result.information_gain) >= 2
     asked_again = [json.dumps(prompt) for role, prompt in chat.asked if role == "planner"]
@@ -231,7 +233,7 @@ async def test_the_same_answers_give_identical_states(serving: Serving) -> None:
         )
         chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
         async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
-            run = await stage.start(asked(max_history_events=10))
+            run = await stage.start(build_request(max_history_events=10))
             await asyncio.wait_for(run.result(), PATIENCE)
             histories = [
                 (await stage.client.get_workflow_handle(e.id, run_id=e.run_id).fetch_history()).events

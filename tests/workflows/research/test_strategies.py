@@ -14,7 +14,7 @@ from tenure.contracts.research.spiral import PlanStep, SubagentRequest, Subagent
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import ControlState, RunLimits
 from tests.conftest import Serving, Stage
-from tests.worlds import KITCHEN, Line, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
+from tests.support.worlds import KITCHEN, Line, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from workflows.research.strategies import list_strategy_names
 from workflows.research.strategies.iterative import MAX_ROUNDS
 from workflows.research.strategy_registry import STRATEGIES
@@ -27,7 +27,7 @@ TASK = "How is bread made?"
 DONE: dict[str, Any] = {"complete": True, "query": ""}
 
 
-def asks(*queries: str) -> list[dict[str, Any]]:
+def build_queries(*queries: str) -> list[dict[str, Any]]:
     """Return answers of the query refiner, one query each."""
     return [{"complete": False, "query": query} for query in queries]
 
@@ -37,7 +37,7 @@ def passage(name: str) -> PassageRef:
     return PassageRef(chunk=ChunkId(name), source=SourceId(name.split(":")[0]), score=1.0, relevance=0.9)
 
 
-def task(strategy: RetrievalStrategy, **others: Any) -> SubagentRequest:
+def build_task(strategy: RetrievalStrategy, **others: Any) -> SubagentRequest:
     return SubagentRequest(
         **{
             "run": RunId("nobody"),
@@ -52,15 +52,15 @@ def task(strategy: RetrievalStrategy, **others: Any) -> SubagentRequest:
     )
 
 
-async def searched(
+async def run_task(
     serving: Serving, request: SubagentRequest, knowledge: MemoryKnowledge | None = None, **lines: Line
 ) -> SubagentResult:
     """Run one task."""
     async with serving(ScriptedChat(story(**lines)), knowledge or MemoryKnowledge(KITCHEN)) as stage:
-        return await carried_out(stage, request)
+        return await run_task_on(stage, request)
 
 
-async def carried_out(stage: Stage, request: SubagentRequest) -> SubagentResult:
+async def run_task_on(stage: Stage, request: SubagentRequest) -> SubagentResult:
     """Run one task; its progress signals stay unread, since no worker serves its run."""
     client, run = stage.client, f"run-{uuid.uuid4().hex[:8]}"
     parent = await client.start_workflow("Unserved", id=run, task_queue=f"{run}-queue")
@@ -76,7 +76,7 @@ async def carried_out(stage: Stage, request: SubagentRequest) -> SubagentResult:
         await parent.terminate("its test has ended")
 
 
-def crowd(size: int) -> dict[str, Source]:
+def build_corpus(size: int) -> dict[str, Source]:
     """Return documents of one passage each, all about bread and each about something else."""
     return {
         f"d{n:02}": Source(uri=f"d{n:02}.md", title=f"Bread {n}", text=f"Bread is made with number{n} word{n}.")
@@ -93,7 +93,9 @@ def test_every_module_of_the_package_is_a_strategy() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: RetrievalStrategy) -> None:
     """Each passage comes once, with query, ranks and fused score, best first; the task's query is made once."""
-    result = await searched(serving, task(strategy), query_refiner=in_turn(*asks("What is rye bread?"), DONE))
+    result = await run_task(
+        serving, build_task(strategy), query_refiner=in_turn(*build_queries("What is rye bread?"), DONE)
+    )
     chunks = [candidate.passage.chunk for candidate in result.candidates]
     assert len(chunks) == len(set(chunks)) > 0
     assert {candidate.query for candidate in result.candidates} <= {TASK, *result.queries}
@@ -106,7 +108,7 @@ async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: 
 async def test_a_direct_task_searches_once(serving: Serving) -> None:
     """No model is called, and no other query is made."""
     knowledge = MemoryKnowledge(KITCHEN)
-    result = await searched(serving, task("direct", hypothetical_answer="Dough rises."), knowledge)
+    result = await run_task(serving, build_task("direct", hypothetical_answer="Dough rises."), knowledge)
     assert [search.query for search in knowledge.searches] == [TASK]
     assert knowledge.searches[0].hypothetical_answer == "Dough rises."
     assert (result.queries, result.stop_reason) == ((), "complete")
@@ -114,32 +116,36 @@ async def test_a_direct_task_searches_once(serving: Serving) -> None:
 
 async def test_an_iterative_task_ends_when_its_best_passages_stay(serving: Serving) -> None:
     """A query with new passages that leaves the five best unchanged is the last one."""
-    knowledge = MemoryKnowledge(crowd(40))
-    result = await searched(serving, task("iterative"), knowledge, query_refiner=in_turn(*asks("bread number30")))
+    knowledge = MemoryKnowledge(build_corpus(40))
+    result = await run_task(
+        serving, build_task("iterative"), knowledge, query_refiner=in_turn(*build_queries("bread number30"))
+    )
     assert (result.queries, result.stop_reason) == (("bread number30",), "converged")
     assert {candidate.round for candidate in result.candidates} == {1, 2}
 
 
 async def test_an_iterative_task_ends_without_new_passages(serving: Serving) -> None:
     """A round without new passages ends the task, however different its words are."""
-    result = await searched(serving, task("iterative"), query_refiner=in_turn(*asks("bread, flour and rye")))
+    result = await run_task(
+        serving, build_task("iterative"), query_refiner=in_turn(*build_queries("bread, flour and rye"))
+    )
     assert (result.queries, result.stop_reason) == (("bread, flour and rye",), "nothing_new")
 
 
 async def test_an_iterative_task_has_five_rounds(serving: Serving) -> None:
     """A refiner that always rewords and a corpus with ever new passages stop at the limit."""
-    knowledge = MemoryKnowledge(crowd(90))
+    knowledge = MemoryKnowledge(build_corpus(90))
     words = [" ".join(f"word{n} number{n}" for n in range(12 * part, 12 * part + 12)) for part in range(1, 8)]
-    result = await searched(serving, task("iterative"), knowledge, query_refiner=in_turn(*asks(*words)))
+    result = await run_task(serving, build_task("iterative"), knowledge, query_refiner=in_turn(*build_queries(*words)))
     assert len(knowledge.searches) == MAX_ROUNDS or result.stop_reason == "converged"
     assert result.stop_reason in ("limit_reached", "converged")
 
 
 async def test_hops_follow_what_is_found(serving: Serving) -> None:
     """Each hop makes the query that the refiner derives from the last one, until the evidence is complete."""
-    hops = in_turn(*asks("How does rye sourdough age?"), DONE)
-    knowledge = MemoryKnowledge(crowd(30) | KITCHEN)
-    result = await searched(serving, task("multi_hop"), knowledge, query_refiner=hops)
+    hops = in_turn(*build_queries("How does rye sourdough age?"), DONE)
+    knowledge = MemoryKnowledge(build_corpus(30) | KITCHEN)
+    result = await run_task(serving, build_task("multi_hop"), knowledge, query_refiner=hops)
     assert result.queries == ("How does rye sourdough age?",)
     assert result.stop_reason == "complete"
     assert {candidate.round for candidate in result.candidates} == {1, 2}
@@ -152,10 +158,10 @@ async def test_hops_are_bounded(serving: Serving, hops: int) -> None:
 
     async def more(prompt: str) -> dict[str, Any]:
         n = 9 * next(numbers)
-        return asks(" ".join(f"word{n + k} number{n + k}" for k in range(9)))[0]
+        return build_queries(" ".join(f"word{n + k} number{n + k}" for k in range(9)))[0]
 
-    knowledge = MemoryKnowledge(crowd(40))
-    result = await searched(serving, task("multi_hop", max_hops=hops), knowledge, query_refiner=more)
+    knowledge = MemoryKnowledge(build_corpus(40))
+    result = await run_task(serving, build_task("multi_hop", max_hops=hops), knowledge, query_refiner=more)
     assert len(knowledge.searches) == hops
     assert result.stop_reason == "limit_reached"
 
@@ -163,7 +169,7 @@ async def test_hops_are_bounded(serving: Serving, hops: int) -> None:
 @pytest.mark.parametrize("strategy", ["iterative", "multi_hop"])
 async def test_a_repeated_query_ends_the_search(serving: Serving, strategy: RetrievalStrategy) -> None:
     """A refiner that repeats itself has no other query."""
-    result = await searched(serving, task(strategy), query_refiner=in_turn(*asks(TASK)))
+    result = await run_task(serving, build_task(strategy), query_refiner=in_turn(*build_queries(TASK)))
     assert (result.queries, result.stop_reason) == ((), "complete")
 
 
@@ -171,7 +177,7 @@ async def test_a_repeated_query_ends_the_search(serving: Serving, strategy: Retr
 async def test_a_task_without_evidence_stops(serving: Serving, strategy: RetrievalStrategy) -> None:
     """A task whose first search finds nothing makes no second one."""
     knowledge = MemoryKnowledge({})
-    result = await searched(serving, task(strategy), knowledge)
+    result = await run_task(serving, build_task(strategy), knowledge)
     assert (len(knowledge.searches), result.candidates, result.stop_reason) == (1, (), "nothing_new")
 
 
@@ -179,8 +185,8 @@ async def test_a_task_without_evidence_stops(serving: Serving, strategy: Retriev
 async def test_a_finishing_task_makes_no_second_round(serving: Serving, strategy: RetrievalStrategy) -> None:
     """A finishing task returns the passages of the first round."""
     knowledge = MemoryKnowledge(KITCHEN)
-    request = task(strategy, control=ControlState(finishing=True))
-    result = await searched(serving, request, knowledge, query_refiner=in_turn(*asks("What is rye bread?")))
+    request = build_task(strategy, control=ControlState(finishing=True))
+    result = await run_task(serving, request, knowledge, query_refiner=in_turn(*build_queries("What is rye bread?")))
     assert (len(knowledge.searches), result.stop_reason) == (1, "stopped")
     assert result.candidates
 
@@ -189,10 +195,10 @@ async def test_a_broad_search_is_followed_by_one_for_each_group(serving: Serving
     """Every group gets a query of its own, and passages name their group."""
 
     async def narrow(prompt: str) -> dict[str, Any]:
-        return asks("When does cheese ripen?" if "rennet" in prompt else "What is rye sourdough?")[0]
+        return build_queries("When does cheese ripen?" if "rennet" in prompt else "What is rye sourdough?")[0]
 
-    knowledge = MemoryKnowledge({**KITCHEN, **crowd(30)})
-    result = await searched(serving, task("hierarchical"), knowledge, query_refiner=narrow)
+    knowledge = MemoryKnowledge({**KITCHEN, **build_corpus(30)})
+    result = await run_task(serving, build_task("hierarchical"), knowledge, query_refiner=narrow)
     assert knowledge.searches[0].k > knowledge.searches[1].k
     assert set(result.queries) <= {"When does cheese ripen?", "What is rye sourdough?"} and result.queries
     assert {candidate.cluster for candidate in result.candidates if candidate.round == 2} <= {1, 2, 3}
@@ -201,9 +207,11 @@ async def test_a_broad_search_is_followed_by_one_for_each_group(serving: Serving
 async def test_equal_queries_of_groups_are_made_once(serving: Serving) -> None:
     """A group without a query, or with that of another group, costs no search."""
     knowledge = MemoryKnowledge(KITCHEN)
-    await searched(serving, task("hierarchical"), knowledge, query_refiner=says(asks("What is rye sourdough?")[0]))
+    await run_task(
+        serving, build_task("hierarchical"), knowledge, query_refiner=says(build_queries("What is rye sourdough?")[0])
+    )
     nothing = MemoryKnowledge(KITCHEN)
-    result = await searched(serving, task("hierarchical"), nothing, query_refiner=says(DONE))
+    result = await run_task(serving, build_task("hierarchical"), nothing, query_refiner=says(DONE))
     assert [search.query for search in knowledge.searches] == [TASK, "What is rye sourdough?"]
     assert ([search.query for search in nothing.searches], result.stop_reason) == ([TASK], "complete")
 
@@ -212,12 +220,15 @@ async def test_a_position_is_searched_from_both_sides(serving: Serving) -> None:
     """Evidence for and against the position is searched, and every passage carries its label."""
 
     async def sided(prompt: str) -> dict[str, Any]:
-        return asks("Why is cheese bad?" if "evidence against" in prompt else "Why is cheese good?")[0]
+        return build_queries("Why is cheese bad?" if "evidence against" in prompt else "Why is cheese good?")[0]
 
     sides: list[PassageStance] = ["supporting", "contradicting"]
     stances = [{"passage": n, "side": side} for n, side in enumerate(sides, 1)]
-    result = await searched(
-        serving, task("contrastive"), query_refiner=sided, stance_judge=says({"stances": [*stances, stances[0]][:2]})
+    result = await run_task(
+        serving,
+        build_task("contrastive"),
+        query_refiner=sided,
+        stance_judge=says({"stances": [*stances, stances[0]][:2]}),
     )
     assert result.queries == ("Why is cheese good?", "Why is cheese bad?")
     judged = {candidate.stance for candidate in result.candidates}
@@ -233,7 +244,7 @@ async def test_memory_leads_the_search(serving: Serving) -> None:
         remembered=(remembered,),
         helpful=("What is rye sourdough?", TASK, "Which mould needs air?", "a third one"),
     )
-    result = await searched(serving, task("memory", limits=RunLimits(min_relevance=0.4)), knowledge)
+    result = await run_task(serving, build_task("memory", limits=RunLimits(min_relevance=0.4)), knowledge)
     chunks = [candidate.passage.chunk for candidate in result.candidates]
     assert result.queries == ("What is rye sourdough?", "Which mould needs air?")
     assert known not in chunks
@@ -247,6 +258,6 @@ async def test_a_budget_bounds_every_strategy(serving: Serving, strategy: Retrie
     reading = PlanStep(id="s1", query=TASK, topic="Bread", read_passage=passage("bread:0"))
     control = ControlState(finishing=True, exhausted=spent)
     knowledge = MemoryKnowledge(KITCHEN)
-    result = await searched(serving, task(strategy, step=reading, control=control), knowledge)
+    result = await run_task(serving, build_task(strategy, step=reading, control=control), knowledge)
     assert all(search.sources == ("bread",) and not search.hypothetical_answer for search in knowledge.searches)
     assert result.candidates

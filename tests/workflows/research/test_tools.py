@@ -23,11 +23,11 @@ from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.sources.mcp.servers import McpServers, McpToolDescription, McpToolError, ToolResult
 from tests.conftest import Serving
-from tests.sandboxes import ScriptedSandbox
+from tests.support.sandboxes import ScriptedSandbox
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story
 from tests.workflows.research.test_table_questions import PLOT, SQL, Tabular
 from tests.workflows.runtime.test_web_client import BREAD, LOST, PAGES, Outside
 from tests.workflows.using_tools import Used, Uses, UsingTools
-from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story
 from worker import create_workflow_runner
 from workflows.research.tool_registry import TOOLS
 
@@ -43,7 +43,7 @@ Use = tuple[str, dict[str, Any]]
 SEARCH: Use = ("hybrid_search", {"query": QUESTION})
 
 
-def task(**limits: Any) -> SubagentRequest:
+def build_task(**limits: Any) -> SubagentRequest:
     return SubagentRequest(
         run=RunId("nobody"),
         question="How are bread and cheese made?",
@@ -54,12 +54,12 @@ def task(**limits: Any) -> SubagentRequest:
     )
 
 
-async def used(client: Client, *uses: Use, **limits: Any) -> Used:
+async def use_tools(client: Client, *uses: Use, **limits: Any) -> Used:
     """Use tools in a workflow of their own, with the activities of the stage."""
     name = f"tools-{uuid.uuid4().hex[:8]}"
     async with Worker(client, task_queue=name, workflows=[UsingTools], workflow_runner=create_workflow_runner()):
         return await client.execute_workflow(
-            UsingTools.run, Uses(task=task(**limits), uses=uses), id=name, task_queue=name
+            UsingTools.run, Uses(task=build_task(**limits), uses=uses), id=name, task_queue=name
         )
 
 
@@ -115,7 +115,7 @@ async def test_searches_return_numbered_passages(serving: Serving) -> None:
     """Passages keep their first number; a run whose tables cannot be found continues without them."""
     knowledge = Linked(dict(KITCHEN))
     async with serving(None, knowledge) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             SEARCH,
             ("vector_search", {"query": "How does cheese ripen?", "k": 2}),
@@ -144,7 +144,7 @@ async def test_relations_are_listed_with_their_evidence(serving: Serving) -> Non
     """Relations come with their sentences as far as they fit, and similar names if the entity is unknown."""
     knowledge = Linked(dict(KITCHEN))
     async with serving(None, knowledge) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("graph_search", {"entity": "Rye", "about": "bread"}),
             ("graph_search", {"entity": "Ryes"}),
@@ -162,7 +162,7 @@ async def test_a_calculation_can_be_cited(serving: Serving) -> None:
     """A result is a numbered passage; an expression that cannot be calculated says why."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
     async with serving(None, knowledge) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("calculate", {"expression": "2 h + 30 min to min", "label": "Time of rising"}),
             ("calculate", {"expression": "9**9**9"}),
@@ -196,7 +196,7 @@ async def test_tables_are_queried_and_computed_from(serving: Serving) -> None:
     )
     knowledge, box = Queried(dict(KITCHEN)), ScriptedSandbox(prints="slope: 2.0\n", made=(PLOT,))
     async with serving(chat, knowledge, box) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("sql", {"question": "How much was sold?", "statement": SQL}),
             ("sql", {"question": "How much was sold?"}),
@@ -224,7 +224,7 @@ async def test_tables_are_queried_and_computed_from(serving: Serving) -> None:
 async def test_a_missing_program_says_why(serving: Serving) -> None:
     """If no program is written for the goal, the observation says so."""
     async with serving(ScriptedChat(story()), Queried(dict(KITCHEN)), ScriptedSandbox()) as stage:
-        found = await used(stage.client, ("run_python", {"goal": "The trend"}))
+        found = await use_tools(stage.client, ("run_python", {"goal": "The trend"}))
 
     assert found.observations[0].problem == "Not computed: The trend. The reason: no program was written for it."
 
@@ -234,7 +234,7 @@ async def test_the_web_is_read_within_its_permission(serving: Serving) -> None:
     outside, knowledge = Outside(), MemoryKnowledge({}, pages=PAGES)
     scope = WebScope(run=RunId("r"), max_pages=2, domains=("bakery.example", "mill.example"))
     async with serving(None, knowledge, web=[outside.search_web, outside.fetch_pages]) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("hybrid_search", {"query": QUESTION}),
             ("read_page", {"url": BREAD, "query": "How long is bread baked?"}),
@@ -261,7 +261,7 @@ async def test_a_url_cannot_be_invented(serving: Serving) -> None:
     known = Source(uri="links.md", title="Links", text=f"More on bread is at {BREAD} in the bakery.")
     knowledge = MemoryKnowledge({"links": known}, pages=PAGES)
     async with serving(None, knowledge, web=[outside.search_web, outside.fetch_pages]) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("read_page", {"url": BREAD, "query": QUESTION}),
             ("hybrid_search", {"query": "bread in the bakery"}),
@@ -279,7 +279,7 @@ async def test_a_url_cannot_be_invented(serving: Serving) -> None:
 async def test_passages_are_read_by_roles(serving: Serving) -> None:
     """A document is asked, two are compared, passages are summarized, facts are listed; all cite numbers."""
     async with serving(None, Filtering(dict(TWO))) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("summarize_results", {"question": "How long?"}),
             ("hybrid_search", {"query": "How long does the dough of rye bread rise?"}),
@@ -305,7 +305,7 @@ async def test_claims_are_checked_against_the_sources(serving: Serving) -> None:
     """A claim in a source's words is supported, a different claim is not, a claim without sources stays open."""
     knowledge = MemoryKnowledge({"a": TWO["a"]})
     async with serving(None, knowledge) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("verify_claim", {"claim": RYE.format(2)}),
             ("verify_claim", {"claim": RYE.format(7)}),
@@ -322,7 +322,7 @@ async def test_claims_are_checked_against_the_sources(serving: Serving) -> None:
 async def test_terms_are_looked_up_in_whole_documents(serving: Serving) -> None:
     """A term is found in parts of a document that no search returned, with the relevance of the document."""
     async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
-        found = await used(
+        found = await use_tools(
             stage.client,
             ("hybrid_search", {"query": "How is bread made?", "k": 1}),
             ("lookup", {"term": "sourdough"}),
@@ -369,7 +369,7 @@ async def test_mcp_tools_are_called_once_and_cited(serving: Serving) -> None:
         ]
     )
     async with serving(None, knowledge, web=[own.list_mcp_tools, own.call_mcp_tool]) as stage:
-        found = await used(stage.client, *calls, mcp=("own",))
+        found = await use_tools(stage.client, *calls, mcp=("own",))
 
     answer, poison, failed, unknown = found.observations
     assert "mcp" in found.available and found.described.startswith("Tool recipes of the server own: Finds recipes.")
@@ -396,7 +396,7 @@ async def test_a_cancellation_is_no_observation(serving: Serving) -> None:
             stage.client, task_queue=name, workflows=[UsingTools], workflow_runner=create_workflow_runner()
         ):
             uses: tuple[Use, ...] = (("read_page", {"url": BREAD, "query": QUESTION}),)
-            request = Uses(task=task(web=scope), uses=uses)
+            request = Uses(task=build_task(web=scope), uses=uses)
             handles.append(await stage.client.start_workflow(UsingTools.run, request, id=name, task_queue=name))
             with pytest.raises(WorkflowFailureError) as failure:
                 await handles[0].result()

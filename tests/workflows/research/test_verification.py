@@ -5,7 +5,18 @@ import json
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
-from tests.worlds import GOOD_REPORT, KITCHEN, MemoryKnowledge, Reply, ScriptedChat, Source, in_turn, says, story, text
+from tests.support.worlds import (
+    GOOD_REPORT,
+    KITCHEN,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    Source,
+    in_turn,
+    says,
+    story,
+    text,
+)
 
 LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS)

@@ -15,8 +15,8 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunProgress, RunRequest
 from tenure.models.errors import RequestRejected, TransportError
 from tests.conftest import Serving
-from tests.tiers import exhaustive
-from tests.worlds import (
+from tests.support.tiers import exhaustive
+from tests.support.worlds import (
     KITCHEN,
     NO_CRITIQUE,
     Held,

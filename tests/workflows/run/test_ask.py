@@ -6,8 +6,8 @@ from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.run.run import RunLimits
 from tests.conftest import Serving, Stage
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
 from tests.workflows.runtime.test_web_client import BREAD, SCOPE, Outside
-from tests.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
 
 LIMITS = RunLimits(min_relevance=0.05)
 

@@ -14,7 +14,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
-from tests.worlds import KITCHEN, Held, MemoryKnowledge, Reply, ScriptedChat, story
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, Reply, ScriptedChat, story
 from workflows.run.agent import AgentWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE

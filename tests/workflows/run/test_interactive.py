@@ -10,8 +10,7 @@ from temporalio.service import RPCError
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
 from tenure.contracts.run.run import Feedback, RunLimits
 from tests.conftest import Serving
-from tests.workflows.run.test_agent import REQUEST, until, until_signalled
-from tests.worlds import (
+from tests.support.worlds import (
     ENOUGH,
     FINISH,
     KITCHEN,
@@ -26,6 +25,7 @@ from tests.worlds import (
     story,
     text,
 )
+from tests.workflows.run.test_agent import REQUEST, until, until_signalled
 from workflows.run.agent import AgentWorkflow
 
 Handle = WorkflowHandle[Any, Any]
@@ -38,7 +38,7 @@ async def told(run: Handle, verb: Any, **given: Any) -> str:
         answer = await run.execute_update("steer", RunCommand(name=verb, **given), result_type=RunCommandReply)
     except WorkflowUpdateFailedError as error:
         return f"refused: {error.cause}"
-    affects: str = answer.affects
+    affects: str = answer.effect
     return affects
 
 
@@ -91,7 +91,7 @@ async def test_every_command_is_applied_or_refused(serving: Serving) -> None:
         "refused: Refused: there is no topic “Wine”: the outline has “Bread”, “Cheese”",
     ]
     assert all(line.startswith("refused: Refused: ") and "\n" not in line for line in said[3:])
-    assert all(line.endswith(("deadline stands still.", "goes on.", "nothing changes.")) for line in at_once)
+    assert all(line.endswith(("time limit is suspended.", "continues.", "nothing changes.")) for line in at_once)
     assert [word.text for word in result.feedback] == ["More on rye", "Blue cheese"]
     assert len(refused) == 6 and set(refused) <= set(result.notes)
     assert refused[0] == (
@@ -260,8 +260,8 @@ async def test_missing_approval_leads_to_the_assumption(serving: Serving) -> Non
         result = await (await stage.start(limited(approve_plan=True, answer_seconds=0.2))).result()
 
     assert result.status == "done"
-    assert sum("still waits for a person" in note.lower() for note in result.notes) == 1
-    assert "Nobody answered “Is this the right outline?”; assumed: the outline is followed as it is" in result.notes
+    assert sum("still waits for an answer" in note.lower() for note in result.notes) == 1
+    assert "No answer to “Is this the right outline?”; assumed: the outline is followed as it is" in result.notes
 
 
 async def test_answer_reaches_the_plan_and_the_report(serving: Serving) -> None:
@@ -281,8 +281,11 @@ async def test_answer_reaches_the_plan_and_the_report(serving: Serving) -> None:
         "any cheese",
     )
     assert affects == "The research is replanned with the answer."
-    assert "a person answers: Blue cheese." in [prompt for role, prompt in chat.asked if role == "planner"][1]
-    assert [word.text for word in result.feedback] == ["To “Which cheese?” a person answers: Blue cheese."]
+    assert (
+        "The user answers “Which cheese?”: Blue cheese."
+        in [prompt for role, prompt in chat.asked if role == "planner"][1]
+    )
+    assert [word.text for word in result.feedback] == ["The user answers “Which cheese?”: Blue cheese."]
     assert "Question to the user: Which cheese? A user answered." in result.notes
 
 
@@ -308,7 +311,7 @@ async def test_ambiguous_question_is_clarified_once(serving: Serving) -> None:
     assert "How is rye bread made?" in next(prompt for role, prompt in chat.asked if role == "outliner")
     assert (result.status, result.question) == ("done", "How is rye bread made?")
     assert [(word.text, word.outcome) for word in result.feedback] == [
-        ("To “What does ‘it’ stand for?” a person answers: rye bread", "The question was read with it.")
+        ("The user answers “What does ‘it’ stand for?”: rye bread", "The question was read with it.")
     ]
 
 
@@ -320,7 +323,7 @@ async def test_missing_clarification_leads_to_the_assumption(serving: Serving) -
         result = await (await stage.start(asked)).result()
 
     assert (result.status, result.question, result.feedback) == ("done", "How is bread made?", ())
-    assert "Nobody answered “What does ‘it’ stand for?”; assumed: bread" in result.notes
+    assert "No answer to “What does ‘it’ stand for?”; assumed: bread" in result.notes
 
 
 @pytest.mark.parametrize(("verb", "status"), [("finish", "finished_early"), ("cancel", "cancelled")])
@@ -360,7 +363,7 @@ async def test_finish_ends_the_wait_for_a_person(serving: Serving) -> None:
         result = await run.result()
 
     assert result.status == "finished_early"
-    assert not any("Nobody answered" in note for note in result.notes)
+    assert not any("No answer to" in note for note in result.notes)
 
 
 async def test_commands_during_continue_as_new_are_applied(serving: Serving) -> None:

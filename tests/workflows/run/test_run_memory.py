@@ -18,8 +18,8 @@ from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatModel
 from tenure.report.trace.story import build_trace as told
 from tests.conftest import Serving, Stage
-from tests.tiers import exhaustive
-from tests.worlds import KITCHEN, KnownMemories, MemoryKnowledge, ScriptedChat, plans, says, search, story
+from tests.support.tiers import exhaustive
+from tests.support.worlds import KITCHEN, KnownMemories, MemoryKnowledge, ScriptedChat, plans, says, search, story
 
 LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0, max_sections=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS, memory=True)
@@ -104,7 +104,7 @@ async def two_related_runs(serving: Serving, chat: ChatModel | None) -> None:
     assert any(note.startswith("Earlier runs could not be recalled") for note in begun.notes)
     assert result.usage.searches < alone.usage.searches
     assert {source.id for source in result.sources} >= {source.id for source in alone.sources}
-    assert any(first.id in note and "less before it" in note for note in result.notes)
+    assert any(first.id in note and "reduced effort" in note for note in result.notes)
     assert traced is not None
     assert [one.run for one in traced.related] == [first.id]
     assert len(traced.passages) == len(knowledge.inherited.passages)

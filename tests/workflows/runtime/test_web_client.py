@@ -16,7 +16,7 @@ from tenure.contracts.evidence.web import (
 )
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 QUESTION = "How is bread baked?"
 BREAD = "https://bakery.example/bread"
@@ -133,7 +133,7 @@ class Screen:
     shown: list[str] = field(default_factory=list)
 
     @activity.defn
-    async def show_pages(self, request: FetchRequest) -> FetchReply:
+    async def render_pages(self, request: FetchRequest) -> FetchReply:
         self.shown += request.urls
         self.pages |= {address: PAGES[address] for address in request.urls if address == BREAD}
         return FetchReply(
@@ -150,7 +150,7 @@ async def test_page_without_text_is_rendered_by_a_browser(serving: Serving) -> N
     """The rendered text of a page is read; a page that no browser can render stays without text."""
     outside, knowledge = Outside(), MemoryKnowledge({}, pages=dict.fromkeys(PAGES, ""))
     screen = Screen(knowledge.pages)
-    async with serving(None, knowledge, web=(outside.search_web, outside.fetch_pages, screen.show_pages)) as stage:
+    async with serving(None, knowledge, web=(outside.search_web, outside.fetch_pages, screen.render_pages)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
     assert [source.uri for source in result.sources] == [BREAD]

@@ -13,8 +13,8 @@ from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.store.errors import EmbeddingCancelled
 from tests.conftest import Serving
-from tests.tiers import exhaustive
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.tiers import exhaustive
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.embed import EmbedWorkflow
 from workflows.upkeep.ingest import IngestWorkflow

@@ -14,7 +14,7 @@ from tenure.contracts.knowledge.maintenance import MaintenanceReport
 from tenure.settings import Settings
 from tenure.temporal.schedules import make_maintenance_id, schedule_upkeep
 from tests.conftest import Serving
-from tests.worlds import MemoryKnowledge
+from tests.support.worlds import MemoryKnowledge
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.maintenance import MaintenanceWorkflow
 

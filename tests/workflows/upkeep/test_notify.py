@@ -13,9 +13,9 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tenure.notifications import Notifier
 from tests.conftest import Serving, Stage
+from tests.support.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, story
 from tests.test_notifications import Receiver
 from tests.workflows.run.test_agent import until
-from tests.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, story
 
 REQUEST = RunRequest(
     question="How is bread made?",
@@ -33,7 +33,7 @@ async def told(stage: Stage, run: WorkflowHandle[Any, Result]) -> list[str]:
         for event in history.events
         if event.HasField("child_workflow_execution_started_event_attributes")
     ]
-    mine = [one for one in begun if "/notice-" in one]
+    mine = [one for one in begun if "/notification-" in one]
     for one in mine:
         await stage.client.get_workflow_handle(one).result()
     return mine

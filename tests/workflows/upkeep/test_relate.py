@@ -13,7 +13,7 @@ from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.base import KnowledgeBase
 from tests.conftest import Serving, Stage
 from tests.knowledge.word_vectors import WordVectors
-from tests.worlds import Held, ScriptedChat
+from tests.support.worlds import Held, ScriptedChat
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.graph import GraphWorkflow
 from workflows.upkeep.relate import RelateWorkflow

@@ -1,12 +1,15 @@
 """Retrieval strategies: how one task searches.
 
 Each module of this package defines one strategy as `STRATEGY` and is named as the strategy;
-`workflows.research.strategy_registry` finds them. A new strategy needs no other change.
+`workflows.research.strategy_registry` finds them. A new strategy needs no other change. Plugins add modules from their
+folder `strategies`.
 """
 
-import pkgutil
+from tenure.extensions import get_plugin_paths, list_extensions
+
+__path__.extend(get_plugin_paths("strategies"))
 
 
 def list_strategy_names() -> tuple[str, ...]:
     """Return the names of all strategies in alphabetical order, without importing them: the command line is fast."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    return list_extensions(__name__)

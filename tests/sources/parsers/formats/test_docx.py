@@ -1,4 +1,4 @@
-"""DOCX to the normal form."""
+"""Tests of the DOCX parser."""
 
 import io
 import zipfile
@@ -46,7 +46,7 @@ def _saved(word: "docx.document.Document") -> bytes:
 
 
 def test_styles_become_structure() -> None:
-    """Headings, lists, merged cells and properties come out in normal form."""
+    """Headings, lists, merged cells and metadata are parsed."""
     document = parse_docx(make_docx(), LIMIT)
 
     assert document.text == (
@@ -75,16 +75,16 @@ def _package(**files: bytes) -> bytes:
         (_package(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
     ],
 )
-def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
-    """Encrypted, old, broken and exploding files are unreadable, each with its reason."""
+def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
+    """Encrypted, old, damaged and exploding files are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_docx(data, LIMIT)
 
     assert caught.value.reason == reason
 
 
-def test_code_styles_and_numbered_properties_are_understood() -> None:
-    """A paragraph in a code style is literal; a list made by properties, not by style, is a list."""
+def test_code_styles_and_numbering_properties_are_parsed() -> None:
+    """A paragraph in a code style is literal; a list may be defined by properties instead of a style."""
     word = docx.Document()
     word.styles.add_style("Source Code", 1)
     word.add_paragraph("x = 1", style="Source Code")

@@ -1,4 +1,4 @@
-"""EPUB to the normal form."""
+"""Tests of the EPUB parser."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from tests.sources.packages import LAUGHS, OPF, make_epub, package
 LIMIT = 10_000_000
 
 
-def test_chapters_come_in_reading_order() -> None:
-    """The spine gives the order; a missing chapter and a hidden paragraph are passed over."""
+def test_chapters_have_their_reading_order() -> None:
+    """The spine defines the order; a missing chapter and a hidden paragraph are skipped."""
     document = parse_epub(make_epub(), LIMIT)
 
     assert document.text == "# Chapter one\n\nIt was late, déjà.\n\n# Chapter two\n\nEnd."
@@ -29,8 +29,8 @@ def test_chapters_come_in_reading_order() -> None:
         (make_epub(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
     ],
 )
-def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
-    """Protected, broken and exploding files are unreadable, each with its reason."""
+def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
+    """Protected, damaged and exploding files are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_epub(data, LIMIT)
 

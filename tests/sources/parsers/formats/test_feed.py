@@ -1,4 +1,4 @@
-"""Feeds to the normal form."""
+"""Tests of the feed parser."""
 
 import pytest
 
@@ -23,8 +23,8 @@ RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns=
 <title>Old</title></channel><item><title>T</title><link>https://example.org/t</link><description>D.</description></item></rdf:RDF>"""
 
 
-def test_entries_of_rss_are_read() -> None:
-    """Title, date, author, address and the longest content of each entry come out, hidden words do not."""
+def test_entries_of_rss_are_parsed() -> None:
+    """Title, date, author, URL and the longest content of each entry are parsed without hidden text."""
     document = parse_feed(RSS)
 
     assert document.text == (
@@ -34,26 +34,26 @@ def test_entries_of_rss_are_read() -> None:
     assert (document.title, document.published) == ("News & more", "2026-11-03")
 
 
-def test_entries_of_atom_are_read() -> None:
-    """Markup in place is read, and an entry's address is the one for people."""
+def test_entries_of_atom_are_parsed() -> None:
+    """Inline markup is parsed, and the URL of an entry is its alternate link."""
     document = parse_feed(ATOM)
 
     assert document.text == "# A log\n\n## Entry one\n\n2026-01-02, https://example.org/e1\n\n## In\n\nIt."
     assert document.author == "Bo Ek"
 
 
-def test_entries_beside_their_channel_are_read() -> None:
-    """RSS 1.0 puts entries beside the channel."""
+def test_entries_outside_the_channel_are_parsed() -> None:
+    """Entries of RSS 1.0 are siblings of the channel."""
     assert parse_feed(RDF).text == "# Old\n\n## T\n\nhttps://example.org/t\n\nD."
 
 
-def test_a_damaged_feed_is_read_as_far_as_it_goes() -> None:
-    """A mark that was not written as an entity costs itself only; entities of its own do not unfold."""
+def test_a_damaged_feed_is_parsed_in_part() -> None:
+    """An unescaped character affects only itself; custom entities are not expanded."""
     assert "Tom Jerry" in " ".join(parse_feed(RDF.replace("D.", "Tom & Jerry")).text.split())
     assert len(parse_feed(LAUGHS + RDF.replace("D.", "&e;")).text) < 200
 
 
-def test_what_is_no_feed_says_so() -> None:
-    """Text without any element is refused."""
+def test_text_without_elements_is_unreadable() -> None:
+    """Text without any element is unreadable."""
     with pytest.raises(Unreadable, match="is not a valid feed"):
         parse_feed("words")

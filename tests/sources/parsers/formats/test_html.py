@@ -1,4 +1,4 @@
-"""HTML to the normal form."""
+"""Tests of the HTML parser."""
 
 import logging
 
@@ -18,8 +18,8 @@ enough to be the main text of the page.</p><h2>Second</h2><ul><li>one</li><li>tw
 <p>The end &amp; thanks to everybody who read this far.</p></article><footer>Imprint</footer></body></html>"""
 
 
-def test_the_main_text_of_a_page_is_read() -> None:
-    """Headings, lists, code and tables of the article come out, navigation and scripts do not."""
+def test_the_main_text_of_a_page_is_extracted() -> None:
+    """Headings, lists, code and tables of the article are parsed without navigation and scripts."""
     document = parse_html(PAGE)
 
     assert document.text == (
@@ -30,8 +30,8 @@ def test_the_main_text_of_a_page_is_read() -> None:
     assert (document.title, document.author, document.published) == ("The main thing", "Ann Lee", "2024-03-01")
 
 
-def test_a_page_without_main_text_gives_its_words() -> None:
-    """Where nothing stands out all words are taken."""
+def test_a_page_without_main_text_gives_all_its_text() -> None:
+    """Without a recognizable main text, all text is used."""
     markup = "<html><head><title>A &amp; B</title></head><body><nav><a href='/'>Only a link</a></nav></body></html>"
     document = parse_html(markup)
 
@@ -41,7 +41,7 @@ def test_a_page_without_main_text_gives_its_words() -> None:
 
 @pytest.mark.parametrize("markup", ["<html></html>", "<html><body><script>x()</script></body></html>"])
 def test_a_page_without_words_is_unreadable(markup: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """An empty page is said to have no text, and the library's complaint about it is not shown."""
+    """An empty page has no text, and the warning of the library is not shown."""
     with pytest.raises(Unreadable, match="has no text"):
         parse_html(markup)
 
@@ -55,8 +55,8 @@ that are long enough to be the text of a page.</p></article><p hidden>Hidden wor
 <aside>Subscribe to read</aside></body></html>"""
 
 
-def test_a_page_says_what_it_is() -> None:
-    """Language, site, canonical address, and words that are around and behind the main text come with it."""
+def test_the_metadata_of_a_page_is_parsed() -> None:
+    """Language, site, canonical URL, visible text and hidden text are returned."""
     page = parse_web_page(
         META.format('<link rel="canonical" href="/one?b=2">'), "https://m.example.org/one?b=2&utm_source=x"
     )
@@ -78,8 +78,8 @@ def test_a_page_says_what_it_is() -> None:
         ("https://[broken", "https://www.other.org/one?x=1"),
     ],
 )
-def test_a_page_cannot_pass_itself_off_as_one_of_another_site(href: str, address: str) -> None:
-    """A canonical link is believed within its own site."""
+def test_a_page_cannot_pose_as_a_page_of_another_site(href: str, address: str) -> None:
+    """A canonical link is used only within the same site."""
     markup = META.format(f'<link rel="canonical" href="{href}">')
 
     assert parse_web_page(markup, "https://www.other.org/one?x=1").url == address
@@ -94,12 +94,12 @@ def test_a_page_cannot_pass_itself_off_as_one_of_another_site(href: str, address
         ('<meta property="article:content_tier" content="free">', False),
     ],
 )
-def test_a_page_says_whether_it_is_free(head: str, locked: bool) -> None:
-    """Publishers mark what only subscribers may read."""
+def test_paywalls_are_detected(head: str, locked: bool) -> None:
+    """Publishers mark pages for subscribers."""
     assert parse_web_page(META.format(head), "https://example.org/").is_paywalled is locked
 
 
-def test_the_day_of_a_page_is_told_in_one_form() -> None:
-    """A date comes out as a day, and none where there is none."""
+def test_the_date_of_a_page_is_normalized() -> None:
+    """A date becomes a day in ISO 8601; a page without a date has none."""
     assert parse_web_page(PAGE, "").publication_date == "2024-03-01"
     assert parse_web_page("<p>words</p>", "").publication_date == ""

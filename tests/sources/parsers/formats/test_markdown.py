@@ -1,4 +1,4 @@
-"""Markdown to the normal form."""
+"""Tests of the Markdown parser."""
 
 import pytest
 
@@ -74,27 +74,27 @@ alt text
 The note."""
 
 
-def test_every_construct_reaches_its_normal_form() -> None:
-    """Headings, lists, code, tables, raw HTML and inline markup come out in normal form."""
+def test_every_construct_is_converted() -> None:
+    """Headings, lists, code, tables, raw HTML and inline markup are converted to the normal form."""
     document = parse_markdown(PAGE)
 
     assert document.text == NORMAL
     assert (document.title, document.author, document.published) == ("The: title", "Ann Lee, Bo Ek", "2024-05-06")
 
 
-def test_the_first_heading_is_the_title_where_front_matter_has_none() -> None:
-    """Without a title field the first heading, without its markup, is the title."""
+def test_the_first_heading_is_the_title_without_front_matter() -> None:
+    """Without a title field, the first heading without its markup is the title."""
     assert parse_markdown("# A *fine* `title`\n\nText").title == "A fine title"
 
 
 @pytest.mark.parametrize("text", ["---\nonly a rule\n---\ntext", "no front matter", "---\ntitle: open for ever"])
-def test_what_is_no_front_matter_stays_text(text: str) -> None:
-    """A thematic break at the top, or an unclosed block, loses no words."""
+def test_other_leading_blocks_remain_text(text: str) -> None:
+    """A leading thematic break or an unclosed block loses no words."""
     assert split_front_matter(text) == ({}, text)
 
 
-def test_toml_front_matter_is_read() -> None:
-    """The TOML form gives the same fields."""
+def test_toml_front_matter_is_parsed() -> None:
+    """TOML front matter gives the same fields."""
     assert split_front_matter('+++\ntitle = "T"\nauthors = ["A", "B"]\n+++\nx') == (
         {"title": "T", "authors": "A, B"},
         "x",

@@ -1,4 +1,4 @@
-"""Notebooks to the normal form."""
+"""Tests of the notebook parser."""
 
 import json
 
@@ -26,8 +26,8 @@ CELLS = [
 ]
 
 
-def test_words_code_and_what_it_printed_are_read() -> None:
-    """Cells come in order; pictures are left out, and so are the colours of errors."""
+def test_text_code_and_output_are_parsed() -> None:
+    """Cells are in order, without images and without the colours of errors."""
     document = parse_notebook(json.dumps({"cells": CELLS, "metadata": {"authors": [{"name": "Ann Lee"}, 1]}}))
 
     assert document.text == (
@@ -37,8 +37,8 @@ def test_words_code_and_what_it_printed_are_read() -> None:
     assert (document.title, document.author) == ("A study", "Ann Lee")
 
 
-def test_notebooks_of_old_versions_are_read() -> None:
-    """Version 3 has worksheets, headings of their own, and code under another name."""
+def test_notebooks_of_old_versions_are_parsed() -> None:
+    """Version 3 has worksheets, heading cells, and another field for code."""
     cells = [
         {"cell_type": "heading", "level": 2, "source": "Old"},
         {"cell_type": "code", "input": "x", "outputs": [{"output_type": "pyout", "text": "1"}]},
@@ -49,15 +49,15 @@ def test_notebooks_of_old_versions_are_read() -> None:
     assert (document.title, document.text) == ("Named", "## Old\n\n    x\n\n    1")
 
 
-def test_a_flood_of_output_is_cut() -> None:
-    """What a program printed for ever is kept in part."""
+def test_long_output_is_truncated() -> None:
+    """Endless output is stored in part."""
     cell = {"cell_type": "code", "source": "go()", "outputs": [{"text": "line\n" * 100_000}]}
 
     assert len(parse_notebook(json.dumps({"cells": [cell]})).text) < 20_000
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "1"])
-def test_what_is_no_notebook_says_so(text: str) -> None:
-    """Other JSON and no JSON are refused."""
+def test_other_json_is_unreadable(text: str) -> None:
+    """Other JSON and other text are unreadable."""
     with pytest.raises(Unreadable, match="is not a valid notebook"):
         parse_notebook(text)

@@ -1,4 +1,4 @@
-"""ODT to the normal form."""
+"""Tests of the ODT parser."""
 
 import pytest
 
@@ -37,16 +37,16 @@ def make_odt(body: str = BODY, manifest: str = "<manifest/>", before: str = "", 
     )
 
 
-def test_a_text_is_read_with_its_structure() -> None:
-    """Headings, paragraphs, nested lists and tables come out; notes, comments and deleted words do not."""
+def test_structure_is_parsed() -> None:
+    """Headings, paragraphs, nested lists and tables are parsed without notes, comments and deleted text."""
     document = parse_odt(make_odt(**{"meta.xml": META}), LIMIT)
 
     assert document.text == "# A study\n\nSome words and more here.\n\n- one\n  - deep\n\n| a b |  |"
     assert (document.title, document.author, document.published) == ("Named", "Ann Lee", "2024-05-06")
 
 
-def test_a_text_that_says_nothing_of_itself_is_called_by_its_heading() -> None:
-    """Without a description the first heading is the title."""
+def test_the_first_heading_is_the_title_without_metadata() -> None:
+    """Without metadata, the first heading is the title."""
     assert parse_odt(make_odt(), LIMIT).title == "A study"
 
 
@@ -62,8 +62,8 @@ def test_a_text_that_says_nothing_of_itself_is_called_by_its_heading() -> None:
         (make_odt(a="0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
     ],
 )
-def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
-    """Encrypted, broken, deep and exploding texts are unreadable, each with its reason."""
+def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
+    """Encrypted, damaged, deep and exploding texts are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_odt(data, LIMIT)
 

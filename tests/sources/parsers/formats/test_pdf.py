@@ -1,4 +1,4 @@
-"""PDF to the normal form."""
+"""Tests of the PDF parser."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,8 +25,8 @@ PAGES = [
 INFO = "/Title (A Study) /Author (Ann Lee) /CreationDate (D:20240305101010Z)"
 
 
-def test_lines_become_paragraphs_and_page_furniture_goes() -> None:
-    """Lines are joined over page breaks, hyphens mended or kept, heads and page numbers dropped."""
+def test_lines_become_paragraphs_without_page_furniture() -> None:
+    """Lines are joined across pages, hyphens rejoined or kept, and heads and page numbers removed."""
     document = parse_pdf(make_pdf(PAGES, INFO, ["1. Introduction", "Method"]))
 
     assert document.text == (
@@ -40,8 +40,8 @@ def test_lines_become_paragraphs_and_page_furniture_goes() -> None:
     assert (document.title, document.author, document.published) == ("A Study", "Ann Lee", "2024-03-05")
 
 
-def test_a_title_that_is_a_file_name_is_not_believed() -> None:
-    """Word's leftovers in the metadata are no title; the date may be short."""
+def test_a_title_that_is_a_file_name_is_ignored() -> None:
+    """Default titles of word processors are ignored; the date may be incomplete."""
     document = parse_pdf(make_pdf([["Words."]], "/Title (Microsoft Word - draft.doc) /CreationDate (D:2024)"))
 
     assert (document.title, document.published) == ("", "2024")
@@ -61,16 +61,16 @@ def test_the_only_page_keeps_its_numbers() -> None:
         (make_pdf(PAGES)[:200], "is not a valid PDF"),
     ],
 )
-def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
-    """Encrypted, scanned and broken files are unreadable, each with its reason."""
+def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
+    """Encrypted, scanned and damaged files are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_pdf(data)
 
     assert caught.value.reason == reason
 
 
-def test_threads_may_read_at_the_same_time() -> None:
-    """Many threads get the same text, although pdfium itself must not be entered twice."""
+def test_parsing_is_thread_safe() -> None:
+    """Many threads get the same text, although pdfium itself is not thread-safe."""
     data = make_pdf(PAGES)
     with ThreadPoolExecutor(4) as pool:
         texts = {document.text for document in pool.map(parse_pdf, [data] * 24)}
@@ -79,7 +79,7 @@ def test_threads_may_read_at_the_same_time() -> None:
 
 
 def test_running_heads_with_page_numbers_may_change_with_the_chapter() -> None:
-    """A head that recurs on three pages with its number goes, the text below it stays."""
+    """A head that recurs with its number on three pages is removed, and the text below it is kept."""
     chapters = [
         [f"{title} {n}", f"Start {chr(96 + n)}", "Body.", f"More {chr(96 + n)}", f"End {chr(96 + n)}"]
         for n, title in enumerate(["One"] * 3 + ["Two"] * 5, 1)
@@ -98,8 +98,8 @@ def test_a_numbered_heading_is_found_in_an_outline_without_numbers() -> None:
     )
 
 
-def test_pages_are_known_in_the_text() -> None:
-    """Each page has its place, also one that begins within a paragraph or holds nothing."""
+def test_pages_have_offsets_in_the_text() -> None:
+    """Each page has an offset, even if it starts inside a paragraph or is empty."""
     document = parse_pdf(
         make_pdf([*PAGES[:2], [], PAGES[2], ["• an item that", "ends"]], INFO, ["1. Introduction", "Method"])
     )

@@ -1,4 +1,4 @@
-"""PPTX to the normal form."""
+"""Tests of the PPTX parser."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from tests.sources.packages import make_pptx, package
 LIMIT = 10_000_000
 
 
-def test_slides_become_chapters_and_pages() -> None:
-    """Titles, lists, notes, tables, the figures of charts and grouped texts come out, and slides can be cited."""
+def test_slides_become_sections_and_pages() -> None:
+    """Titles, lists, notes, tables, the data of charts and grouped texts are parsed, and slides have page numbers."""
     document = parse_pptx(make_pptx(), LIMIT)
 
     assert document.text == (
@@ -33,8 +33,8 @@ def test_slides_become_chapters_and_pages() -> None:
         (package(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
     ],
 )
-def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
-    """Old, broken and exploding files are unreadable, each with its reason."""
+def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
+    """Old, damaged and exploding files are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_pptx(data, LIMIT)
 

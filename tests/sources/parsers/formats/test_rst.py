@@ -1,11 +1,11 @@
-"""reStructuredText to the normal form."""
+"""Tests of the reStructuredText parser."""
 
 from pathlib import Path
 
 import pytest
 
 from tenure.sources.parsers.formats.rst import parse_rst
-from tests.tiers import RUN_ALL
+from tests.support.tiers import RUN_ALL
 
 PEPS = Path(__file__).parents[4] / "shared" / "data" / "peps"
 
@@ -113,8 +113,8 @@ verse two
 The note."""
 
 
-def test_every_construct_reaches_its_normal_form(capfd: pytest.CaptureFixture[str]) -> None:
-    """Known and unknown directives and roles keep their words, nothing is included or printed."""
+def test_every_construct_is_converted(capfd: pytest.CaptureFixture[str]) -> None:
+    """Known and unknown directives and roles keep their text, and nothing is included or printed."""
     document = parse_rst(PAGE)
 
     assert document.text == NORMAL
@@ -123,7 +123,7 @@ def test_every_construct_reaches_its_normal_form(capfd: pytest.CaptureFixture[st
 
 
 def test_a_mail_header_gives_title_author_and_date() -> None:
-    """The header of a Python enhancement proposal is metadata, and stays readable as a list."""
+    """The header of a Python Enhancement Proposal is metadata, and remains in the text as a list."""
     document = parse_rst(
         "PEP: 7\nTitle: Fine things\nAuthor: Ann <a@b.c>,\n        Bo\nCreated: 01-Jan-2001\n\nText.\n"
     )
@@ -144,13 +144,13 @@ def test_a_mail_header_gives_title_author_and_date() -> None:
     ],
 )
 def test_broken_markup_keeps_its_words_and_prints_nothing(text: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """What docutils cannot read comes out as it stands in the source."""
+    """Markup that docutils cannot parse is kept as source text."""
     assert "not a table" in parse_rst(text).text.replace("  ", " ")
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_very_long_line_is_read() -> None:
-    """A line longer than docutils' own bound is no reason to give up the file."""
+def test_a_very_long_line_is_parsed() -> None:
+    """A line above the limit of docutils does not make the file unreadable."""
     assert len(parse_rst("word " * 20_000).text) == 99_999
 
 
@@ -158,7 +158,7 @@ def test_a_very_long_line_is_read() -> None:
 @pytest.mark.skipif(not PEPS.is_dir(), reason="the corpus of Python enhancement proposals is not here")
 @pytest.mark.timeout(300)
 def test_proposals_parse_silently(capfd: pytest.CaptureFixture[str]) -> None:
-    """Real documents, in the slow form all of hundreds, have text and a title, and not one prints anything."""
+    """Real documents, in the slow variant all of hundreds, have text and a title, and print nothing."""
     paths = sorted(PEPS.glob("*.rst"))[:: 1 if RUN_ALL else 10]
     documents = [parse_rst(path.read_text(encoding="utf-8")) for path in paths]
 
@@ -167,7 +167,7 @@ def test_proposals_parse_silently(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_directives_and_references_inside_lines_keep_their_words() -> None:
-    """A reference to nothing keeps its name, an image its alternative text, a code directive its one line."""
+    """A reference without a target keeps its name, an image its alternative text, a code directive its one line."""
     text = "See |missing| and |logo| here.\n\n.. |logo| image:: a.png\n   :alt: the logo\n\n.. math:: e = mc^2\n"
 
     assert parse_rst(text).text == "See missing and the logo here.\n\n    e = mc^2"

@@ -1,4 +1,4 @@
-"""ArXiv, in the format of its API."""
+"""Tests of the arXiv provider."""
 
 import pytest
 
@@ -14,8 +14,8 @@ ERROR = b"""<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.or
 <summary>bad</summary><link href="http://arxiv.org/api/errors#bad" rel="alternate"/></entry></feed>"""
 
 
-async def test_papers_are_asked_for_by_any_word(searched: Searched) -> None:
-    """Content words count; a paper is the page of its abstract, with the date of its first version."""
+async def test_papers_match_any_word(searched: Searched) -> None:
+    """Content words are searched; a paper has the URL of its abstract and the date of its first version."""
     results, (asked,) = await searched(Arxiv, REPLY, query="What is the rye, rye starter?", k=5)
 
     assert results == [SearchResult("http://arxiv.org/abs/2601.00001v2", "On rye", "A grass.", "2026-01-05T00:00:00Z")]
@@ -23,20 +23,20 @@ async def test_papers_are_asked_for_by_any_word(searched: Searched) -> None:
     assert asked.query["search_query"] == "(all:rye OR all:starter)"
 
 
-async def test_a_time_range_bounds_the_submission(searched: Searched) -> None:
-    """From the first day of the range to now."""
+async def test_the_time_range_filters_by_submission(searched: Searched) -> None:
+    """The filter starts with the first day of the range."""
     _, (asked,) = await searched(Arxiv, REPLY, time_range="month")
 
     assert " AND submittedDate:[20" in asked.query["search_query"]
 
 
-async def test_without_a_content_word_nobody_is_asked(searched: Searched) -> None:
+async def test_a_query_without_content_words_sends_no_request(searched: Searched) -> None:
     """An empty search would find everything."""
     assert await searched(Arxiv, REPLY, query="what is it?") == ([], [])
 
 
-async def test_errors_are_no_papers(searched: Searched) -> None:
-    """ArXiv tells errors as entries of a feed; what is no feed is unexpected response."""
+async def test_errors_are_not_results(searched: Searched) -> None:
+    """The API returns errors as entries of a feed; other text is an unexpected response."""
     with pytest.raises(SearchUnavailable, match="returned an error"):
         await searched(Arxiv, ERROR)
     for body in (b"<html></html>", b"no xml"):

@@ -1,4 +1,4 @@
-"""Brave, in the format of its API."""
+"""Tests of the Brave provider."""
 
 import pytest
 
@@ -15,8 +15,8 @@ HIT = {
 REPLY = {"type": "search", "query": {"original": "rye"}, "web": {"type": "search", "results": [HIT]}}
 
 
-async def test_the_request_is_what_brave_takes(searched: Searched) -> None:
-    """Key, time range, language, safe search and domains each have their place."""
+async def test_the_request_has_all_parameters(searched: Searched) -> None:
+    """Key, time range, language, safe search and domains are sent."""
     wish = {"k": 50, "time_range": "week", "language": "de-CH", "domains": ("a.org",), "safe_search": False}
     results, (asked,) = await searched(Brave, REPLY, **wish)
 
@@ -47,26 +47,26 @@ async def test_the_request_is_what_brave_takes(searched: Searched) -> None:
         ("tlh", None),
     ],
 )
-async def test_languages_have_names_of_their_own(searched: Searched, tag: str, name: str | None) -> None:
-    """Where Brave's name differs from everybody's, it is used; none is asked for where none is wished."""
+async def test_languages_are_mapped(searched: Searched, tag: str, name: str | None) -> None:
+    """The language codes of Brave differ from BCP 47; an unsupported language is not sent."""
     _, (asked,) = await searched(Brave, REPLY, language=tag)
 
     assert asked.query.get("search_lang") == name
 
 
-async def test_a_long_query_is_cut(searched: Searched) -> None:
-    """Brave refuses more than 400 characters or 50 words."""
+async def test_a_long_query_is_truncated(searched: Searched) -> None:
+    """Brave rejects more than 400 characters or 50 words."""
     _, (asked,) = await searched(Brave, REPLY, query="so " * 100)
 
     assert asked.query["q"] == " ".join(["so"] * 50)
 
 
-async def test_nothing_found_is_an_answer(searched: Searched) -> None:
-    """Without results there is no list of them."""
+async def test_an_empty_result_is_an_answer(searched: Searched) -> None:
+    """Without results, the response has no list."""
     assert (await searched(Brave, {"type": "search", "query": {}}))[0] == []
 
 
-async def test_something_else_is_no_answer(searched: Searched) -> None:
+async def test_an_unexpected_response_is_an_error(searched: Searched) -> None:
     """JSON of another service is not an empty list."""
     with pytest.raises(SearchRefused, match="unexpected response"):
         await searched(Brave, {"results": []})

@@ -1,4 +1,4 @@
-"""Crossref, in the format of its API."""
+"""Tests of the Crossref provider."""
 
 import pytest
 
@@ -15,8 +15,8 @@ WORK = {
 }
 
 
-async def test_works_are_offered_by_their_doi(searched: Searched) -> None:
-    """A date may be known in part, or not at all."""
+async def test_works_have_the_url_of_their_doi(searched: Searched) -> None:
+    """A date may be incomplete or missing."""
     month = {**WORK, "issued": {"date-parts": [[2026, 1]]}}
     never = {"URL": "https://doi.example/y", "issued": {"date-parts": [[None]]}}
     works = [WORK, month, never, {**never, "issued": {}}]
@@ -38,14 +38,14 @@ async def test_works_are_offered_by_their_doi(searched: Searched) -> None:
     }
 
 
-async def test_a_time_range_is_a_filter(searched: Searched) -> None:
-    """From its first day on."""
+async def test_the_time_range_is_a_filter(searched: Searched) -> None:
+    """The filter starts with the first day of the range."""
     _, (asked,) = await searched(Crossref, {"message": {"items": []}}, time_range="day")
 
     assert asked.query["filter"].startswith("from-pub-date:20")
 
 
-async def test_something_else_is_no_answer(searched: Searched) -> None:
+async def test_an_unexpected_response_is_an_error(searched: Searched) -> None:
     """A list of errors is not an empty list of works."""
     with pytest.raises(SearchRefused, match="unexpected response"):
         await searched(Crossref, {"status": "failed", "message": [{"type": "validation-failure"}]})

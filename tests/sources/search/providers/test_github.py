@@ -1,4 +1,4 @@
-"""GitHub, in the format of its API."""
+"""Tests of the GitHub provider."""
 
 from tenure.sources.search.provider import SearchResult
 from tenure.sources.search.providers.github import GitHub
@@ -23,8 +23,8 @@ def answer(asked: RecordedRequest) -> FakeResponse:
     return FakeResponse({"total_count": 2, "items": [PROJECT] if "repositories" in asked.path else [THREAD, THREAD]})
 
 
-async def test_repositories_and_issues_take_turns(searched: Searched) -> None:
-    """Both are asked for, with the token."""
+async def test_repositories_and_issues_alternate(searched: Searched) -> None:
+    """Both are requested with the token."""
     results, asked = await searched(GitHub, answer, k=5)
 
     assert [result.url.removeprefix("https://github.com/") for result in results] == [
@@ -40,8 +40,8 @@ async def test_repositories_and_issues_take_turns(searched: Searched) -> None:
     assert {one.headers["authorization"] for one in asked} == {f"Bearer {KEY}"}
 
 
-async def test_a_time_range_becomes_qualifiers(searched: Searched) -> None:
-    """Newer commits for repositories, newer beginnings for issues; the query is cut to leave them room."""
+async def test_the_time_range_becomes_qualifiers(searched: Searched) -> None:
+    """Repositories are filtered by push and issues by creation; the query is truncated for the qualifiers."""
     _, asked = await searched(GitHub, answer, query="rye " * 200, time_range="week", key="")
 
     queries = {one.path: one.query["q"] for one in asked}

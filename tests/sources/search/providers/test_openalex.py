@@ -1,4 +1,4 @@
-"""OpenAlex, in the format of its API."""
+"""Tests of the OpenAlex provider."""
 
 import pytest
 
@@ -26,17 +26,17 @@ PAGE = {"landing_page_url": "https://b.org/x", "pdf_url": None}
         ({"doi": None}, "https://openalex.example/W1"),
     ],
 )
-async def test_works_are_offered_by_their_free_text(
+async def test_works_have_the_url_of_their_open_access_text(
     searched: Searched, locations: dict[str, object], address: str
 ) -> None:
-    """Else by their page, their DOI, or what OpenAlex says; the abstract is put together from its words."""
+    """Otherwise the URL is the landing page, the DOI or the record; the abstract is restored from its index."""
     results, _ = await searched(OpenAlex, {"results": [{**WORK, **locations}]})
 
     assert results == [SearchResult(address, "Rye", "Rye is grass.", "2026-01-05")]
 
 
-async def test_the_request_is_what_openalex_takes(searched: Searched) -> None:
-    """Operators in a question are words at the most; time range and language are filters."""
+async def test_the_request_has_all_parameters(searched: Searched) -> None:
+    """Operators are removed from the query; time range and language are filters."""
     wish = {"query": 'Is "rye" OR spelt better?', "time_range": "year", "language": "de-CH", "k": 7}
     _, (asked,) = await searched(OpenAlex, {"results": []}, **wish)
 
@@ -46,8 +46,8 @@ async def test_the_request_is_what_openalex_takes(searched: Searched) -> None:
     assert (since.partition(":")[0], language) == ("from_publication_date", "language:de")
 
 
-async def test_without_wishes_there_is_no_filter(searched: Searched) -> None:
-    """And without a key no empty one is sent; a work that says nothing is no error."""
+async def test_a_plain_request_has_no_filter(searched: Searched) -> None:
+    """Without a key no empty parameter is sent; a work without fields is no error."""
     results, (asked,) = await searched(OpenAlex, {"results": [{}]}, key="")
 
     assert results == [SearchResult("")]

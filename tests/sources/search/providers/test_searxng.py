@@ -1,4 +1,4 @@
-"""SearXNG, in the format of its JSON."""
+"""Tests of the SearXNG provider."""
 
 import pytest
 
@@ -29,8 +29,8 @@ def page(asked: RecordedRequest) -> FakeResponse:
     )
 
 
-async def test_the_request_is_what_searxng_takes(http: HttpConnections) -> None:
-    """Time range, language, safe search and domains are handed on, and JSON is asked for."""
+async def test_the_request_has_all_parameters(http: HttpConnections) -> None:
+    """Time range, language, safe search and domains are passed on, and the format is JSON."""
     wish = WebSearchRequest(
         query="rye", k=2, time_range="month", language="de-CH", safe_search=False, domains=("a.org",)
     )
@@ -55,16 +55,16 @@ async def test_the_request_is_what_searxng_takes(http: HttpConnections) -> None:
 @pytest.mark.parametrize(
     ("tag", "name"), [("", "all"), ("de", "de"), ("de-CH", "de-CH"), ("zh-Hant", "zh"), ("German", "all")]
 )
-async def test_languages_are_in_the_form_that_is_taken(http: HttpConnections, tag: str, name: str) -> None:
-    """A script is left out, and what is no tag asks for any."""
+async def test_languages_are_mapped(http: HttpConnections, tag: str, name: str) -> None:
+    """A script is removed, and an invalid tag means any language."""
     with FakeSearchServer(page) as server:
         await Searxng(ApiClient(http, "searxng", server.url)).search(WebSearchRequest(query="rye", k=1, language=tag))
 
     assert server.requests[0].query["language"] == name
 
 
-async def test_pages_are_asked_for_until_there_is_enough(http: HttpConnections) -> None:
-    """One page may hold less than is wanted; when nothing new comes, there is no more."""
+async def test_pages_are_requested_until_there_are_enough_results(http: HttpConnections) -> None:
+    """A page may have fewer results than requested; a page without new results is the last."""
     with FakeSearchServer(page) as server:
         results = await Searxng(ApiClient(http, "searxng", server.url)).search(WebSearchRequest(query="rye", k=50))
 
@@ -72,8 +72,8 @@ async def test_pages_are_asked_for_until_there_is_enough(http: HttpConnections) 
     assert [asked.query["pageno"] for asked in server.requests] == ["1", "2", "3"]
 
 
-async def test_engines_that_were_not_heard_make_no_empty_answer(http: HttpConnections) -> None:
-    """Nothing found while servers behind the instance failed says nothing, and is told with their names."""
+async def test_an_empty_page_with_failed_engines_is_an_error(http: HttpConnections) -> None:
+    """If engines of the instance failed, an empty result is an error that names them."""
     silent = {"results": [], "unresponsive_engines": [["one", "timeout"], ["two", "access denied"]]}
     with (
         FakeSearchServer(FakeResponse(silent)) as server,
@@ -82,13 +82,13 @@ async def test_engines_that_were_not_heard_make_no_empty_answer(http: HttpConnec
         await Searxng(ApiClient(http, "searxng", server.url)).search(WebSearchRequest(query="rye"))
 
 
-async def test_an_instance_without_json_is_told_what_to_set(http: HttpConnections) -> None:
-    """The refusal of a format is the usual fault of a new instance."""
+async def test_an_instance_without_json_is_reported(http: HttpConnections) -> None:
+    """A new instance usually does not permit the JSON format."""
     with FakeSearchServer(FakeResponse("Forbidden", 403)) as server, pytest.raises(SearchRefused, match="add `json`"):
         await Searxng(ApiClient(http, "searxng", server.url)).search(WebSearchRequest(query="rye"))
 
 
-async def test_other_refusals_stay_what_they_are(http: HttpConnections) -> None:
-    """A wrong address is not a question of formats."""
+async def test_other_errors_are_unchanged(http: HttpConnections) -> None:
+    """A wrong URL is not reported as a problem of the format."""
     with FakeSearchServer(FakeResponse("Not found", 404)) as server, pytest.raises(SearchRefused, match="status 404"):
         await Searxng(ApiClient(http, "searxng", server.url)).search(WebSearchRequest(query="rye"))

@@ -1,4 +1,4 @@
-"""Semantic Scholar, in the format of its graph."""
+"""Tests of the Semantic Scholar provider."""
 
 from tenure.sources.search.provider import SearchResult
 from tenure.sources.search.providers.semantic_scholar import SemanticScholar
@@ -16,8 +16,8 @@ FREE = {**PAPER, "publicationDate": "2026-01-05", "openAccessPdf": {"url": "http
 SHUT = {**PAPER, "openAccessPdf": {"url": "", "status": None}, "year": None}
 
 
-async def test_papers_are_offered_by_their_free_text(searched: Searched) -> None:
-    """Without one, by the page about them; a year stands in for a date."""
+async def test_papers_have_the_url_of_their_open_access_pdf(searched: Searched) -> None:
+    """Otherwise the URL is the page about the paper; a year replaces a missing date."""
     results, (asked,) = await searched(
         SemanticScholar, {"total": 3, "data": [PAPER, FREE, SHUT]}, query="rye-bread", k=3
     )
@@ -35,8 +35,8 @@ async def test_papers_are_offered_by_their_free_text(searched: Searched) -> None
     }
 
 
-async def test_a_time_range_bounds_the_publication(searched: Searched) -> None:
-    """It is open at its end; without a key none is sent, and without papers there is no list."""
+async def test_the_time_range_filters_by_publication(searched: Searched) -> None:
+    """The range has no end; without a key none is sent, and without papers the response has no list."""
     results, (asked,) = await searched(SemanticScholar, {"total": 0}, key="", time_range="year")
 
     assert results == []

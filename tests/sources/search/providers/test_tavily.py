@@ -1,4 +1,4 @@
-"""Tavily, in the format of its API."""
+"""Tests of the Tavily provider."""
 
 from tenure.sources.search.provider import SearchResult
 from tenure.sources.search.providers.tavily import Tavily
@@ -8,8 +8,8 @@ HIT = {"url": "https://a.org/", "title": "Rye", "content": "A grass.", "score": 
 REPLY = {"query": "rye", "results": [HIT, {**HIT, "published_date": "Mon, 05 Jan 2026 10:00:00 GMT"}]}
 
 
-async def test_the_request_is_what_tavily_takes(searched: Searched) -> None:
-    """Domains and time range are fields of the body, and the key is a bearer."""
+async def test_the_request_has_all_parameters(searched: Searched) -> None:
+    """Domains and time range are fields of the body, and the key is a bearer token."""
     wish = {"k": 50, "time_range": "week", "domains": ("a.org",), "excluded_domains": ("b.org",)}
     results, (asked,) = await searched(Tavily, REPLY, **wish)
 
@@ -26,8 +26,8 @@ async def test_the_request_is_what_tavily_takes(searched: Searched) -> None:
     }
 
 
-async def test_what_is_not_wished_is_not_asked_for(searched: Searched) -> None:
-    """A plain search has a plain body, cut to what Tavily takes."""
+async def test_a_plain_request_has_no_filters(searched: Searched) -> None:
+    """A plain search has a plain body, truncated to the limits of Tavily."""
     _, (asked,) = await searched(Tavily, {"results": []}, query="rye " * 200)
 
     assert asked.json.keys() == {"query", "max_results", "search_depth"}

@@ -1,4 +1,4 @@
-"""Wikipedia, in the format of MediaWiki's API."""
+"""Tests of the Wikipedia provider."""
 
 import pytest
 
@@ -11,8 +11,8 @@ REPLY = {"batchcomplete": True, "query": {"searchinfo": {"totalhits": 1}, "searc
 
 
 @pytest.mark.parametrize(("language", "wiki"), [("", "en"), ("de-AT", "de"), ("x-klingon", "en"), ("../evil", "en")])
-async def test_the_wiki_of_the_language_is_asked(searched: Searched, language: str, wiki: str) -> None:
-    """Its name is part of the address; what is no language is not."""
+async def test_the_language_selects_the_wiki(searched: Searched, language: str, wiki: str) -> None:
+    """The language is part of the host; an invalid tag means English."""
     results, (asked,) = await searched(Wikipedia, REPLY, path="/{language}", language=language, k=5)
 
     assert asked.path == f"/{wiki}/w/api.php"
@@ -30,8 +30,8 @@ async def test_the_wiki_of_the_language_is_asked(searched: Searched, language: s
     }
 
 
-async def test_an_error_is_no_answer(searched: Searched) -> None:
-    """MediaWiki tells errors with status 200."""
+async def test_an_error_is_raised(searched: Searched) -> None:
+    """MediaWiki returns errors with status 200."""
     with pytest.raises(SearchUnavailable, match="cirrussearch-backend-error"):
         await searched(Wikipedia, {"error": {"code": "cirrussearch-backend-error", "info": "…"}})
     with pytest.raises(SearchRefused, match="unexpected response"):

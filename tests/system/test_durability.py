@@ -22,11 +22,11 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.registry import list_role_names
 from tests.model_server import ModelServer
-from tests.tiers import RUN_ALL, exhaustive
+from tests.support.tiers import RUN_ALL, exhaustive
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MOMENTS = ("router", "outliner", "section_writer", "report_reflector", "abstract_writer")
 """Roles during whose model call the worker is killed in the slow form."""
 KILLED = MOMENTS if RUN_ALL else ("section_writer", "report_reflector")
@@ -65,7 +65,7 @@ async def finished(client: Client, run: str) -> tuple[Counter[str], Counter[str]
 
 
 async def in_flight(client: Client, run: str) -> Counter[str]:
-    """Return activities of a run and its children that a worker has begun and not ended, by name."""
+    """Return the started and unfinished activities of a run and its children, by name."""
     begun: Counter[str] = Counter()
     async for execution in client.list_workflows(f'WorkflowId STARTS_WITH "{run}" AND ExecutionStatus = "Running"'):
         described = await client.get_workflow_handle(execution.id, run_id=execution.run_id).describe()
@@ -119,9 +119,9 @@ def around(model: ModelServer, client: Client, folder: Path, **settings: str) ->
 
 
 def of_roles(completed: Counter[str]) -> Counter[str]:
-    """Return the calls of roles among the activities that asked the model.
+    """Return the role calls among the activities that used the model.
 
-    These documents hold no two statements on one subject, so that nobody asks what they contradict each other in.
+    These documents contain no two statements on one subject, so the contradiction finder makes no model call.
     """
     asking = {*list_role_names()} - {"contradiction_finder"}
     return Counter({name: count for name, count in completed.items() if name in asking})
@@ -129,7 +129,7 @@ def of_roles(completed: Counter[str]) -> Counter[str]:
 
 @pytest.mark.timeout(300)
 async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """After each kill -9 a new worker goes on; the run ends with its report, and no finished call is made twice."""
+    """After each kill -9 a new worker continues; the run ends with its report, and no finished call is repeated."""
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path)
         handle = await started(server.client, tmp_path)
@@ -155,16 +155,15 @@ async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp
 
 
 def settled(model: ModelServer, count: int, *, background: bool) -> bool:
-    """Tell whether so many requests have come and, of those in the background, Temporal knows the ids."""
+    """Return whether the given number of requests has arrived and Temporal knows the ids of background responses."""
     known = not (model.in_flight or model.responses.unfetched)
     return len(model.requests) >= count and (known or not background)
 
 
 async def frozen(process: asyncio.subprocess.Process, model: ModelServer, count: int, *, background: bool) -> None:
-    """Stop the worker where it stands once so many requests have come.
+    """Stop the worker with SIGSTOP after the given number of requests.
 
-    A question that a server has accepted while nobody knows its id would be lost with the worker: the drill
-    leaves that moment out, and looks for it while nothing moves.
+    A background response whose id is not stored yet would be lost with the worker: the drill avoids that moment.
     """
     while True:
         if settled(model, count, background=background):
@@ -179,7 +178,7 @@ async def frozen(process: asyncio.subprocess.Process, model: ModelServer, count:
 async def killed_at_random(
     client: Client, model: ModelServer, folder: Path, seed: int, kills: int, **settings: str
 ) -> tuple[Result, Counter[str], Counter[str]]:
-    """Kill the worker so many times, each at some request after the last kill, and let the run end.
+    """Kill the worker the given number of times, each at a random request after the last kill, and finish the run.
 
     Returns:
         The result, the completed calls of roles, and those in flight at a kill.

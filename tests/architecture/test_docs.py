@@ -1,9 +1,11 @@
-"""The manual is current: generated pages, commands, links, and what the README tells people to type."""
+"""Test that the manual is current: generated pages, commands, links, and the commands of the README."""
 
 import argparse
+import importlib.util
 import re
 import shlex
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,13 +20,24 @@ from tenure.reference.sources import TABLES, replace_table
 from tenure.roles.registry import list_role_names
 from tenure.settings import RoleSettings, Settings, get_environment_variable
 from tenure.sources.parsers.parse import parse_file
+from tenure.sources.parsers.registry import read_declarations
+from tenure.sources.search.api_provider import ApiProvider
 from workflows.research.tool_registry import TOOLS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+GUIDE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+EXAMPLES = {
+    path: source
+    for block in re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    for path, source in re.findall(r"\A# (\S+\.py)\n(.*)", block, re.DOTALL)
+}
+"""Modules that the contributor guide shows, by their paths."""
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
@@ -78,7 +91,7 @@ def test_the_reference_names_the_variable_that_is_read(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_a_page_names_no_variable_that_nothing_reads(path: Path) -> None:
-    """Every TENURE_ or OPENAI_ variable of the manual is a setting."""
+    """Every TENURE_ or OPENAI_ variable of the manual is a setting, or belongs to the example provider `acme`."""
     used = set(re.findall(r"\b(?:TENURE|OPENAI)_[A-Z_]+\b", path.read_text(encoding="utf-8")))
 
     single = {
@@ -89,7 +102,7 @@ def test_a_page_names_no_variable_that_nothing_reads(path: Path) -> None:
     single |= {f"{get_environment_variable('rerank')}__{step.upper()}" for step in RerankOptions.model_fields}
     single |= {
         f"TENURE_{provider}_{suffix}".upper()
-        for provider in list_extensions(SEARCH_PROVIDERS)
+        for provider in (*list_extensions(SEARCH_PROVIDERS), "acme")
         for suffix in ("key", "token", "url")
     }
     assert used <= {get_environment_variable(name) for name in Settings.model_fields} | single | {PLUGINS_VARIABLE}
@@ -176,3 +189,35 @@ def test_no_sentence_of_the_manual_stands_on_two_pages() -> None:
                 places.setdefault(sentence.strip().lower(), set()).add(path.name)
 
     assert {sentence: pages for sentence, pages in places.items() if len(pages) > 1} == {}
+
+
+def load_example(path: str, folder: Path) -> ModuleType:
+    """Import a module that the contributor guide shows."""
+    file = folder / Path(path).name
+    file.write_text(EXAMPLES[path], encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if not path.startswith("tests/")])
+def test_examples_of_extensions_are_valid(path: str, tmp_path: Path) -> None:
+    """Each example can be imported, is named as its file, and is in a folder that exists."""
+    module = load_example(path, tmp_path)
+    names = {getattr(value, "name", None) for key, value in vars(module).items() if key in ("ROLE", "TOOL", "STRATEGY")}
+    providers = {value for value in vars(module).values() if isinstance(value, type) and issubclass(value, ApiProvider)}
+    formats = tuple(read_declarations(tmp_path / Path(path).name))
+
+    assert (ROOT / path).parent.is_dir() and not (ROOT / path).exists()
+    assert Path(path).stem in names or providers - {ApiProvider} or formats
+
+
+def test_every_extension_point_has_an_example_and_a_test() -> None:
+    """The guide shows five modules, each with its test in the mirrored folder."""
+    modules = {path for path in EXAMPLES if not path.startswith("tests/")}
+    tested = {Path(path).stem.removeprefix("test_") for path in EXAMPLES if path.startswith("tests/")}
+
+    assert len(modules) == 5
+    assert {Path(path).stem for path in modules} == tested

@@ -1,4 +1,4 @@
-"""Secrets appear nowhere, and with encryption neither does what people say: every byte that is left is searched."""
+"""Test that secrets are stored nowhere, and with encryption no user text: every stored byte is searched."""
 
 import base64
 from collections.abc import Iterator
@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from tenure.settings import KEY_BYTES
-from tests.homes import Home, modelled_home
 from tests.model_server import Fault, ModelServer
+from tests.support.homes import Home, modelled_home
+from tests.support.tiers import exhaustive
 from tests.temporal.stack.conftest import free_ports
-from tests.tiers import exhaustive
 
 pytestmark = pytest.mark.timeout(240)
 
 API_KEY = "sk-planted-7f3a9c1e5b8d"
 ENCRYPTION_KEY = base64.b64encode(bytes(range(KEY_BYTES))).decode()
 SENTINEL = "quokka"
-"""A word of question, document and report that stands nowhere else."""
+"""Word of question, document and report that occurs nowhere else."""
 
 DOCUMENT = f"# The {SENTINEL}\n\nThe {SENTINEL} of Rottnest Island eats grass and leaves, and sleeps in the shade.\n"
 
@@ -31,7 +31,7 @@ def documents(tmp_path: Path) -> Path:
 
 
 def stored(home: Home) -> Iterator[tuple[str, bytes]]:
-    """Yield what the home's processes have left behind: Temporal's database and every log."""
+    """Yield the files that the home's processes have written: Temporal's database and every log."""
     folder = home.settings.home
     for path in [*folder.glob("temporal.db*"), *(folder / "logs").glob("*")]:
         yield path.name, path.read_bytes()
@@ -72,7 +72,7 @@ def test_keys_appear_nowhere_and_encrypted_words_neither(documents: Path, tmp_pa
 
 @exhaustive
 def test_without_encryption_keys_appear_nowhere(documents: Path, tmp_path: Path) -> None:
-    """The same without encryption: the person's words are found, so the search can find, and the key is not."""
+    """Without encryption the user's text is found, which proves the search, and the key is not."""
     with ModelServer(key=API_KEY) as model, modelled_home(tmp_path, model) as home:
         printed = lives(home, documents, model)
         kept = dict(stored(home))

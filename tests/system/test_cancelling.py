@@ -1,4 +1,4 @@
-"""Nobody pays for an answer that nobody waits for: a run that is stopped takes its model calls along."""
+"""Test that a stopped run closes its model connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -13,7 +13,7 @@ from tenure.models.openai.chat import OpenAIChat
 from tests.conftest import Serving
 from tests.model_server import ModelServer
 from tests.models.routes import routes
-from tests.worlds import KITCHEN, MemoryKnowledge
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 Handle = WorkflowHandle[Any, Result]
 

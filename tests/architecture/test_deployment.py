@@ -1,4 +1,4 @@
-"""What no engine runs here is held against what can be known: schemas, settings, files, a real server."""
+"""Test the deployment files by schemas, settings and a real server, without a container engine."""
 
 import json
 import os
@@ -24,11 +24,11 @@ from deploy.health import find_unserved_queues
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings
 from tenure.temporal.stack.server import build_command
-from tests.tiers import RUN_ALL
+from tests.support.tiers import RUN_ALL
 from workflows.runtime import search_attributes
 from workflows.runtime import task_queues as queues
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BINARIES = Path(sys.executable).parent
 COMPOSE_TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
@@ -109,7 +109,7 @@ def test_base_images_are_pinned() -> None:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_every_lasting_service_has_a_health_check(name: str) -> None:
-    """What runs on is watched; what runs once is waited for."""
+    """Long-running services have health checks; one-off services are waited for."""
     assert ("healthcheck" in SERVICES[name]) == (name not in ONE_SHOTS)
 
 
@@ -176,7 +176,7 @@ def test_the_search_engine_gives_what_workers_ask_for() -> None:
 
 
 def test_the_dockerfile_copies_what_exists() -> None:
-    """Every COPY from the build context has its source, and the build context holds it."""
+    """Every COPY from the build context has an existing source that the build context contains."""
     copies = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
     sources = [source for line in copies for source in shlex.split(line)[:-1]]
     admitted = re.findall(r"^!(\S+)", (ROOT / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE)

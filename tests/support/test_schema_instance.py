@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from tenure.models.openai.json_schema import build_strict_schema
 from tenure.roles.registry import list_role_names, load_roles
-from tests.schema_instance import MARKER, instance, nonsense
+from tests.support.schema_instance import MARKER, instance, nonsense
 
 
 class Claim(BaseModel):

@@ -19,14 +19,14 @@ from temporalio.client import Client
 from tenure.contracts.research.report import RunState
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunProgress
-from tests.homes import Home, modelled_home
 from tests.model_server import ModelServer
-from tests.schema_instance import Json
-from tests.tiers import exhaustive
+from tests.support.homes import Home, modelled_home
+from tests.support.schema_instance import Json
+from tests.support.tiers import exhaustive
 
 pytestmark = pytest.mark.timeout(120)
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "steering.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "steering.md").read_text(encoding="utf-8")
 TOPICS = ("Costs", "Versions")
 DOCUMENT = """\
 # Two versions
@@ -262,7 +262,7 @@ def test_other_commands_of_the_page_are_applied(steered: Home, model: ModelServe
         run.signal("resume")
     code, result = run.ended()
 
-    assert "Nothing new starts until it is resumed" in answer
+    assert "No new work starts until it is resumed" in answer
     assert (paused.status, len(paused.refused_signals)) == ("paused", 2)
     assert (code, result.status, list(texts(result))) == (0, "done", ["Costs", "Both versions"])
     assert (result.limits["calls"], result.limits["time"]) == (500, 7200)

@@ -14,7 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
 from tests.model_server import ModelServer
-from tests.test_durability import around, finished, in_flight, of_roles, worker_process
+from tests.system.test_durability import around, finished, in_flight, of_roles, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 

@@ -1,4 +1,4 @@
-"""Short forms of the drills: bad weather at the model's server, and one that talks nonsense."""
+"""Run short forms of the drills: a failing model server, and a server that answers nonsense."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 from benchmarks.drill import BUDGET, case_of, drill, within
 from tenure.contracts.run.run import RunLimits
 from tests.model_server import ModelServer, RandomFaults
-from tests.tiers import RUN_ALL, exhaustive
+from tests.support.tiers import RUN_ALL, exhaustive
 
 RUNS = 200 if RUN_ALL else 4
 

@@ -10,7 +10,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.messages import Message
 from tenure.models.chat import ChatRequest, ModelCall
 from tests.roles.cases import CASES
-from tests.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, encode, in_turn, says, story, text
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, encode, in_turn, says, story, text
 
 ASKED = (Message(role="system", content="You are."), Message(role="user", content="<topic>\nBread\n</topic>"))
 
@@ -62,7 +62,7 @@ def test_an_empty_knowledge_base_finds_nothing() -> None:
 
 
 def test_an_ingestion_reports_and_is_done() -> None:
-    """Progress is told once, and every document counts as known."""
+    """Progress is reported once, and every document counts as known."""
     told: list[IngestProgress] = []
     request = IngestRequest(corpus="kitchen", paths=("/kitchen",))
 
@@ -82,7 +82,7 @@ async def test_a_scripted_model_says_its_lines_and_counts() -> None:
 
 
 async def test_a_role_without_lines_is_a_mistake_of_the_test() -> None:
-    """A question nobody expected fails loudly."""
+    """An unexpected question raises an error."""
     with pytest.raises(KeyError, match="router"):
         await complete(ScriptedChat({}), "router")
 
@@ -100,7 +100,7 @@ async def test_a_held_line_waits_for_the_test() -> None:
 
 
 async def test_the_story_has_a_fitting_line_for_every_role() -> None:
-    """Each role of the house can read what the story answers."""
+    """Each role can parse the script's answer."""
     chat = ScriptedChat(story())
 
     assert chat.lines.keys() == CASES.keys()

@@ -15,7 +15,7 @@ def passage(
     kind: str = "prose",
     relevance: float = 0.5,
 ) -> Passage:
-    """Return a passage that stands at `start` in its source."""
+    """Return a passage that begins at `start` in its source."""
     return Passage(
         chunk=ChunkId(f"{source}:{start}"),
         source=SourceId(source),

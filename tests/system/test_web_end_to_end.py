@@ -10,13 +10,13 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import Result
 from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
-from tests.homes import Home, home
+from tests.support.homes import Home, home
 from tests.web.pages import LIGHTHOUSES
 from tests.web.server import Web
 
 pytestmark = pytest.mark.timeout(180)
 
-WATCHED = Path(__file__).parent / "web" / "watched"
+WATCHED = Path(__file__).parents[1] / "web" / "watched"
 GOAL = LIGHTHOUSES[0]
 QUESTION = f"Who was the first keeper of {GOAL.name}, and when was it lit?"
 TRAPS = "What of Slow Bay, Loud Bay, Round Bay, Hollow Bay, Foghorn Bay and Cinder Bay lighthouse?"
@@ -60,7 +60,7 @@ def asked(reading: Home, question: str, *arguments: str) -> Result:
 
 
 def test_the_page_with_the_answer_is_found_and_quoted(reading: Home, web: Web) -> None:
-    """Among two hundred pages that look alike the answer's page is cited first, and every quote stands on its page."""
+    """Among two hundred similar pages the page with the answer is cited first, and every quote is on its page."""
     result = asked(reading, QUESTION, *BRIEF)
 
     assert result.status == "done"
@@ -74,7 +74,7 @@ def test_the_page_with_the_answer_is_found_and_quoted(reading: Home, web: Web) -
 
 
 def test_the_same_question_fetches_no_page_again(reading: Home, web: Web) -> None:
-    """A second run on the same question reads the pages that are at hand, and says the same."""
+    """A second run on the same question reads cached pages and gives the same report."""
     before = {request.path for request in web.requests}
     known = len(web.requests)
     result = asked(reading, QUESTION, *BRIEF)
@@ -85,7 +85,7 @@ def test_the_same_question_fetches_no_page_again(reading: Home, web: Web) -> Non
 
 
 def test_traps_cost_no_more_than_their_own_limit(reading: Home, web: Web) -> None:
-    """Drips, bombs, circles, empty pages and orders are told in the result, and none of them ends or rules the run."""
+    """Slow pages, decompression bombs, loops, empty pages and injected instructions are reported and end no run."""
     result = asked(reading, TRAPS, *BRIEF, "--pages", "8")
 
     assert result.web is not None

@@ -24,7 +24,7 @@ class Home(CommandLine):
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment of this home's processes."""
-        # What the tests have is enough for programs: making an environment of their own takes a minute.
+        # The packages of the tests suffice for programs: creating a separate environment takes a minute.
         return super().environment({"TENURE_SANDBOX_PYTHON": sys.executable, **self.variables, **(extra or {})})
 
     def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
@@ -34,7 +34,7 @@ class Home(CommandLine):
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def json(self, *arguments: str) -> Any:
-        """Return what a command that has to succeed prints with `--json`."""
+        """Return the JSON output of a command that must succeed."""
         done = self.run(*arguments, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -67,6 +67,6 @@ def home(folder: Path, **variables: str) -> Iterator[Home]:
 
 @contextmanager
 def modelled_home(folder: Path, model: ModelServer, **variables: str) -> Iterator[Home]:
-    """Give a home whose chat model is a loopback server; what that says decides no search by its relevance."""
+    """Yield a home whose chat model is a loopback server; no search depends on relevance."""
     with home(folder, **model.environment, TENURE_MIN_RELEVANCE="0", **variables) as made:
         yield made

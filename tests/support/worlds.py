@@ -1,8 +1,9 @@
-"""Small worlds for workflow tests: a knowledge base in memory and a chat model that follows a script.
+"""Small worlds for workflow tests: a knowledge base in memory and a scripted chat model.
 
-They stand at the two seams of the activities, so that the workflows and activities under test are the
-real ones. A script can hold an answer back until the test lets go, which is how a test acts "while
-the section is being written" without sleeping.
+They replace the two dependencies of the activities, so that the workflows and activities under test are the real ones.
+A
+script can block an answer until the test releases it, which is how a test acts "while the section is being written"
+without sleeping.
 """
 
 import asyncio
@@ -80,10 +81,10 @@ class Source:
 
 @dataclass
 class KnownMemories:
-    """Memories that a test has laid down; what is remembered is noted and found by nobody."""
+    """Memories of a test; new memories are recorded and never recalled."""
 
     recollection: MemorySearchReply = field(default_factory=MemorySearchReply)
-    """What comes to mind, whatever is asked, as far as it is of a kind that is asked for."""
+    """Memories to recall, whatever is asked, as far as their kind is requested."""
     asked: list[MemorySearchRequest] = field(default_factory=list)
     kept: list[RememberRequest] = field(default_factory=list)
 
@@ -112,15 +113,15 @@ class MemoryKnowledge:
     helpful: tuple[str, ...] = ()
     """Queries that found them."""
     pages: dict[str, str] = field(default_factory=dict)
-    """What pages of the web say, by their addresses."""
+    """Texts of web pages by URL."""
     readings: list[ReadPagesRequest] = field(default_factory=list)
-    """What was read of the web."""
+    """Outcomes of reading web pages."""
     turns: dict[tuple[str, str, int], tuple[bool, tuple[Message, ...]]] = field(default_factory=dict)
     """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
     memories: KnownMemories = field(default_factory=KnownMemories)
-    """What was learnt in earlier runs."""
+    """Memories of earlier runs."""
     inherited: InheritReply = field(default_factory=InheritReply)
-    """What related runs have left."""
+    """Passages of related runs."""
 
     @property
     def _part(self) -> Self:
@@ -348,13 +349,13 @@ class ScriptedChat:
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Role and last user message of every call."""
     told: dict[str, str] = field(default_factory=dict)
-    """What each role was told that it is, the last time."""
+    """Last system message of each role."""
     name: str = "scripted"
 
     prices: dict[str, Price] = field(default_factory=dict)
     """Prices by role."""
     bill: TokenUsage = field(default_factory=lambda: TokenUsage(tokens_in=100, tokens_out=10))
-    """What every answer costs."""
+    """Usage of every answer."""
 
     def get_price(self, role: str, tier: Tier) -> Price | None:
         return self.prices.get(role)
@@ -368,7 +369,7 @@ class ScriptedChat:
         return Completion(text, f"scripted-{request.tier}", self.bill)
 
     def count(self, role: str) -> int:
-        """Return how often a role was asked."""
+        """Return the number of calls of a role."""
         return sum(name == role for name, _ in self.asked)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark of reports counts."""
+"""Test the figures of the benchmark of reports."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
-"""From question to report with nothing replaced: client, Temporal server and worker as processes.
+"""Test from question to report with real processes: client, Temporal server and worker.
 
-What a model says comes from a loopback server where a test needs one; everything else is what people run.
+Answers of a model come from a loopback server; nothing else is replaced.
 """
 
 import io
@@ -20,15 +20,15 @@ from tenure.contracts.result.result import Result, ResultClaim
 from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
 from tests.cli.conftest import no_stack
-from tests.homes import Home, home, modelled_home
 from tests.model_server import ModelServer
-from tests.schema_instance import MARKER
 from tests.sources.pdfs import make_pdf
-from tests.tiers import exhaustive
+from tests.support.homes import Home, home, modelled_home
+from tests.support.schema_instance import MARKER
+from tests.support.tiers import exhaustive
 
 pytestmark = pytest.mark.timeout(180)
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing", "coding"}
 ELSEWHERE = {
     "react",
@@ -223,7 +223,7 @@ def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer,
     result = Result.model_validate(modelled.json("start", QUESTION, "--docs", str(shelf)))
     billed = [bill for bill in model.billed[before:] if bill.schema_name]
 
-    # Contradictions are asked about only where two sources speak of the same thing.
+    # The contradiction finder is called only if two sources have the same subject.
     asked = {bill.schema_name for bill in billed} | {"contradiction_finder"}
     assert asked == ROLES - ELSEWHERE == set(result.usage.by_role)
     assert result.fallbacks == ()

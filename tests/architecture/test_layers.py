@@ -1,6 +1,6 @@
-"""The house of DESIGN §1, held: who may import whom, what stays pure, what a role is, what no file says.
+"""Test the layers of the code base: import directions, purity, the form of roles, and forbidden contents of files.
 
-The rules apply to whatever files there are, so a new file is held to them without a change here.
+The rules apply to all files, so a new file needs no change here.
 """
 
 import ast
@@ -19,14 +19,14 @@ import pytest
 from tenure.roles.base import BaseRole, RoleOutput
 from tenure.roles.registry import list_role_names, load_roles
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("tenure", "workflows", "activities")
 
 MAX_FILES = 20
 """Python files that a folder may hold."""
 
 PURE = {"tenure.contracts", "tenure.algorithms", "tenure.roles"}
-"""What a workflow may run: no I/O, no clock, no chance."""
+"""Packages that a workflow may run: no I/O, no clock, no randomness."""
 
 WORLD = {
     "tenure.models",
@@ -36,10 +36,10 @@ WORLD = {
     "tenure.sandbox",
     "tenure.report",
 }
-"""What touches the world or shows it."""
+"""Packages that do I/O or render results."""
 
-APPLICATION = {"tenure.cli", "tenure.temporal"}
-"""The command line and the plumbing of Temporal: they know the SDK and the workflows."""
+APPLICATION = {"tenure.cli", "tenure.temporal", "tenure.reference"}
+"""Command line, Temporal plumbing and generated manual pages: parts that know the SDK or the workflows."""
 
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
@@ -50,7 +50,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.logs": {"tenure.settings"},
     "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
-    "tenure.roles": {"tenure.contracts", "tenure.algorithms"},
+    # Roles of plugins are found by the environment variable that `tenure.extensions` reads.
+    "tenure.roles": {"tenure.contracts", "tenure.algorithms", "tenure.extensions"},
     "tenure.models": {"tenure.contracts", "tenure.algorithms", "tenure.settings", "tenure.prices"},
     # Asks models on behalf of roles, which stay pure.
     "tenure.role_executor": {*PURE, "tenure.models"},
@@ -59,16 +60,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources"},
     "tenure.sandbox": {*PURE, "tenure.settings"},
     "tenure.report": PURE,
-    "tenure.temporal": {"tenure.contracts", "tenure.settings", "tenure.prices", "workflows"},
+    "tenure.temporal": {"tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "workflows"},
     "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"},
     # Activity classes for their names only.
-    "workflows": {*PURE, "activities"},
+    "workflows": {*PURE, "activities", "tenure.extensions"},
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         "tenure.extensions",
     },
 }
-"""What each part of the house may import besides itself."""
+"""Packages that each layer may import besides itself."""
 
 PURE_LIBRARIES = {"pydantic", "numpy", "sentencex", "Stemmer", "idna"}
 """Third-party packages that compute and nothing else."""
@@ -85,22 +86,22 @@ NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 @cache
 def graph() -> grimp.ImportGraph:
-    """Build the import graph of the house, external packages included."""
+    """Build the import graph of the code base, including external packages."""
     return grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
 
 
 def part(module: str) -> str:
-    """Return the part of the house that a module belongs to."""
+    """Return the layer of a module."""
     return ".".join(module.split(".")[: 2 if module.startswith("tenure.") else 1])
 
 
 def modules_of(*parts: str) -> list[str]:
-    """Return the modules of some parts of the house."""
+    """Return the modules of some layers."""
     return sorted(module for module in graph().modules if part(module) in parts)
 
 
 def imports(module: str) -> set[str]:
-    """Return what a module imports directly."""
+    """Return the direct imports of a module."""
     return graph().find_modules_directly_imported_by(module)
 
 
@@ -132,7 +133,7 @@ def test_every_part_of_the_house_has_its_rule() -> None:
 
 @pytest.mark.parametrize("name", MAY_IMPORT)
 def test_imports_go_in_one_direction(name: str) -> None:
-    """A part of the house imports only what lies before it."""
+    """A layer imports only lower layers."""
     allowed = MAY_IMPORT[name] | {name, "tenure"}
     wrong = {
         f"{module} imports {imported}"
@@ -145,7 +146,7 @@ def test_imports_go_in_one_direction(name: str) -> None:
 
 
 def children(package: str) -> dict[str, set[str]]:
-    """Return which files and subpackages of a package import which others of them."""
+    """Return the imports between the files and subpackages of a package."""
     inside = {module for module in graph().modules if module.startswith(f"{package}.")}
 
     def child(module: str) -> str:
@@ -158,7 +159,7 @@ def children(package: str) -> dict[str, set[str]]:
 
 
 def packages() -> list[str]:
-    """Return the packages of the house, nested ones included."""
+    """Return the packages of the code base, including nested ones."""
     parents = {module.rpartition(".")[0] for module in graph().modules if module.split(".")[0] in PACKAGES}
     return sorted(parents - {""})
 
@@ -247,8 +248,8 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", list_role_names())
-def test_a_role_has_a_prompt_a_schema_and_a_twin(name: str) -> None:
-    """Every role module exports ROLE, named for the module, built from its own prompt, schema and twin."""
+def test_a_role_has_a_prompt_a_schema_and_a_fallback(name: str) -> None:
+    """Every role module exports ROLE, named for the module, built from its own prompt, schema and fallback."""
     role = load_roles()[name]
     module = import_module(role.render.__module__)
 
@@ -263,7 +264,7 @@ def test_a_role_has_a_prompt_a_schema_and_a_twin(name: str) -> None:
 
 @pytest.mark.parametrize("name", list_role_names())
 def test_a_role_has_an_activity_of_its_name(name: str) -> None:
-    """The web UI reads like the story: each role runs as the activity that bears its name."""
+    """Each role runs as the activity of its name, which the web UI shows."""
     activities = import_module("activities.roles").RoleActivities(None, None)
     definition = activities.build(load_roles()[name]).__temporal_activity_definition
 
@@ -330,7 +331,7 @@ FORBIDDEN = {
 
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_no_file_names_what_belongs_to_one_machine(what: str) -> None:
-    """No file of the repository names a package registry's host or a path of somebody's machine."""
+    """No file of the repository names a package registry's host or a path of one machine."""
     pattern = re.compile(FORBIDDEN[what])
     wrong = []
     for path in tracked():

@@ -11,10 +11,10 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.result.result import Result
-from tests.homes import Home, home
-from tests.tiers import RUN_ALL
+from tests.support.homes import Home, home
+from tests.support.tiers import RUN_ALL
 
-PEPS = Path(__file__).resolve().parents[2] / "shared" / "data" / "peps"
+PEPS = Path(__file__).resolve().parents[3] / "shared" / "data" / "peps"
 QUESTION = "What changed in Python's type system, and why?"
 
 pytestmark = [

@@ -1,6 +1,6 @@
-"""A worker whose workflows have the real names and contracts, and do what the question tells them to.
+"""Worker whose workflows have the real names and contracts, and behave as the question says.
 
-The command line is tested against it: real server, real processes, no model and no knowledge base.
+The command line is tested against it: a real server, real processes, no model and no knowledge base.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.runtime.task_queues import TENURE_QUEUE
 
 STATS = CorpusStats(
-    corpus="shelf", sources=2, chunks=7, characters=1234, embedding_model="stand-in", updated_at="2026-01-01T00:00:00Z"
+    corpus="shelf", sources=2, chunks=7, characters=1234, embedding_model="stub", updated_at="2026-01-01T00:00:00Z"
 )
 
 STORE = StoreStats(
@@ -85,7 +85,7 @@ STORE = StoreStats(
 @activity.defn
 async def stumble() -> None:
     """Fail as a busy server does, again and again."""
-    raise ApplicationError("the stand-in stumbled", next_retry_delay=timedelta(seconds=600))
+    raise ApplicationError("the stub stumbled", next_retry_delay=timedelta(seconds=600))
 
 
 @activity.defn(name="section_writer")
@@ -112,7 +112,7 @@ async def _ingest(request: IngestRequest) -> IngestReport:
 
 
 @workflow.defn
-class StandInSection:
+class StubSection:
     """A child whose only step does not come to an end."""
 
     @workflow.run
@@ -122,12 +122,12 @@ class StandInSection:
 
 async def _section(step: str) -> None:
     await workflow.execute_child_workflow(
-        StandInSection.run, step, id=f"{workflow.info().workflow_id}/section", static_summary="Bread"
+        StubSection.run, step, id=f"{workflow.info().workflow_id}/section", static_summary="Bread"
     )
 
 
 @workflow.defn(name="ResearchWorkflow")
-class StandInResearch:
+class StubResearch:
     """Goes through two cycles that learn nothing."""
 
     @workflow.run
@@ -147,7 +147,7 @@ async def _research(request: RunRequest) -> None:
         complexity="simple",
         evidence=(),
     )
-    await workflow.execute_child_workflow(StandInResearch.run, research, id=f"{run}/research")
+    await workflow.execute_child_workflow(StubResearch.run, research, id=f"{run}/research")
 
 
 def _taken_over(origin: ForkOrigin) -> str:
@@ -156,11 +156,12 @@ def _taken_over(origin: ForkOrigin) -> str:
 
 
 @workflow.defn(name="AgentWorkflow")
-class StandInAgent:
-    """Answers at once; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
+class StubAgent:
+    """Run that answers immediately; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
 
-    `stumble` has a child retry an activity for ever, `scribble` has one write for ever, `break` fails every
-    workflow task.
+    `stumble` makes a child retry an activity forever, `scribble` makes a child write forever, `break` fails every
+    workflow
+    task.
     """
 
     @workflow.init
@@ -184,10 +185,10 @@ class StandInAgent:
         if "scribble" in request.question:
             await _section("section_writer")
         if "break" in request.question:
-            raise RuntimeError("the stand-in is broken")
+            raise RuntimeError("the stub is broken")
         await workflow.wait_condition(lambda: not self.held)
         if "fail" in request.question:
-            raise ApplicationError("the stand-in was told to fail", non_retryable=True)
+            raise ApplicationError("the stub was told to fail", non_retryable=True)
         if self.status in ("running", "paused"):
             self.status = "no_evidence" if "nothing" in request.question else "done"
         workflow.upsert_search_attributes([PHASE.value_set("done"), STATUS.value_set(self.status)])
@@ -198,7 +199,7 @@ class StandInAgent:
             id=RunId(workflow.info().workflow_id),
             mode="RESEARCH",
             question=request.question,
-            title="A stand-in report",
+            title="A stub report",
             abstract="Nothing was read.",
             sections=(ResultSection(topic="Only topic", markdown="One sentence.", claims=()),),
             notes=(
@@ -220,12 +221,12 @@ class StandInAgent:
             self.told = (*self.told, steering)
         else:
             {"pause": self.pause, "resume": self.resume, "finish": self.finish, "cancel": self.cancel}[steering.name]()
-        return RunCommandReply(name=steering.name, effect=f"The stand-in heard {steering.name}.")
+        return RunCommandReply(name=steering.name, effect=f"The stub heard {steering.name}.")
 
     @steer.validator
     def _check(self, steering: RunCommand) -> None:
         if steering.text == "nonsense":
-            raise ApplicationError("the stand-in takes no nonsense")
+            raise ApplicationError("the stub takes no nonsense")
 
     @workflow.signal
     def record_cycle(self, end: CycleCheckpoint) -> None: ...
@@ -260,7 +261,7 @@ class StandInAgent:
             status=self.status,
             topics=(TopicProgress(topic="Only topic", phase="drafting", claims=1, sources=1, coverage=0.5),),
             feedback=self.feedback_received,
-            last="the stand-in waits" if self.held else "",
+            last="the stub waits" if self.held else "",
         )
 
     @workflow.query
@@ -269,7 +270,7 @@ class StandInAgent:
 
 
 @workflow.defn(name="IngestWorkflow")
-class StandInIngest:
+class StubIngest:
     """Reads nothing and says it did."""
 
     @workflow.run
@@ -278,7 +279,7 @@ class StandInIngest:
 
 
 @workflow.defn(name="CorpusWorkflow")
-class StandInCorpus:
+class StubCorpus:
     """Knows one corpus."""
 
     @workflow.run
@@ -290,7 +291,7 @@ class StandInCorpus:
 
 
 @workflow.defn(name="GraphWorkflow")
-class StandInGraph:
+class StubGraph:
     """Relates one thing to another."""
 
     @workflow.run
@@ -313,7 +314,7 @@ MEMORY = Memory(
 
 
 @workflow.defn(name="MemoryWorkflow")
-class StandInMemory:
+class StubMemory:
     """Has two memories of `ann`; one comes to mind with Ghent."""
 
     @workflow.run
@@ -337,13 +338,13 @@ class StandInMemory:
 
 
 @workflow.defn(name="AskWorkflow")
-class StandInAsk:
+class StubAsk:
     """Answers with what it was given; `nothing` finds nothing, `fail` fails."""
 
     @workflow.run
     async def run(self, request: AskRequest) -> AskReply:
         if "fail" in request.question:
-            raise ApplicationError("the stand-in was told to fail", non_retryable=True)
+            raise ApplicationError("the stub was told to fail", non_retryable=True)
         exchange = Exchange(question=request.question, standalone_question=request.question)
         return AskReply(
             run=request.run,
@@ -356,7 +357,7 @@ class StandInAsk:
 
 
 @workflow.defn(name="RelateWorkflow")
-class StandInRelate:
+class StubRelate:
     """Has read everything when its budget ends."""
 
     @workflow.run
@@ -366,18 +367,18 @@ class StandInRelate:
 
 
 async def main() -> None:
-    """Work until told to stop."""
+    """Serve until stopped."""
     client = await connection.connect(Settings())
     workflows = [
-        StandInAgent,
-        StandInSection,
-        StandInIngest,
-        StandInCorpus,
-        StandInGraph,
-        StandInMemory,
-        StandInRelate,
-        StandInAsk,
-        StandInResearch,
+        StubAgent,
+        StubSection,
+        StubIngest,
+        StubCorpus,
+        StubGraph,
+        StubMemory,
+        StubRelate,
+        StubAsk,
+        StubResearch,
     ]
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -1,4 +1,4 @@
-"""Workflows that stand where a run stands, and only let one part of it work, for benchmarks of that part."""
+"""Workflows that replace a run and execute only one part of it."""
 
 from temporalio import workflow
 
@@ -11,7 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.spiral import SpiralRequest, SpiralResult, SubagentRequest, SubagentResult
 
 
-class _StandIn(ControllableWorkflow):
+class _Stub(ControllableWorkflow):
     """Hears what its part reports."""
 
     @workflow.signal
@@ -20,20 +20,20 @@ class _StandIn(ControllableWorkflow):
 
 
 @workflow.defn
-class StandInWorkflow(_StandIn):
-    """Starts a spiral."""
+class StubWorkflow(_Stub):
+    """Workflow that starts a research loop."""
 
     @workflow.run
     async def run(self, request: SpiralRequest) -> SpiralResult:
-        """Return what the spiral has gathered."""
+        """Return the result of the research loop."""
         return await workflow.execute_child_workflow(SpiralWorkflow.run, request, id=f"{request.run}/spiral")
 
 
 @workflow.defn
-class TaskStandInWorkflow(_StandIn):
-    """Sends a subagent."""
+class TaskStubWorkflow(_Stub):
+    """Workflow that starts a subagent."""
 
     @workflow.run
     async def run(self, request: SubagentRequest) -> SubagentResult:
-        """Return what the subagent has found."""
+        """Return the result of the subagent."""
         return await workflow.execute_child_workflow(SubagentWorkflow.run, request, id=f"{request.run}/task")

@@ -60,7 +60,7 @@ def test_a_question_is_related_to_one_about_its_pages(tmp_path: Path) -> None:
 
 
 def test_figures_are_means_over_pairs() -> None:
-    """Calls and recall are told for each way in which the second question was asked."""
+    """Calls and recall are reported for each way of asking the second question."""
     ran = [Ran(RunId("r"), calls, recall, calls < 5) for calls, recall in ((8, 0.5), (4, 1.0), (9, 0.0))]
 
     assert figures([Outcome(*ran)]) == {
@@ -75,8 +75,8 @@ def test_figures_are_means_over_pairs() -> None:
     }
 
 
-def test_a_bandit_learns_what_brings_more() -> None:
-    """What finds most is taken nearly always, and for every other question where records say otherwise."""
+def test_a_bandit_learns_the_better_strategy() -> None:
+    """The better strategy is chosen nearly always, and for every other question if records are misleading."""
     questions = tuple(Question(f"Who was the father of the composer of opera {n}?", {"a": 1.0}) for n in range(100))
     collection = Collection("operas", {"a": Document("a", "a")}, questions)
     much = ("b", "c", "d", "e", "a")

@@ -34,18 +34,18 @@ class ScriptedSandbox:
     needed: tuple[str, ...] = ("right",)
     """One word for each test."""
     found: SandboxSelfTest = USABLE
-    """What its self-test says."""
+    """Result of its self-test."""
     trials: list[TestRun] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
     batches: list[CandidateBatch] = field(default_factory=list)
     breaks: int = 0
-    """How many more times it cannot be set up."""
+    """Number of remaining set-up failures."""
     prints: str = ""
-    """What a program prints that ends well; empty for its arguments."""
+    """Output of a program that succeeds; empty for its arguments."""
     made: tuple[Artifact, ...] = ()
     """Files that such a program leaves."""
     folders: list[Path] = field(default_factory=list)
-    """Where each program's files go."""
+    """Folders of the programs' files."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     released: asyncio.Event = field(default_factory=asyncio.Event)
     held: bool = False
@@ -65,7 +65,7 @@ class ScriptedSandbox:
         return self.judged(trial.files)
 
     async def run(self, program: Program, keep: Path) -> SandboxOutcome:
-        if program.entry == "nothing.py":
+        if program.entry == "empty.py":
             return SandboxOutcome(verdict="passed", exit_code=0)
         self.programs.append(program)
         self.folders.append(keep)
@@ -87,7 +87,7 @@ class ScriptedSandbox:
         return tuple(outcomes)
 
     def _screened(self, program: Program) -> SandboxOutcome:
-        """Answer as a screening does: the candidates that hold every word, three at the most."""
+        """Answer like a screening: the candidates that contain every word, at most three."""
         (job,) = (json.loads(file.text or "") for file in program.files if file.name == "screening.json")
         sources = [
             apply_edits(
