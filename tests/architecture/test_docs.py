@@ -146,6 +146,15 @@ def test_links_inside_the_repository_resolve(path: Path) -> None:
         assert not fragment or fragment in _anchors(goal), target
 
 
+@pytest.mark.parametrize("path", [path for path in LINKED if path.name != "CHANGELOG.md"], ids=lambda path: path.name)
+def test_files_of_the_repository_exist(path: Path) -> None:
+    """Every path of the product that a page names outside its examples leads to a file or folder."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`((?:tenure|workflows|activities|tests|benchmarks|deploy)/[\w./-]*)`", text)
+
+    assert {name for name in named if not (ROOT / name).exists()} == set()
+
+
 def _anchors(path: Path) -> set[str]:
     """Return the anchors of a page's headings, as web front ends of repositories make them."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A run's budget: drawn from by all its parts, told when little is left, kept when nothing is."""
+"""Test the budget of a run: reserved by all its parts, reported when it runs low, and never exceeded."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ PRICE = Price(input=1.0, output=10.0)
 
 
 def asked(**limits: Any) -> RunRequest:
-    """Ask about the kitchen, within limits."""
+    """Return a request about the kitchen, within limits."""
     return RunRequest(
         question="How are bread and cheese made?",
         corpora=("kitchen",),
@@ -36,7 +36,7 @@ async def finished(serving: Serving, chat: ScriptedChat, request: RunRequest) ->
 
 
 def greedy(**lines: Any) -> ScriptedChat:
-    """A model whose reviewers and reflectors always want more, each time something else."""
+    """A model whose reviewers and reflectors always request more, each time something else."""
     more = [{"critique": f"More of {n}.", "action": "REWRITE", "query": ""} for n in range(50)]
     wanted = [
         {"critiques": [{"topic": "Bread", "critique": f"Again {n}.", "query": ""}], "further_considerations": []}
@@ -57,10 +57,10 @@ ENDLESS = {"max_section_revisions": 10, "max_report_revisions": 10}
         ({"max_cost_usd": 0.12, "highest_price": PRICE}, "0.12 USD"),
     ],
 )
-async def test_a_model_that_always_wants_more_is_ended_by_the_budget(
+async def test_budget_ends_a_model_that_always_requests_more(
     serving: Serving, limits: dict[str, Any], name: str
 ) -> None:
-    """Whatever is limited, the run ends by itself with its report, says why, and has kept the limit."""
+    """With any limit the run ends with a report, gives the reason, and respects the limit."""
     chat = greedy()
     chat.prices = dict.fromkeys(chat.lines, PRICE)
     request = asked(**limits, **ENDLESS)
@@ -75,16 +75,16 @@ async def test_a_model_that_always_wants_more_is_ended_by_the_budget(
     assert any("80 % of the budget" in note or "80% of the budget" in note for note in result.notes)
 
 
-async def test_what_is_held_back_pays_for_title_and_abstract(serving: Serving) -> None:
-    """When a budget ends the gathering, the model still writes title and abstract."""
+async def test_writing_reserve_pays_for_title_and_abstract(serving: Serving) -> None:
+    """When a budget ends the research, the model still writes title and abstract."""
     chat = greedy()
     result = await finished(serving, chat, asked(max_calls=24, **ENDLESS))
     assert (chat.count("title_writer"), chat.count("abstract_writer")) == (1, 1)
     assert not {call.role for call in result.fallbacks} & {"title_writer", "abstract_writer"}
 
 
-async def test_a_budget_too_small_for_a_single_call_leaves_the_twins(serving: Serving) -> None:
-    """A run that cannot pay for one call is written by the twins, and says that the budget was used up."""
+async def test_budget_below_one_call_leaves_the_fallbacks(serving: Serving) -> None:
+    """If the budget does not cover one call, fallbacks write the report, which says that the budget was exhausted."""
     chat = ScriptedChat(story())
     result = await finished(serving, chat, asked(max_tokens=1_000))
     assert (chat.asked, result.usage.model_calls) == ([], 0)
@@ -93,8 +93,8 @@ async def test_a_budget_too_small_for_a_single_call_leaves_the_twins(serving: Se
     assert result.decisions[-1] == "Ended because the budget of 1,000 tokens was used up."
 
 
-async def test_money_needs_a_price(serving: Serving) -> None:
-    """A model whose price the worker does not know is not asked when money is limited."""
+async def test_cost_limit_needs_a_price(serving: Serving) -> None:
+    """If money is limited, a model without a known price is not asked."""
     async with serving(*world(ScriptedChat(story()))) as stage:
         run = await stage.start(asked(max_cost_usd=1.0, highest_price=PRICE))
         with pytest.raises(Exception, match="Workflow execution failed"):
@@ -103,16 +103,16 @@ async def test_money_needs_a_price(serving: Serving) -> None:
     assert "the price of the model of router is not known" in progress["error"]
 
 
-async def test_searches_are_counted_and_end_the_gathering(serving: Serving) -> None:
-    """The last search is the last: sections that would need another are not begun, and the report says so."""
+async def test_search_limit_ends_the_research(serving: Serving) -> None:
+    """After the last search, sections that need another one are not started, and the report says so."""
     result = await finished(serving, ScriptedChat(story()), asked(max_searches=3, parallel_sections=1))
     assert result.usage.searches == 3
     assert "the budget of 3 searches was used up" in " ".join((*result.decisions, *result.notes))
 
 
 @exhaustive
-async def test_little_is_told_to_the_reflector(serving: Serving) -> None:
-    """Once most of a budget is used the reflector is asked for what matters most alone."""
+async def test_reflector_is_informed_of_a_low_budget(serving: Serving) -> None:
+    """When most of a budget is used, the reflector is asked only for the most important critiques."""
     chat = ScriptedChat(story())
     calls = len((await finished(serving, chat, asked())).usage.by_role) + 6
     assert not any("Most of the budget" in prompt for _, prompt in chat.asked)
@@ -122,8 +122,8 @@ async def test_little_is_told_to_the_reflector(serving: Serving) -> None:
     assert told == sorted(told)
 
 
-async def test_without_limits_nobody_draws(serving: Serving) -> None:
-    """A run that nothing limits sends no message about budgets."""
+async def test_run_without_limits_requests_no_budget(serving: Serving) -> None:
+    """A run without limits sends no budget request."""
     async with serving(*world(ScriptedChat(story()))) as stage:
         run = await stage.start(asked())
         await asyncio.wait_for(run.result(), 45)
@@ -136,8 +136,8 @@ async def test_without_limits_nobody_draws(serving: Serving) -> None:
     assert "request_budget" not in names
 
 
-async def test_a_deadline_ends_the_run_whatever_the_model_does(serving: Serving) -> None:
-    """When the time is up a call that hangs is waited for no longer: the twins write up what there is."""
+async def test_deadline_ends_a_hanging_call(serving: Serving) -> None:
+    """After the deadline a hanging call is cancelled, and fallbacks write the report."""
     held = Held(text(("Bread is made from flour.", 1)))
     chat = ScriptedChat(story(section_writer=held))
     result = await finished(serving, chat, asked(max_seconds=2.0, grace_seconds=0.5))

@@ -1,4 +1,4 @@
-"""Forks: research goes on from a cycle of another run, with what was known then and without paying for it again."""
+"""Test forks: research continues from a cycle of another run, with its knowledge and without paying for it again."""
 
 import asyncio
 from collections.abc import Iterator
@@ -53,25 +53,25 @@ SPIRAL = ("planner", "synthesizer", "decider", "synthesis_reflector", "query_ref
 
 
 def script() -> ScriptedChat:
-    """A model that goes through four cycles, with a search of its own in each."""
+    """Return a model for four cycles with a different search in each."""
     planner = in_turn(*(plans(search(query)) for query in ASKED), FINISH)
     return ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, MORE, ENOUGH)))
 
 
 async def through(stage: Stage, request: RunRequest = REQUEST) -> WorkflowHandle[Any, Result]:
-    """See a run to its end."""
+    """Wait for the end of a run."""
     run = await stage.start(request)
     await asyncio.wait_for(run.result(), PATIENCE)
     return run
 
 
 def words(chat: ScriptedChat, *roles: str) -> Iterator[str]:
-    """Return what roles were told."""
+    """Return the system and user messages of roles."""
     return (prompt for role, prompt in chat.asked if role in roles)
 
 
-async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(serving: Serving) -> None:
-    """A fork at cycle 2 of 4 repeats no call of cycles 1 and 2, and nothing of cycles 3 and 4 is shown to it."""
+async def test_fork_repeats_no_call_and_knows_no_later_cycle(serving: Serving) -> None:
+    """A fork at cycle 2 of 4 repeats no call of cycles 1 and 2, and receives nothing of cycles 3 and 4."""
     knowledge = Reticent(KITCHEN, whole=QUESTION)
     chat = script()
     async with serving(chat, knowledge) as stage:
@@ -98,8 +98,8 @@ async def test_a_fork_pays_for_nothing_twice_and_knows_nothing_that_came_later(s
     assert {key: said for key, said in knowledge.turns.items() if key[0] == run.id} == kept
 
 
-async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
-    """An outline of the last cycle taken over holds in the fork, which shows from its beginning what is known."""
+async def test_fork_keeps_the_outline_of_a_person(serving: Serving) -> None:
+    """A person's outline of the last inherited cycle applies to the fork, which shows earlier findings."""
     held = Held(MORE)
     chat = script()
     chat.lines["decider"] = held
@@ -127,8 +127,8 @@ async def test_a_fork_follows_the_outline_of_a_person(serving: Serving) -> None:
 
 
 @exhaustive
-async def test_a_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
-    """A run that is over goes on where somebody wants it to, also when its cycles were used up."""
+async def test_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
+    """A fork of a finished run has another cycle, even if the limit of cycles was reached."""
     chat = script()
     async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
         run = await through(
@@ -146,7 +146,7 @@ async def test_a_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
     assert again.limits.max_cycles == 1 and second.checkpoint.state.cycle == 2
 
 
-async def test_cycles_over_several_histories_can_be_gone_on_from(serving: Serving) -> None:
+async def test_cycles_of_continued_histories_can_be_forked(serving: Serving) -> None:
     """A spiral that was continued as new leaves the state of each cycle in the run's own history."""
     limits = REQUEST.limits.model_copy(update={"max_history_events": 20, "max_cycles": 3})
     chat = script()
@@ -163,7 +163,7 @@ FINISH_LINE = says(FINISH)
 
 
 def _told(request: RunRequest, origin: ForkOrigin, text: str) -> ForkRunRequest:
-    """Return the request of a fork to which somebody says a word."""
+    """Return the request of a fork with feedback."""
     said = (*origin.checkpoint.feedback, Feedback(text=text))
     end = origin.checkpoint.model_copy(update={"feedback": said})
     return ForkRunRequest(**dict(request), origin=origin.model_copy(update={"checkpoint": end}))

@@ -1,7 +1,7 @@
-"""Words of people in any order, at any moment, by update and by signal: no run is stuck and no word gets lost.
+"""Test steering commands in any order, at any moment, by update and by signal: no run blocks and no command is lost.
 
-Each case is made of a number, so that one that fails can be run again alone. Words are sent while the model is asked,
-several at once, which is when a run is in the middle of something.
+Each case is derived from a number, so that a failing one can be repeated. Commands are sent during model calls, several
+concurrently.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from workflows.run.agent import AgentWorkflow
 
 ENDS = {"done", "finished_early", "cancelled", "no_evidence"}
 CALLS = 30
-"""Calls of the model among which the words of a case are spread."""
+"""Model calls over which the commands of a case are distributed."""
 HEADINGS = ("Bread", "Cheese", "Bread => Loaves", "Butter", "Wine | What is made of grapes?", "Rye")
 GARBAGE: tuple[tuple[str, Any], ...] = (
     ("feedback", [4]),
@@ -38,7 +38,7 @@ GARBAGE: tuple[tuple[str, Any], ...] = (
 
 
 def word(chance: random.Random, case: int, number: int) -> RunCommand:
-    """Make up something that a person may say."""
+    """Generate a random command."""
     (verb,) = chance.choices(COMMAND_NAMES, (40, 14, 8, 2, 2, 10, 8, 8, 8))
     said = f"Mind matter {number} of kitchen {case}." if verb in ("feedback", "answer") else ""
     topic = chance.choice((None, None, "Bread", "Cheese", "Rye")) if verb == "feedback" else None
@@ -57,7 +57,7 @@ def word(chance: random.Random, case: int, number: int) -> RunCommand:
 
 @dataclass
 class Person:
-    """Says the words of one case, each while a certain call is under way."""
+    """Sender of the commands of one case, each during a certain model call."""
 
     case: int
     run: WorkflowHandle[Any, Result] | None = None
@@ -74,9 +74,9 @@ class Person:
             self.words.setdefault(self.chance.randint(1, CALLS), []).append(said)
 
     async def called(self) -> None:
-        """Say what is due while this call is under way, all at once.
+        """Send the commands that are due during this call, concurrently.
 
-        A call may be cancelled by what is said during it; the person says the rest all the same.
+        A call may be cancelled by one of them; the remaining ones are still sent.
         """
         self.calls += 1
         due = self.words.pop(self.calls, [])
@@ -85,7 +85,7 @@ class Person:
             await asyncio.shield(self.speaking[-1])
 
     async def _speak(self, due: list[RunCommand]) -> None:
-        """Say words at once; who has paused the run resumes it."""
+        """Send commands concurrently; a paused run is resumed."""
         await asyncio.gather(*(self._say(said, by_signal=self.chance.random() < 0.5) for said in due))
         if self.chance.random() < 0.3:
             await self._signal(*self.chance.choice(GARBAGE))
@@ -127,7 +127,7 @@ class Person:
 
 @dataclass
 class Meddled(ScriptedChat):
-    """A model during whose calls people speak to the run that asks."""
+    """A model during whose calls people send commands."""
 
     people: dict[int, Person] = field(default_factory=dict)
 
@@ -139,7 +139,7 @@ class Meddled(ScriptedChat):
 
 
 def model() -> Meddled:
-    """Plans and asks in turns, is never content, and writes as the story goes."""
+    """Return a model that plans and asks alternately, is never satisfied, and writes according to its story."""
     question = {"action": "ASK_HUMAN", "query": "Which bread?", "expected_output": "any bread"}
     decisions = [{"needs_more_research": n % 3 < 2, "reasoning": f"Reason {n}.", "key_factors": []} for n in range(9)]
 
@@ -172,7 +172,7 @@ def request(case: int) -> RunRequest:
 
 
 async def end(person: Person, patience: float) -> Result:
-    """Wait for a run's end; one that is stuck says in what."""
+    """Wait for a run's end; report the state of a blocked run."""
     assert person.run is not None
     try:
         result = await asyncio.wait_for(person.run.result(), patience)
@@ -184,7 +184,7 @@ async def end(person: Person, patience: float) -> Result:
 
 
 def check(person: Person, result: Result) -> None:
-    """Hold what every run promises, whatever was said to it."""
+    """Assert the guarantees of every run after its commands."""
     heard = [handled.text for handled in result.feedback]
     whole = "\n".join(heard)
     refused = sum("“feedback” was refused" in note for note in result.notes)
@@ -209,14 +209,14 @@ async def interleaved(serving: Serving, cases: range, patience: float = 100) -> 
 
 
 @pytest.mark.timeout(150)
-async def test_no_word_is_lost_and_no_run_is_stuck(serving: Serving) -> None:
-    """Three runs at once are spoken to at random: each delivers its report with every word it has accepted."""
+async def test_no_command_is_lost_and_no_run_is_stuck(serving: Serving) -> None:
+    """Three concurrent runs receive random commands: each delivers its report with all accepted feedback."""
     await interleaved(serving, range(1, 4))
 
 
 @exhaustive
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("batch", range(100))
-async def test_no_word_is_lost_in_a_thousand_runs(serving: Serving, batch: int) -> None:
-    """The same with a thousand runs, ten at a time."""
+async def test_no_command_is_lost_in_a_thousand_runs(serving: Serving, batch: int) -> None:
+    """The same with a thousand runs, ten of them concurrently."""
     await interleaved(serving, range(10 * batch, 10 * batch + 10), patience=500)

@@ -1,4 +1,4 @@
-"""Research of many cycles: histories and state stay small, whatever is found, and nothing is lost on the way."""
+"""Research of many cycles: histories and state stay small, and no finding is lost."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from tests.workflows.research.test_spiral import MORE
 
 CYCLES, TASKS = (50, 4) if RUN_ALL else (5, 4)
 EVENTS, BYTES, STATE = 10_000, 10 * 2**20, 256 * 2**10
-"""What one history and what travels from one to the next may have (DESIGN §2)."""
+"""Maximum events and bytes of one history, and maximum bytes of the state passed to the next."""
 LONG = "word " * 200
 
 
 @dataclass
 class Endless(MemoryKnowledge):
-    """A knowledge base that has something new and a little relevant for every query."""
+    """A knowledge base with a new and slightly relevant passage for every query."""
 
     def search(self, request: SearchRequest) -> SearchReply:
         self.searches.append(request)
@@ -56,7 +56,7 @@ async def histories(client: Client, run: str) -> AsyncIterator[tuple[str, int, i
 
 
 async def states(client: Client, run: str) -> AsyncIterator[int]:
-    """Yield the bytes with which each history of the spiral began."""
+    """Yield the size of the state with which each history of the spiral began."""
     async for execution in client.list_workflows(f'WorkflowId = "{run}/spiral"'):
         history = await client.get_workflow_handle(execution.id, run_id=execution.run_id).fetch_history()
         yield history.events[0].workflow_execution_started_event_attributes.input.ByteSize()

@@ -1,4 +1,4 @@
-"""What a run says of its research while and after it is done."""
+"""Test the progress that a run reports during and after its research."""
 
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
@@ -9,8 +9,8 @@ MORE = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_fact
 WINE = {"query": "How is wine made?", "target_outline_topic": "Wine"}
 
 
-async def test_progress_has_the_cycle_and_the_topics_of_the_present_outline(serving: Serving) -> None:
-    """Cycles are counted, and a topic that was added and given up again is no longer among the topics."""
+async def test_progress_shows_the_current_cycle_and_outline(serving: Serving) -> None:
+    """Cycles are counted, and a topic that was added and removed again is not among the topics."""
     planner = in_turn(
         plans({"action": "ADD_TO_OUTLINE", **WINE}, search("How long does the dough rise?")),
         plans({"action": "DROP_TOPIC", **WINE}, search("What does mould need?", "Cheese")),

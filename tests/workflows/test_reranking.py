@@ -1,4 +1,4 @@
-"""The second stage in a run: every search has the run's, and the model may put what was found into order."""
+"""Reranking in a run: options for every search, and listwise reranking by the model."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, s
 
 
 def asked(**limits: Any) -> RunRequest:
-    """Ask about the kitchen."""
+    """Return a request about the kitchen."""
     bounds = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1, **limits)
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
-async def test_the_model_puts_what_was_found_into_order(serving: Serving) -> None:
-    """Asked after each search, it decides which passage a writer sees first; the rest keeps its order behind."""
+async def test_model_reranks_search_results(serving: Serving) -> None:
+    """After each search the model chooses the first passages of the writer; the others keep their order."""
     shown: dict[str, list[str]] = {}
 
     async def last_first(prompt: str) -> dict[str, Any]:
@@ -34,8 +34,8 @@ async def test_the_model_puts_what_was_found_into_order(serving: Serving) -> Non
     assert result.usage.by_role["reranker"].model_calls == chat.count("reranker")
 
 
-async def test_nobody_is_asked_for_an_order_unless_a_person_wants_it(serving: Serving) -> None:
-    """By default a search is the knowledge base's alone."""
+async def test_listwise_reranking_is_off_by_default(serving: Serving) -> None:
+    """By default the knowledge base alone ranks the passages."""
     chat = ScriptedChat(story(reranker=says({"order": [1]})))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         await (await stage.start(asked())).result()
@@ -43,8 +43,8 @@ async def test_nobody_is_asked_for_an_order_unless_a_person_wants_it(serving: Se
     assert chat.count("reranker") == 0
 
 
-async def test_an_order_is_paid_from_the_budget(serving: Serving) -> None:
-    """Once the budget is used up the order of the search stays, and the run goes on."""
+async def test_reranking_costs_budget(serving: Serving) -> None:
+    """When the budget is exhausted the order of the search stays, and the run continues."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(asked(rerank_listwise=True, max_calls=1))).result()
@@ -53,8 +53,8 @@ async def test_an_order_is_paid_from_the_budget(serving: Serving) -> None:
     assert result.sections
 
 
-async def test_every_search_has_the_second_stage_of_the_run(serving: Serving) -> None:
-    """Ages of documents are counted from the day of the run, the same one when it is replayed."""
+async def test_every_search_has_the_reranking_options_of_the_run(serving: Serving) -> None:
+    """Ages of documents are counted from the day of the run, which is the same in a replay."""
     wanted = RerankOptions(diversity=0.2, recency=RecencyOptions(half_life_days=30))
     knowledge = MemoryKnowledge(KITCHEN)
     async with serving(ScriptedChat(story()), knowledge) as stage:
@@ -66,8 +66,8 @@ async def test_every_search_has_the_second_stage_of_the_run(serving: Serving) ->
     assert len({one.recency.as_of for one in stages if one.recency}) <= 2
 
 
-async def test_a_run_without_a_second_stage_asks_for_none(serving: Serving) -> None:
-    """Nothing changes for those who ask for nothing."""
+async def test_run_without_reranking_options_requests_none(serving: Serving) -> None:
+    """Without reranking options searches request none."""
     knowledge = MemoryKnowledge(KITCHEN)
     async with serving(ScriptedChat(story()), knowledge) as stage:
         await (await stage.start(asked())).result()

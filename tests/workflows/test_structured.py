@@ -1,4 +1,4 @@
-"""Tables in a run: asked once, mended when a query fails, and known to every section."""
+"""Test tables in a run: queried once, repaired when a query fails, and known to every section."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ GOOD, BAD = {"sql": "SELECT sold FROM sales", "shows": "Sold"}, {"sql": "SELECT 
 
 @dataclass
 class Tabular(MemoryKnowledge):
-    """A knowledge base with one table, in which only one query works; its result is no document of a corpus."""
+    """A knowledge base with one table, in which only one query works; its result belongs to no corpus document."""
 
     queries: list[QueryRequest] = field(default_factory=list)
 
@@ -42,8 +42,8 @@ def asked() -> RunRequest:
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
-async def test_a_failed_query_is_written_anew(serving: Serving) -> None:
-    """The role sees what failed and why; the result of the next query reaches every section."""
+async def test_failed_query_is_corrected(serving: Serving) -> None:
+    """The role receives the failed query and its error; the result of the next query reaches every section."""
     chat = ScriptedChat(story(sql_writer=in_turn({"queries": [BAD]}, {"queries": [GOOD]})))
     knowledge = world()
     async with serving(chat, knowledge) as stage:
@@ -57,8 +57,8 @@ async def test_a_failed_query_is_written_anew(serving: Serving) -> None:
     assert writing and all(RESULT.text in prompt for prompt in writing)
 
 
-async def test_queries_that_keep_failing_are_given_up(serving: Serving) -> None:
-    """After two more tries the run goes on without the tables."""
+async def test_repeatedly_failing_queries_are_abandoned(serving: Serving) -> None:
+    """After two corrections the run continues without the tables."""
     chat = ScriptedChat(story(sql_writer=says({"queries": [BAD]})))
     knowledge = world()
     async with serving(chat, knowledge) as stage:
@@ -67,8 +67,8 @@ async def test_queries_that_keep_failing_are_given_up(serving: Serving) -> None:
     assert (len(knowledge.queries), result.status) == (3, "done")
 
 
-async def test_without_tables_nobody_is_asked(serving: Serving) -> None:
-    """A run over texts alone pays for no query."""
+async def test_no_query_is_written_without_tables(serving: Serving) -> None:
+    """A run over texts alone makes no call for queries."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         await (await stage.start(asked())).result()

@@ -1,4 +1,4 @@
-"""Waiting for people for longer than any process lives: a server that skips the time, and workers that come and go."""
+"""Waiting for people longer than any process lives, on a server that skips time."""
 
 import shutil
 import sys
@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 async def skipping() -> AsyncIterator[WorkflowEnvironment]:
-    """A server on which a day goes by at once while nothing is under way."""
+    """Time-skipping server, on which a day passes immediately while no activity runs."""
     beside = Path(sys.executable).parent / "temporal-test-server"
     found = str(beside) if beside.exists() else shutil.which("temporal-test-server")
     async with await WorkflowEnvironment.start_time_skipping(
@@ -40,17 +40,17 @@ async def skipping() -> AsyncIterator[WorkflowEnvironment]:
 
 @pytest.fixture
 def later(skipping: WorkflowEnvironment, tmp_path: Path) -> Serving:
-    """Serves worlds at the server that skips the time; it knows no worker by what the worker has in its memory."""
+    """Return a fixture that serves runs on the time-skipping server, with workers that cache no workflow."""
     return serving_at(skipping.client, 0, tmp_path)
 
 
 def asked(**limits: Any) -> RunRequest:
-    """Ask with some more limits."""
+    """Return a request with additional limits."""
     return REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
 
 
-async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, skipping: WorkflowEnvironment) -> None:
-    """The client is gone, the worker is restarted, a day goes by: the plan still waits, and the run goes on from it."""
+async def test_plan_is_approved_a_day_later_on_another_worker(later: Serving, skipping: WorkflowEnvironment) -> None:
+    """After a day without client and worker the plan still waits, and the run continues after the approval."""
     chat, knowledge = ScriptedChat(story()), MemoryKnowledge(KITCHEN)
     async with later(chat, knowledge) as stage:
         with skipping.auto_time_skipping_disabled():
@@ -69,10 +69,8 @@ async def test_a_plan_is_approved_a_day_later_by_another_worker(later: Serving, 
 
 
 @exhaustive
-async def test_a_question_back_waits_for_a_day_and_another_worker(
-    later: Serving, skipping: WorkflowEnvironment
-) -> None:
-    """A run that asks what is meant is still asking after a day without a worker, reminds, and takes the answer."""
+async def test_clarification_waits_a_day_for_another_worker(later: Serving, skipping: WorkflowEnvironment) -> None:
+    """A run that asks for the meaning waits a day without a worker, reminds the person, and accepts the answer."""
     chat = ScriptedChat(story(clarifier=says({"question": "Which bread?", "assumption": "any bread"})))
     async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
         with skipping.auto_time_skipping_disabled():
@@ -92,8 +90,8 @@ async def test_a_question_back_waits_for_a_day_and_another_worker(
 
 
 @exhaustive
-async def test_after_days_of_silence_a_run_goes_on_with_what_it_assumed(later: Serving) -> None:
-    """Plan and question wait their time, remind once each, and are followed as was said; no deadline runs meanwhile."""
+async def test_unanswered_run_continues_with_its_assumptions(later: Serving) -> None:
+    """Plan and question wait their time, remind once each, and lead to the assumption; no deadline runs meanwhile."""
     question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
     chat = ScriptedChat(story(planner=in_turn(plans(question), FINISH)))
     async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -107,8 +105,8 @@ async def test_after_days_of_silence_a_run_goes_on_with_what_it_assumed(later: S
 
 
 @exhaustive
-async def test_a_deadline_stands_still_while_a_run_is_held(later: Serving, skipping: WorkflowEnvironment) -> None:
-    """A run that is held for a day has all of its hour left when it is resumed."""
+async def test_deadline_is_suspended_while_a_run_is_paused(later: Serving, skipping: WorkflowEnvironment) -> None:
+    """A run that is paused for a day has all of its hour left after the resume."""
     chat = ScriptedChat(story())
     async with later(chat, MemoryKnowledge(KITCHEN)) as stage:
         with skipping.auto_time_skipping_disabled():

@@ -183,15 +183,15 @@ async def _describe_existing(handle: Batch) -> WorkflowExecutionDescription | No
 
 async def _report_changes(handle: Batch, display: ProgressDisplay) -> None:
     """Print the outcome of each question as soon as it is known."""
-    told: set[str] = set()
+    reported: set[str] = set()
     while True:
         report = await _query_status(handle)
         ended = [one for one in report.outcomes if one.status not in ("waiting", "running")] if report else []
         for one in ended:
-            if report and one.key not in told:
-                told.add(one.key)
+            if report and one.key not in reported:
+                reported.add(one.key)
                 words = f"{one.run}: {one.status.replace('_', ' ')}, {truncate_line(one.question, 100)}"
-                display.say(f"[{len(told)} of {len(report.outcomes)}] {words}")
+                display.say(f"[{len(reported)} of {len(report.outcomes)}] {words}")
         await asyncio.sleep(POLL_SECONDS)
 
 

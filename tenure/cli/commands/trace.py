@@ -18,11 +18,11 @@ from tenure.settings import Settings
 def trace(arguments: Namespace, settings: Settings) -> int:
     """Run `trace`."""
     check_run(arguments.id)
-    told = asyncio.run(_read_trace(arguments.id, locate_server(settings)))
+    found = asyncio.run(_read_trace(arguments.id, locate_server(settings)))
     if arguments.json:
-        print_json(told.model_dump(mode="json"))
+        print_json(found.model_dump(mode="json"))
     else:
-        print_markdown(render_trace(told))
+        print_markdown(render_trace(found))
     return 0
 
 

@@ -91,12 +91,12 @@ async def follow_with_reports(
     Raises:
         CommandError: as for `follow`.
     """
-    told = asyncio.create_task(telling)
+    reporting = asyncio.create_task(telling)
     try:
         return await follow_workflow(client, place, handle, display, query=False)
     finally:
-        told.cancel()
-        await asyncio.gather(told, return_exceptions=True)
+        reporting.cancel()
+        await asyncio.gather(reporting, return_exceptions=True)
 
 
 async def _raise_from(watching: asyncio.Task[None]) -> Any:
@@ -135,7 +135,7 @@ async def _end(handle: WorkflowHandle[Any, T], display: ProgressDisplay) -> T:
 class _Parts:
     """State of a run's workflows."""
 
-    troubles: tuple[PendingFailure, ...] = ()
+    pending_failures: tuple[PendingFailure, ...] = ()
     writings: tuple[StreamedAnswer, ...] = ()
 
 
@@ -157,7 +157,7 @@ async def _watch(
                 looked, parts = time.monotonic(), await _parts(client, place, handle.id)
             snapshot = replace(
                 await read_snapshot(client, handle, query=query),
-                pending_failures=parts.troubles,
+                pending_failures=parts.pending_failures,
                 streamed_answers=parts.writings,
             )
             found = "" if snapshot.progress else describe_dead_process(place)

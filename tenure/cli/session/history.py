@@ -117,19 +117,19 @@ async def collect_events(workflow_id: str, events: Sequence[HistoryEvent], conve
 
 async def _happenings(events: Sequence[HistoryEvent], converter: DataConverter) -> list[RecordedEvent]:
     """Return the operations of a history, each with its end if the history has it."""
-    begun: dict[int, RecordedEvent] = {}
+    started: dict[int, RecordedEvent] = {}
     for event in events:
-        happening = await _begun(event, converter)
-        if happening:
-            begun[event.event_id] = happening
+        operation = await _read_start(event, converter)
+        if operation:
+            started[event.event_id] = operation
         else:
             begin, change = await _change(event, converter)
-            if begin in begun:
-                begun[begin] = begun[begin].model_copy(update=change)
-    return list(begun.values())
+            if begin in started:
+                started[begin] = started[begin].model_copy(update=change)
+    return list(started.values())
 
 
-async def _begun(event: HistoryEvent, converter: DataConverter) -> RecordedEvent | None:
+async def _read_start(event: HistoryEvent, converter: DataConverter) -> RecordedEvent | None:
     """Return the operation that an event starts."""
     at = _time(event.event_time)
     if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -143,17 +143,17 @@ async def _begun(event: HistoryEvent, converter: DataConverter) -> RecordedEvent
             kind="child", name=child.workflow_type.name, at=at, input=given, workflow=child.workflow_id
         )
     if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
-        heard = event.workflow_execution_signaled_event_attributes
-        given = await _first(converter, heard.input.payloads)
-        return RecordedEvent(kind="signal_received", name=heard.signal_name, at=at, input=given, ended=True)
+        signal = event.workflow_execution_signaled_event_attributes
+        given = await _first(converter, signal.input.payloads)
+        return RecordedEvent(kind="signal_received", name=signal.signal_name, at=at, input=given, ended=True)
     if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
         asked = event.workflow_execution_update_accepted_event_attributes.accepted_request.input
         given = await _first(converter, asked.args.payloads)
         return RecordedEvent(kind="signal_received", name=given["name"], at=at, input=given, ended=True)
     if event.event_type == EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED:
-        told = event.signal_external_workflow_execution_initiated_event_attributes
-        given = await _first(converter, told.input.payloads)
-        return RecordedEvent(kind="signal_sent", name=told.signal_name, at=at, input=given, ended=True)
+        sent = event.signal_external_workflow_execution_initiated_event_attributes
+        given = await _first(converter, sent.input.payloads)
+        return RecordedEvent(kind="signal_sent", name=sent.signal_name, at=at, input=given, ended=True)
     return None
 
 

