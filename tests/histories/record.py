@@ -138,7 +138,7 @@ def _cycles(held: Held) -> dict[str, Any]:
 
 
 def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
-    """Return every recorded way: its model, its request, what a person does, and where the model waits."""
+    """Return every recorded path: its model, request, user action, and the answer at which the model waits."""
     held = {name: Held(text(("All about it.", 1))) for name in ("feedback", "pause", "finish", "cancel")}
     more = Held({"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]})
     plain, coding = Held({}), Held(program("right"))
@@ -155,7 +155,7 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
         "code": (ScriptedChat(story(coder=written, code_reflector=says(LESSON))), code, _wait, plain),
         "code_repaired": (None, given, _wait, plain),
         "code_cancel": (ScriptedChat(story(coder=coding)), code, _cancel, coding),
-        "degraded": (ScriptedChat(story(outliner=says("no"))), REQUEST, _wait, plain),
+        "fallback": (ScriptedChat(story(outliner=says("no"))), REQUEST, _wait, plain),
         "cycles": (ScriptedChat(_cycles(more)), REQUEST, _feedback, more),
         **{
             name: (ScriptedChat(story(section_writer=held[name])), REQUEST, act, held[name])
@@ -165,7 +165,7 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
 
 
 async def record(client: Client, name: str) -> None:
-    """Run one way and write the histories of the run and of its children."""
+    """Run one path and write the histories of the run and of its children."""
     chat, request, act, held = paths()[name]
     methods = build_activities(chat, Reticent(KITCHEN, whole=REQUEST.question))  # type: ignore[arg-type]
     if name.startswith("code"):

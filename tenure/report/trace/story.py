@@ -67,7 +67,7 @@ class _PlannerAsked(Contract):
     cycle: int = 0
     outline: tuple[_Heading, ...] = ()
     gain: float | None = None
-    refused: tuple[str, ...] = ()
+    not_executed: tuple[str, ...] = ()
     feedback: tuple[str, ...] = ()
 
 
@@ -113,8 +113,8 @@ class _Failed(Contract):
 
 
 class _AnalystAsked(Contract):
-    wanted: str = ""
-    failed: tuple[_Failed, ...] = ()
+    computation: str = ""
+    failed_programs: tuple[_Failed, ...] = ()
 
 
 class _Programmed(Contract):
@@ -230,10 +230,10 @@ def _programs(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedProgra
         written = _output(part[0], _Programmed)
         ran = _find_last_call(part, "run_program")
         outcome = SandboxOutcome.model_validate(ran.result) if ran else None
-        reported = after.failed[-1].problem if after and after.failed else ""
+        reported = after.failed_programs[-1].problem if after and after.failed_programs else ""
         failures = programs.collect_failures(outcome) if outcome else ()
         yield TracedProgram(
-            wanted=then.wanted,
+            wanted=then.computation,
             shows=written.shows,
             inputs=written.inputs,
             code=written.code,
@@ -340,7 +340,7 @@ def _plan(
         critique=said.critique,
         thought=said.thought,
         actions=said.plan,
-        refused=then.refused if then else (),
+        refused=then.not_executed if then else (),
         unassigned=_list_unplanned_queries(said.plan, tasks) if after is not None else (),
         added=tuple(heading for heading in after or () if heading not in before),
         dropped=tuple(heading for heading in before if after is not None and heading not in after),

@@ -250,6 +250,7 @@ def test_plain_calculations(expression: str, text: str) -> None:
     ],
 )
 def test_units_are_exact(expression: str, text: str) -> None:
+    """Units are exact."""
     calculation = calculate(expression)
 
     assert calculation.text.removeprefix(f"{calculation.expression} ") == text
@@ -270,6 +271,7 @@ def test_units_are_exact(expression: str, text: str) -> None:
     ],
 )
 def test_dates(expression: str, result: str) -> None:
+    """Dates are added, subtracted and compared by the calendar."""
     assert calculate(expression).result == result
 
 
@@ -377,8 +379,10 @@ def test_hostile_expressions_are_refused(expression: str) -> None:
     ],
 )
 def test_error_messages(expression: str, why: str) -> None:
+    """An error message names the problem and the remedy."""
     assert why in refusal(expression)
 
 
 def test_date_is_a_value() -> None:
+    """Date is a value."""
     assert evaluate("2024-02-28 + 1 day") == date(2024, 2, 29)

@@ -54,4 +54,5 @@ def test_dimension_is_a_product_of_powers() -> None:
 
 
 def test_base_units_have_positive_powers_first() -> None:
+    """Base units have positive powers first."""
     assert list_base_units((("K", -1), ("kg", 1), ("m", 2))) == (("m", 2), ("kg", 1), ("K", -1))

@@ -56,6 +56,7 @@ LINES = {
 
 @pytest.mark.parametrize("mistake", LINES)
 def test_mistakes_of_one_line_are_repaired(mistake: str) -> None:
+    """Mistakes of one line are repaired."""
     wrong, right = (FUNCTION.format(line=line) for line in LINES[mistake])
 
     assert normalize_source(right) in {normalize_source(apply_edits(wrong, (edit,))) for edit in generate_edits(wrong)}
@@ -88,6 +89,7 @@ BLOCKS = {
 
 @pytest.mark.parametrize("mistake", BLOCKS)
 def test_mistakes_of_a_block_are_repaired(mistake: str) -> None:
+    """Mistakes of a block are repaired."""
     wrong, right = (f"def f(a, b):\n    {block}\n" for block in BLOCKS[mistake])
 
     assert normalize_source(right) in {normalize_source(apply_edits(wrong, (edit,))) for edit in generate_edits(wrong)}
@@ -100,6 +102,7 @@ SOURCES = [FUNCTION.format(line=line) for line, _ in LINES.values()] + [
 
 @given(st.sampled_from(SOURCES), st.data())
 def test_edit_changes_only_its_place(source: str, data: st.DataObject) -> None:
+    """Edit changes only its place."""
     edit = data.draw(st.sampled_from(generate_edits(source)))
     changed, original = apply_edits(source, (edit,)).encode(), source.encode()
 
@@ -110,6 +113,7 @@ def test_edit_changes_only_its_place(source: str, data: st.DataObject) -> None:
 
 @given(st.sampled_from(SOURCES))
 def test_most_edits_are_valid_programs(source: str) -> None:
+    """Most edits are valid programs."""
     whole = [edit for edit in generate_edits(source) if _parses(apply_edits(source, (edit,)))]
 
     assert len(whole) >= 0.95 * len(generate_edits(source))
@@ -124,6 +128,7 @@ def _parses(source: str) -> bool:
 
 
 def test_offsets_count_bytes() -> None:
+    """Offsets count bytes."""
     source = "def f(größe):\n    weg = 'ä'; return größe < 1\n"
 
     assert "def f(größe):\n    weg = 'ä'; return größe <= 1\n" in {
@@ -133,6 +138,7 @@ def test_offsets_count_bytes() -> None:
 
 @pytest.mark.parametrize("source", ["def f(:\n", "", "x = 1\0", "import os\n"])
 def test_invalid_and_empty_sources_have_no_edits(source: str) -> None:
+    """Invalid and empty sources have no edits."""
     assert generate_edits(source) == ()
 
 
@@ -146,6 +152,7 @@ def test_separate_edits_are_combined() -> None:
 
 
 def test_normal_form_ignores_layout_and_comments() -> None:
+    """Normal form ignores layout and comments."""
     plain = "def f(a):\n    return a\n\n\nclass C:\n    pass\n"
     dressed = '"""Module."""\n\ndef f(a):  # why\n    """Say."""\n    return (a)\n\nclass C:\n    """Nothing else."""\n'
 
@@ -155,6 +162,7 @@ def test_normal_form_ignores_layout_and_comments() -> None:
 
 
 def test_unsupported_statements_are_unchanged() -> None:
+    """Unsupported statements are unchanged."""
     assert all(edit.kind != "comparison" for edit in generate_edits("def f(a):\n    return 1 < a < 3\n"))
     assert generate_edits("class C:\n    import os\n") == ()
     assert generate_edits("def f():\n    '''Only words.'''\n") == ()

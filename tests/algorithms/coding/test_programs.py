@@ -52,6 +52,7 @@ def test_invalid_programs_are_rejected(files: list[SourceFile], why: str) -> Non
     ],
 )
 def test_invalid_test_files_are_rejected(path: str, why: str) -> None:
+    """Invalid test files are rejected."""
     assert why in programs.find_tests_fault([source(path)])
     assert programs.find_tests_fault([]) == ""
 
@@ -68,6 +69,7 @@ def test_hash_ignores_layout() -> None:
 
 
 def test_cases_come_from_json_without_pytest() -> None:
+    """Cases come from json without pytest."""
     case = InputFile(name="cases.json", text='[{"function": "f", "args": [1], "expected": 2}]')
 
     assert programs.collect_cases([case]) == (CallCase(function="f", args=(1,), expected=2),)
@@ -77,6 +79,7 @@ def test_cases_come_from_json_without_pytest() -> None:
 
 
 def test_main_file_is_the_entry_point() -> None:
+    """Main file is the entry point."""
     assert programs.choose_entry_point([source("notes.txt"), source("b.py"), source("a.py")]) == "b.py"
     assert programs.choose_entry_point([source("b.py"), source("pkg/main.py")]) == "pkg/main.py"
 
@@ -96,6 +99,7 @@ def test_given_files_are_converted_and_merged() -> None:
 
 
 def test_sandbox_limits_follow_the_run() -> None:
+    """Sandbox limits follow the run."""
     allowed = programs.build_sandbox_limits(RunLimits(program_seconds=0.4, program_memory_mib=128))
 
     assert (allowed.wall_seconds, allowed.cpu_seconds, allowed.memory_mib) == (0.4, 1, 128)
@@ -121,6 +125,7 @@ def outcome(verdict: str, **others: object) -> SandboxOutcome:
     ],
 )
 def test_ending_is_described_in_one_line(found: SandboxOutcome, error: str) -> None:
+    """Ending is described in one line."""
     (failure,) = programs.collect_failures(found)
 
     assert (failure.test, failure.error) == ("", error)
@@ -138,6 +143,7 @@ def test_failures_of_a_test_run() -> None:
 
 
 def test_ending_reported_by_a_test_appears_once() -> None:
+    """Ending reported by a test appears once."""
     missing = "ModuleNotFoundError: No module named 'shop'"
     tests = (TestResult(name="test_cart.py", passed=False, error=missing),)
     told = programs.collect_failures(outcome("error", reason=missing, tests=tests))
@@ -157,6 +163,7 @@ def test_only_import_errors() -> None:
 
 
 def test_artifacts_are_listed() -> None:
+    """Artifacts are listed."""
     found = outcome("passed", artifacts=(Artifact(name="p.png", bytes=3, sha256="ab", path="/kept/0"),))
 
     assert [(a.name, a.bytes, a.sha256, a.path) for a in programs.build_stored_artifacts(found)] == [
@@ -185,6 +192,7 @@ def test_history_is_bounded(made: list[tuple[int, int, bool]]) -> None:
 
 
 def test_summary_keeps_the_code_of_the_best_attempt() -> None:
+    """Summary keeps the code of the best attempt."""
     tried = [attempt(1, 1), attempt(2, 2)]
     first, second = programs.summarize_attempts(tried)
 

@@ -31,6 +31,7 @@ def test_lines_of_failing_tests_are_most_suspicious() -> None:
 
 @given(coverages)
 def test_suspicion_is_between_zero_and_one(tests: list[LineCoverage]) -> None:
+    """Suspicion is between zero and one."""
     failing = frozenset[int]().union(*(test.lines for test in tests if not test.passed))
     suspicion = compute_ochiai(tests)
 
@@ -45,6 +46,7 @@ def test_edits_are_ranked_by_suspicion() -> None:
 
 
 def test_single_edits_precede_pairs() -> None:
+    """Single edits precede pairs."""
     found = list(generate_candidates(SOURCE, {}))
     sizes = [len(candidate.changes) for candidate in found]
 
@@ -55,6 +57,7 @@ def test_single_edits_precede_pairs() -> None:
 
 
 def test_candidates_are_distinct_and_untried() -> None:
+    """Candidates are distinct and untried."""
     first = next(generate_candidates(SOURCE, {}))
     forms = [
         normalize_source(candidate.source)
@@ -66,6 +69,7 @@ def test_candidates_are_distinct_and_untried() -> None:
 
 
 def test_changes_are_described() -> None:
+    """Changes are described."""
     said = {change for candidate in islice(generate_candidates(SOURCE, {}), 200) for change in candidate.changes}
 
     assert "line 2: `a < b` became `a <= b`" in said

@@ -67,6 +67,7 @@ def test_call_budget_covers_retries() -> None:
 
 
 def test_unlimited_resources_are_granted_as_requested() -> None:
+    """Unlimited resources are granted as requested."""
     account = BudgetAccount(limits=RunLimits(max_calls=10))
     after, grant = account.grant(draw(BudgetAmounts(tokens=10**9, calls=1), BudgetAmounts(tokens=10**10, calls=4)))
     assert grant.amounts == BudgetAmounts(tokens=10**10, calls=1)
@@ -84,6 +85,7 @@ def test_grants_shrink_with_the_remaining_budget() -> None:
 
 
 def test_settling_frees_unused_amounts() -> None:
+    """Settling frees unused amounts."""
     account, _ = BudgetAccount(limits=RunLimits(max_tokens=1000)).grant(draw(BudgetAmounts(tokens=800)))
     assert account.grant(draw(BudgetAmounts(tokens=100), reporter="b"))[1].exhausted == "tokens"
     account = account.settle("a", Usage(tokens_in=90, tokens_out=10))
@@ -108,6 +110,7 @@ def test_writing_reserve() -> None:
 )
 @settings(deadline=None, max_examples=200)
 def test_limits_hold_for_any_order_of_requests(limit: int, parts: int, seed: int) -> None:
+    """Limits are respected for any order of requests."""
     chance = random.Random(seed)
     account = BudgetAccount(limits=RunLimits(max_tokens=limit))
     spent = {f"p{n}": 0 for n in range(parts)}
@@ -161,6 +164,7 @@ def test_limits_are_listed() -> None:
     ],
 )
 def test_limits_are_described_for_reports(resource: BudgetResource, name: str) -> None:
+    """Limits are described for reports."""
     limits = RunLimits(max_tokens=1000, max_cost_usd=2.0, max_calls=10, max_searches=4, max_seconds=60.0)
     assert describe_limit(limits, resource) == name
 
@@ -174,6 +178,7 @@ def test_amounts_are_added_and_compared() -> None:
 
 
 def test_new_limits_cancel_unused_grants() -> None:
+    """New limits cancel unused grants."""
     account, _ = BudgetAccount(limits=RunLimits(max_calls=80)).grant(
         draw(BudgetAmounts(calls=2), BudgetAmounts(calls=8))
     )

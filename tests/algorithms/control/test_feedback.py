@@ -30,10 +30,12 @@ def test_feedback_without_topic_matches_shared_words() -> None:
 
 
 def test_general_feedback_matches_all_sections() -> None:
+    """General feedback matches all sections."""
     assert match_headings(Feedback(text="Be shorter!"), HEADINGS) == HEADINGS
 
 
 def test_no_sections_give_no_match() -> None:
+    """No sections give no match."""
     assert (
         match_headings(Feedback(text="Be shorter!"), ()) == match_headings(Feedback(text="x", topic="Bread"), ()) == ()
     )

@@ -49,6 +49,7 @@ def test_page_shows_the_state_of_a_run() -> None:
 
 
 def test_page_of_a_new_run_is_short() -> None:
+    """Page of a new run is short."""
     assert render_status_page(progress()).splitlines() == [
         "**running** · ingest · generation 0",
         "",
@@ -62,6 +63,7 @@ def test_page_shows_the_research_cycle() -> None:
 
 
 def test_page_shows_the_error() -> None:
+    """Page shows the error."""
     assert "**Failed:** no space left" in render_status_page(progress(status="failed", error="no\nspace left"))
 
 
@@ -91,6 +93,7 @@ def test_feedback_is_escaped(text: str, outcome: str) -> None:
 
 
 def test_long_texts_are_truncated() -> None:
+    """Long texts are truncated."""
     assert len(render_status_page(progress(topics=(TopicProgress(topic="long " * 5000),)))) < 1000
 
 

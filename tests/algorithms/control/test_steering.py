@@ -95,6 +95,7 @@ def test_invalid_input_is_refused_in_one_line(verb: Any, given: Any, why: str) -
 @pytest.mark.parametrize("verb", COMMAND_NAMES)
 @pytest.mark.parametrize("phase", ["compose", "assemble", "done"])
 def test_commands_are_refused_after_the_sections_are_written(verb: Any, phase: Any) -> None:
+    """Commands are refused after the sections are written."""
     assert find_refusal(RunCommand(name=verb), now(phase=phase)).startswith("the run no longer accepts commands: ")
 
 
@@ -210,6 +211,7 @@ def test_invalid_commands_are_refused(steering: RunCommand, situation: RunSituat
     ],
 )
 def test_effect_of_valid_commands_is_described(steering: RunCommand, situation: RunSituation, affects: str) -> None:
+    """Effect of valid commands is described."""
     assert (find_refusal(steering, situation), describe_effect(steering, situation)) == ("", affects)
 
 
@@ -233,6 +235,7 @@ def test_later_bounds_replace_earlier_ones() -> None:
     ],
 )
 def test_only_a_higher_exhausted_limit_helps(spent: Any, change: BudgetBounds, helps: bool) -> None:
+    """Only a higher exhausted limit helps."""
     assert is_exhausted_limit_raised(ControlState(exhausted=spent), RunLimits(max_tokens=10), change) is helps
 
 

@@ -52,6 +52,7 @@ ROWS: dict[str, tuple[Node | None, AgentState, Node]] = {
 
 @pytest.mark.parametrize(("node", "state", "expected"), ROWS.values(), ids=ROWS)
 def test_transitions(node: Node | None, state: AgentState, expected: Node) -> None:
+    """Each state leads to its documented next node."""
     assert expected == choose_next_node(node, state, R_MAX)
 
 
@@ -61,11 +62,13 @@ def test_empty_error_is_an_error() -> None:
 
 
 def test_undefined_mode_is_rejected() -> None:
+    """Undefined mode is rejected."""
     with pytest.raises(ValueError, match="undefined"):
         choose_next_node("route", AgentState(), R_MAX)
 
 
 def test_end_has_no_successor() -> None:
+    """End has no successor."""
     with pytest.raises(ValueError, match="'end'"):
         choose_next_node("end", AgentState(), R_MAX)
 
@@ -92,6 +95,7 @@ def _walk(state: AgentState, after_test: AgentState) -> list[Node]:
     ],
 )
 def test_failing_run_ends_after_max_revisions(mode: str, generate: Node, judge: Node, failing: AgentState) -> None:
+    """Failing run ends after max revisions."""
     start = AgentState(mode="CODE" if mode == "CODE" else "RESEARCH")
 
     assert ["retrieve", "route", *[generate, judge] * R_MAX, "end"] == _walk(start, failing)

@@ -58,18 +58,21 @@ def test_totals_are_the_sums_of_the_roles(calls: list[tuple[str, str, int, int]]
 def test_merged_usage_equals_usage_of_all_calls(
     parts: list[tuple[list[tuple[str, str, int, int]], int]],
 ) -> None:
+    """Merged usage equals usage of all calls."""
     whole = account([call for calls, _ in parts for call in calls], sum(searches for _, searches in parts))
 
     assert whole == merge_usage(account(calls, searches) for calls, searches in parts)
 
 
 def test_models_are_listed_once_in_order() -> None:
+    """Models are listed once in order."""
     usage = account([("router", "b", 1, 1), ("router", "a", 1, 1), ("router", "b", 1, 1)])
 
     assert usage.by_role == {"router": RoleUsage(calls=3, model_calls=3, tokens_in=3, tokens_out=3, models=("b", "a"))}
 
 
 def test_usage_is_immutable() -> None:
+    """Usage is immutable."""
     before = Usage()
 
     add_call(before, "router", reply("offline", 1, 1))
@@ -78,6 +81,7 @@ def test_usage_is_immutable() -> None:
 
 
 def test_pages_are_summed() -> None:
+    """Pages are summed."""
     assert merge_usage([Usage(pages=2), Usage(pages=3)]).pages == 5
 
 
@@ -95,6 +99,7 @@ def test_cost_is_unknown_if_a_price_is_unknown(costs: tuple[float | None, ...], 
 
 
 def test_first_token_time_is_averaged_over_streamed_answers() -> None:
+    """First token time is averaged over streamed answers."""
     usage = Usage()
     for seconds in (0.5, None, 1.5):
         usage = add_call(usage, "section_writer", reply("m", 1, 1, first_token_seconds=seconds))
@@ -103,6 +108,7 @@ def test_first_token_time_is_averaged_over_streamed_answers() -> None:
 
 
 def test_lowest_share_of_vectors_is_kept() -> None:
+    """Lowest share of vectors is kept."""
     parts = [add_search(add_search(Usage(), 0.5), 0.7), add_search(Usage(), 0.4), Usage()]
 
     assert [part.embedded_share for part in parts] == [0.5, 0.4, 1.0]

@@ -87,6 +87,7 @@ def test_clear_questions_are_not_ambiguous(question: str) -> None:
     ],
 )
 def test_one_sided_comparison_is_ambiguous(question: str, one: str) -> None:
+    """One sided comparison is ambiguous."""
     found = asked(question)
 
     assert found and found[1] == "the alternatives in the sources"
@@ -141,6 +142,7 @@ def test_answer_is_inserted(question: str, answer: str, meant: str) -> None:
 
 
 def test_default_assumption_without_passages() -> None:
+    """Default assumption without passages."""
     assert asked("How does it work?") == (
         "What does ‘it’ refer to in this question?",
         "the main subject of the documents",

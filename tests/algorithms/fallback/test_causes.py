@@ -63,6 +63,7 @@ def test_causes_are_chained_by_shared_words() -> None:
 
 
 def test_shared_words_must_be_consecutive() -> None:
+    """Shared words must be consecutive."""
     one, other = extract_causes(
         [
             StandaloneSentence(1, "Heavy rain leads to fresh loaves of bread."),
@@ -74,6 +75,7 @@ def test_shared_words_must_be_consecutive() -> None:
 
 
 def test_common_subject_is_no_connection() -> None:
+    """Common subject is no connection."""
     one, other = extract_causes(
         [
             StandaloneSentence(1, "The young baker bakes rye alone, because the old oven is too cold."),
@@ -85,6 +87,7 @@ def test_common_subject_is_no_connection() -> None:
 
 
 def test_conclusions_precede_separate_causes() -> None:
+    """Conclusions precede separate causes."""
     text = "The dough of rye bread is heavy, because the kitchen of the guild is cold."
     found = explain_causes("Why is the dough of rye bread heavy?", [passage(text)], encode)
 
@@ -106,6 +109,7 @@ def test_separate_causes_have_no_conclusion() -> None:
 
 
 def test_single_cause_is_no_argument() -> None:
+    """Single cause is no argument."""
     cold = passage("The dough of rye bread is heavy because the kitchen is cold.")
 
     assert explain_causes("Why is the dough of rye bread heavy?", [cold], encode).steps == ()

@@ -75,16 +75,19 @@ def test_facets_are_relevant_headings() -> None:
 
 
 def test_number_of_facets_is_limited() -> None:
+    """Number of facets is limited."""
     assert [f.heading for f in find_facets("How is bread baked?", EVIDENCE, encode, 1)] == ["Rye bread"]
 
 
 def test_existing_topics_are_left_out() -> None:
+    """Existing topics are left out."""
     found = find_facets("How is bread baked?", EVIDENCE, encode, 5, existing_topics=["The rye breads"])
 
     assert [facet.heading for facet in found] == ["Bread ovens"]
 
 
 def test_similar_headings_are_one_facet() -> None:
+    """Similar headings are one facet."""
     twice = [passage("x", headings=("Rye bread",), relevance=0.9), passage("x", headings=("Breads of rye",))]
 
     assert [facet.heading for facet in find_facets("rye bread?", twice, encode, 5)] == ["Rye bread"]
@@ -110,6 +113,7 @@ def test_small_document_is_represented_by_its_title() -> None:
 
 
 def test_dominant_document_is_divided_by_its_headings() -> None:
+    """Dominant document is divided by its headings."""
     within = [
         passage("x", "a", 0, headings=("Bread",), title="Bread", relevance=0.8),
         passage("x", "a", 1, headings=("Bread", "Bread ovens"), title="Bread", relevance=0.8),

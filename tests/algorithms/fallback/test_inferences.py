@@ -55,6 +55,7 @@ def test_no_inferences() -> None:
 
 
 def test_timeline_is_chronological() -> None:
+    """Timeline is chronological."""
     others = [
         "The guild of bakers wrote its rules down in 1848.",
         "The guild of bakers changed its rules on rye in 1871.",
@@ -71,6 +72,7 @@ def test_timeline_is_chronological() -> None:
 
 
 def test_timeline_needs_events() -> None:
+    """Timeline needs events."""
     one = passage("The guild of bakers wrote its rules down in 1848.")
 
     assert find_timeline("How did the rules of the guild change?", [passage(COLD)], encode).steps == ()

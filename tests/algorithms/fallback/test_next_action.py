@@ -47,6 +47,7 @@ def test_calculations_are_extracted(task: str, written: str) -> None:
 
 
 def test_calculation_is_first_and_may_be_sufficient() -> None:
+    """Calculation is first and may be sufficient."""
     first = following("What is 17 * 23?")
     assert (first.action, json.loads(first.arguments)) == ("calculate", {"expression": "17 * 23"})
 
@@ -55,6 +56,7 @@ def test_calculation_is_first_and_may_be_sufficient() -> None:
 
 
 def test_tables_are_queried_before_documents() -> None:
+    """Tables are queried before documents."""
     task = "How many loaves were sold?"
 
     assert following(task).action == "sql"
@@ -74,10 +76,12 @@ def test_new_entities_are_searched() -> None:
 
 
 def test_no_new_entity_ends_the_loop() -> None:
+    """No new entity ends the loop."""
     assert following(TASK, ("hybrid_search", TASK)).action == "finish"
 
 
 def test_unanswered_parts_are_searched() -> None:
+    """Unanswered parts are searched."""
     task = "How is bread made? How does cheese ripen?"
     found = (passage("Bread is made from flour."),)
 
@@ -95,12 +99,14 @@ def test_answer_quotes_the_best_sentences() -> None:
 
 
 def test_last_step_finishes() -> None:
+    """Last step finishes."""
     move = following(TASK, left=1)
 
     assert (move.action, move.answer, move.confidence) == ("finish", "Nothing was found that answers it.", 0.0)
 
 
 def test_no_search_tool_ends_the_loop() -> None:
+    """No search tool ends the loop."""
     assert following("What is bread?", offered=("calculate",)).action == "finish"
 
 

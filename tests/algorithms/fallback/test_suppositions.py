@@ -43,6 +43,7 @@ def test_reliances_precede_consequences() -> None:
 
 
 def test_equal_condition_gives_a_consequence() -> None:
+    """Equal condition gives a consequence."""
     dies = "When the master baker dies, the guild keeps the oven of the master baker warm."
     takes = "If the master baker has died, the apprentice takes the oven over."
     other = "When the master baker sleeps, the oven of the guild has to rest."
@@ -66,6 +67,7 @@ def test_synonyms_of_failure_are_the_same_condition() -> None:
 
 
 def test_reliances_alone_are_no_answer() -> None:
+    """Reliances alone are no answer."""
     question = "What would happen to bread without the master oven lock?"
 
     assert find_consequences(question, [passage(USE, "a"), passage(RESTS, "b")], encode).conclusion is None

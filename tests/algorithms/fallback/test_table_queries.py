@@ -97,6 +97,7 @@ def test_ambiguous_questions_give_no_query(question: str) -> None:
 
 
 def test_two_matching_tables_give_no_query() -> None:
+    """Two matching tables give no query."""
     assert build_table_query("What is the total revenue?", [SALES, ORDERS]) is None
     named = build_table_query("What is the total revenue of the shop orders?", [SALES, ORDERS])
     assert named is not None and named.sql == 'SELECT sum("revenue") AS "total revenue" FROM "shop"."orders"'
@@ -110,6 +111,7 @@ def test_two_matching_tables_give_no_query() -> None:
     ],
 )
 def test_title_describes_the_result(question: str, shows: str) -> None:
+    """Title describes the result."""
     found = build_table_query(question, [SALES])
 
     assert found is not None
@@ -119,4 +121,5 @@ def test_title_describes_the_result(question: str, shows: str) -> None:
 @given(st.text(max_size=200))
 @settings(deadline=None)
 def test_any_text_is_accepted(question: str) -> None:
+    """Any text is accepted."""
     assert build_table_query(question, [SALES, ORDERS]) is None or question.strip()

@@ -59,6 +59,7 @@ CHAIN = "Where was the author of the novel Middlemarch born who had written it?"
 
 
 def test_hop_finds_a_fact_and_the_next_entity() -> None:
+    """Hop finds a fact and the next entity."""
     first = find_next_hop(CHAIN, (), "", [passage(AUTHOR, "m", title="Middlemarch"), passage(BORN, "e", title="Eliot")])
     assert first.fact is not None
     assert (first.fact.text, first.link, first.is_complete) == (AUTHOR, "George Eliot", False)
@@ -70,12 +71,14 @@ def test_hop_finds_a_fact_and_the_next_entity() -> None:
 
 
 def test_hop_without_fact_ends_the_chain() -> None:
+    """Hop without fact ends the chain."""
     assert find_next_hop(CHAIN, (), "", [passage("Swallows are said to sleep in the mud of the pond.")]).fact is None
     assert find_next_hop(CHAIN, (AUTHOR,), "George Eliot", [passage(AUTHOR, title="Middlemarch")]).fact is None
     assert find_next_hop(CHAIN, (), "", []).is_complete
 
 
 def test_question_without_names_starts_with_its_words() -> None:
+    """Question without names starts with its words."""
     found = find_next_hop(
         "which bread is made with a sourdough", (), "", [passage("Rye bread is made with a sourdough.")]
     )

@@ -57,6 +57,7 @@ def test_posteriors_are_proper_and_bounded(records: list[StrategyRecord], kind: 
 
 
 def test_records_of_other_types_count() -> None:
+    """Records of other types count."""
     records = [record("iterative", 30, 27, "causal"), record("contrastive", 30, 6, "causal")]
 
     believed = compute_posteriors("factual", records, STRATEGIES)
@@ -65,6 +66,7 @@ def test_records_of_other_types_count() -> None:
 
 
 def test_own_type_outweighs_other_types() -> None:
+    """Own type outweighs other types."""
     records = [record("iterative", 40, 36, "causal"), record("iterative", 40, 4), record("direct", 40, 20)]
 
     believed = compute_posteriors("factual", records, STRATEGIES)
@@ -76,6 +78,7 @@ def test_own_type_outweighs_other_types() -> None:
 def test_equal_seeds_give_equal_choices(
     records: list[StrategyRecord], suggested: RetrievalStrategy, kind: QueryType, seed: str
 ) -> None:
+    """Equal seeds give equal choices."""
     first = sample_strategy(suggested, kind, records, STRATEGIES, seed)
 
     assert sample_strategy(suggested, kind, records, STRATEGIES, seed) == first
@@ -84,6 +87,7 @@ def test_equal_seeds_give_equal_choices(
 
 @given(st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
 def test_no_record_keeps_the_suggestion(suggested: RetrievalStrategy, kind: QueryType, seed: str) -> None:
+    """No record keeps the suggestion."""
     others = [record("iterative", 50, 50, one) for one in KINDS if one != kind]
 
     assert sample_strategy(suggested, kind, [], STRATEGIES, seed) == StrategyChoice(suggested, "")
@@ -91,6 +95,7 @@ def test_no_record_keeps_the_suggestion(suggested: RetrievalStrategy, kind: Quer
 
 
 def test_better_strategy_is_chosen_mostly() -> None:
+    """Better strategy is chosen mostly."""
     picked = choices([record("direct", 30, 9), record("multi_hop", 30, 27)])
 
     assert picked["multi_hop"] > 350
@@ -98,6 +103,7 @@ def test_better_strategy_is_chosen_mostly() -> None:
 
 
 def test_few_trials_are_only_explored() -> None:
+    """Few trials are only explored."""
     picked = choices([record("direct", 30, 15), record("multi_hop", MIN_TRIALS - 1, MIN_TRIALS - 1)])
 
     assert picked["direct"] > 340
@@ -105,6 +111,7 @@ def test_few_trials_are_only_explored() -> None:
 
 
 def test_equal_strategies_keep_the_suggestion_mostly() -> None:
+    """Equal strategies keep the suggestion mostly."""
     picked = choices([record(strategy, 40, 28) for strategy in ("direct", "multi_hop")])
 
     assert picked["direct"] > picked["multi_hop"]
@@ -118,6 +125,7 @@ def test_trials_are_capped() -> None:
 
 
 def test_choice_has_a_reason() -> None:
+    """Choice has a reason."""
     strong = [record("direct", 40, 2), record("multi_hop", 40, 38)]
     weak = [record("direct", 40, 2), record("multi_hop", 2, 2)]
     seeds = [f"run/{number}" for number in range(200)]

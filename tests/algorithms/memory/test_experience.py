@@ -144,6 +144,7 @@ def test_queries_of_runs_with_passages_are_inherited() -> None:
 
 
 def test_advice_needs_more_successes_than_failures() -> None:
+    """Advice needs more successes than failures."""
     good = ProcedureDetails(situation="Research on bread", advice="ask for rye", successes=2, failures=1)
     bad = ProcedureDetails(situation="Research on bread", advice="ask for salt", successes=1, failures=1)
 
@@ -153,6 +154,7 @@ def test_advice_needs_more_successes_than_failures() -> None:
 
 
 def test_known_query_is_searched_directly() -> None:
+    """Known query is searched directly."""
     step = PlanStep(id="s1", query=QUERY, topic="t")
     experience = experienced(3, "cellars where monks of the valley ripen cheese")
 
@@ -203,6 +205,7 @@ def test_strong_records_change_the_strategy() -> None:
     [("rye bread", ["bread of rye flour"], True), ("rye bread", ["bread"], False), ("of the", ["of the"], False)],
 )
 def test_known_queries_share_most_words(query: str, earlier: list[str], known: bool) -> None:
+    """Known queries share most words."""
     assert is_known_query(query, earlier) is known
 
 
@@ -218,6 +221,7 @@ def test_inherited_passages_reduce_the_effort() -> None:
 
 
 def test_facts_do_not_reduce_the_effort() -> None:
+    """Facts do not reduce the effort."""
     told = experienced(9).model_copy(update={"related": ()})
 
     assert reduce_effort(EFFORT_BY_COMPLEXITY["complex"], RunLimits(), told) == EFFORT_BY_COMPLEXITY["complex"]
@@ -266,6 +270,7 @@ def test_productive_queries_are_ranked() -> None:
 
 
 def test_related_runs_are_described() -> None:
+    """Related runs are described."""
     [few] = describe_experience(experienced(1, "a"))
     [many] = describe_experience(experienced(3))
 
@@ -276,6 +281,7 @@ def test_related_runs_are_described() -> None:
 
 
 def test_known_facts_are_described() -> None:
+    """Known facts are described."""
     fact = KnownFact(text="Rye is a grass.", run=RunId("two"), relevance=0.7)
     [one] = describe_experience(Experience(facts=(fact,)))
     [_, more] = describe_experience(

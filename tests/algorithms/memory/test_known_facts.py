@@ -54,6 +54,7 @@ def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> ScoredM
 
 
 def test_fact_has_confidence_sources_and_kind() -> None:
+    """Fact has confidence sources and kind."""
     first, second = collect_facts(result((claim(RYE, 1, 2, 1, confidence=0.8), claim("Crust forms in a dry oven.", 2))))
 
     assert (first.text, first.kind, first.confidence) == ("Crust forms in a dry oven.", "long_term", QUOTE_CONFIDENCE)
@@ -114,6 +115,7 @@ def test_facts_are_distinct_and_ranked() -> None:
 
 
 def test_known_facts_are_distinct_and_undisputed() -> None:
+    """Known facts are distinct and undisputed."""
     [only] = select_known_facts(
         [
             recalled(RYE),

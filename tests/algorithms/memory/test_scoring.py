@@ -44,6 +44,7 @@ def memory(id: str = "a", text: str = FOUNDED, **others: object) -> Memory:
     ],
 )
 def test_kind_by_text(text: str, kind: MemoryKind) -> None:
+    """Kind by text."""
     assert thinking.classify_memory(NewMemory(text=text)) == kind
 
 
@@ -74,6 +75,7 @@ def test_importance() -> None:
 
 
 def test_important_or_used_memories_are_promoted() -> None:
+    """Important or used memories are promoted."""
     assert thinking.promote_kind("short_term", FOUNDED, 0.9) == "semantic"
     assert thinking.promote_kind("short_term", "Who founded it?", 0.1, uses=2) == "long_term"
     assert thinking.promote_kind("short_term", FOUNDED, 0.1, uses=1) == "short_term"
@@ -102,6 +104,7 @@ def test_freshness_halves_per_half_life() -> None:
 
 
 def test_relevance_dominates_the_score() -> None:
+    """Relevance dominates the score."""
     best = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 50, disputed=False)
     old = thinking.score_memory(0.9, 0.0, 1.0, 1.0, 50, disputed=False)
     unused = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 0, disputed=False)
@@ -113,6 +116,7 @@ def test_relevance_dominates_the_score() -> None:
 
 
 def test_duplicates_have_equal_names_numbers_and_negations() -> None:
+    """Duplicates have equal names numbers and negations."""
     same = "In 1694 William Paterson founded the Bank of England."
 
     assert thinking.is_duplicate(FOUNDED, same, 0.97, 0.94)
@@ -123,6 +127,7 @@ def test_duplicates_have_equal_names_numbers_and_negations() -> None:
 
 
 def test_contradictions_are_detected() -> None:
+    """Contradictions are detected."""
     assert thinking.is_contradiction("The bridge has 7 arches.", "The bridge has 9 arches.", 0.95)
     assert not thinking.is_contradiction("The bridge has 7 arches.", "Bread is baked.", 0.1)
 
@@ -132,6 +137,7 @@ def page(uri: str, text: str) -> SourceEvidence:
 
 
 def test_copies_and_pages_of_one_site_are_not_independent() -> None:
+    """Copies and pages of one site are not independent."""
     text = "the bank was founded long ago by a merchant of the city who needed money for a war"
     one, sibling = (
         page("https://www.a.co.uk/1", text),
@@ -149,6 +155,7 @@ def test_copies_and_pages_of_one_site_are_not_independent() -> None:
 
 
 def test_document_of_the_user_is_sufficient() -> None:
+    """Document of the user is sufficient."""
     own = thinking.count_independent_sources([SourceEvidence(SourceId("s"), "notes/bank.md", ())])
 
     assert own == SourceSupport(1, 1) and own.is_sufficient
@@ -201,6 +208,7 @@ def test_support_confirms_a_memory() -> None:
 
 
 def test_merged_procedures_sum_their_trials() -> None:
+    """Merged procedures sum their trials."""
     made = thinking.merge_memories([memory(id, details=PROCEDURE) for id in "ab"], SourceSupport(0, 0))
 
     assert isinstance(made.details, ProcedureDetails)
@@ -229,6 +237,7 @@ def test_forgetting_follows_the_policy(
 
 @pytest.mark.parametrize(("score", "words"), [(2.7, "worked well"), (1.2, "worked in part"), (0.3, "worked badly")])
 def test_lesson_describes_the_mean_score(score: float, words: str) -> None:
+    """Lesson describes the mean score."""
     record = StrategyRecord(query_type="causal", strategy="multi_hop", episodes=3, score=score, searches=15)
     lesson = thinking.build_lesson(record, 2)
 

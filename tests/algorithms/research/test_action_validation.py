@@ -157,4 +157,5 @@ def test_citations_are_extracted_once() -> None:
 
 
 def test_step_limit_grows_with_hops() -> None:
+    """Step limit grows with hops."""
     assert [compute_max_steps(hops) for hops in (1, 2, 3, 5)] == [4, 6, 8, MAX_STEPS]

@@ -21,6 +21,7 @@ PASSAGES = st.lists(
 
 
 def test_no_passages_give_zero() -> None:
+    """No passages give zero."""
     assert compute_coverage([]) == 0.0
 
 
@@ -30,6 +31,7 @@ def test_one_passage_covers_its_weighted_relevance() -> None:
 
 
 def test_two_sources_multiply_the_uncovered_shares() -> None:
+    """Two sources multiply the uncovered shares."""
     expected = 1 - (1 - PASSAGE_WEIGHT * 0.8) * (1 - PASSAGE_WEIGHT * 0.4)
 
     assert compute_coverage([reference(0.4, "a"), reference(0.8, "b")]) == pytest.approx(expected)
@@ -74,12 +76,14 @@ def test_selected_passages_have_the_same_coverage(passages: list[PassageRef]) ->
 @given(PASSAGES)
 @settings(deadline=None)
 def test_coverage_is_below_one(passages: list[PassageRef]) -> None:
+    """Coverage is below one."""
     assert 0.0 <= compute_coverage(passages) < 1.0
 
 
 @given(PASSAGES, st.randoms())
 @settings(deadline=None)
 def test_order_does_not_matter(passages: list[PassageRef], chance: object) -> None:
+    """Order does not matter."""
     unique = list({passage.chunk: passage for passage in passages}.values())
 
     assert compute_coverage(unique) == compute_coverage(reversed(unique))
@@ -88,12 +92,14 @@ def test_order_does_not_matter(passages: list[PassageRef], chance: object) -> No
 @given(PASSAGES, RELEVANCES)
 @settings(deadline=None)
 def test_new_source_never_lowers_coverage(passages: list[PassageRef], relevance: float) -> None:
+    """New source never lowers coverage."""
     assert compute_coverage([*passages, reference(relevance, "new")]) >= compute_coverage(passages) - 1e-9
 
 
 @given(PASSAGES.map(lambda found: found[: MAX_COUNTED_PASSAGES - 1]), RELEVANCES, st.sampled_from("abcdefgh"))
 @settings(deadline=None)
 def test_further_passage_never_lowers_coverage(passages: list[PassageRef], relevance: float, source: str) -> None:
+    """Further passage never lowers coverage."""
     assert compute_coverage([*passages, reference(relevance, source, "new")]) >= compute_coverage(passages) - 1e-9
 
 

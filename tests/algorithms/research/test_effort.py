@@ -19,12 +19,14 @@ def test_complexity_sets_the_effort(complexity: Complexity, sections: int) -> No
 
 
 def test_limits_override_the_complexity() -> None:
+    """Limits override the complexity."""
     limits = RunLimits(effort="simple", max_cycles=9, subagents=7, max_sections=1)
 
     assert choose_effort("complex", limits) == ResearchEffort(cycles=9, subagents=7, hops=1, sections=1)
 
 
 def test_effort_grows_with_complexity() -> None:
+    """Effort grows with complexity."""
     simple, moderate, complex_ = (
         list(EFFORT_BY_COMPLEXITY[c].model_dump().values()) for c in ("simple", "moderate", "complex")
     )
@@ -56,6 +58,7 @@ def test_query_suggests_a_strategy(query: str, hops: int, expected: RetrievalStr
 
 
 def test_reading_a_source_is_direct() -> None:
+    """Reading a source is direct."""
     step = PlanStep(id="s1", query="Why does dough rise in the cold?", topic="Bread", read_passage=reference(0.5))
 
     assert resolve_strategy(step, 3) == resolve_strategy(step, 3, "iterative") == "direct"

@@ -86,5 +86,6 @@ def test_consecutive_low_gains_are_diminishing_returns(gains: tuple[float, ...],
 
 
 def test_low_gains_do_not_count_before_the_minimum_of_cycles() -> None:
+    """Low gains do not count before the minimum of cycles."""
     assert not has_diminishing_returns((0.0, 0.0), min_cycles=3)
     assert has_diminishing_returns((0.0, 0.0, 0.0), min_cycles=3)

@@ -51,6 +51,7 @@ def test_passages_without_room_are_left_out() -> None:
 
 
 def test_no_passages_give_an_empty_text() -> None:
+    """No passages give an empty text."""
     assert format_passages([], "bread", 100) == ""
 
 
@@ -65,6 +66,7 @@ def test_claims_show_their_passage_numbers() -> None:
 
 
 def test_comparison_shows_relation_and_both_sides() -> None:
+    """Comparison shows relation and both sides."""
     numbers = {ChunkId("a"): 1, ChunkId("b"): 2}
     apart = ComparedPoint(
         relation="different", about="hours", first=claim("It takes two.", "a"), second=claim("It takes nine.", "b")
@@ -82,5 +84,6 @@ def test_quotes_follow_their_passage_number() -> None:
 
 
 def test_lines_are_truncated() -> None:
+    """Lines are truncated."""
     assert truncate_lines(["one two", "three"], 100) == "one two\nthree"
     assert len(truncate_lines(["word " * 50] * 3, 100)) <= 100

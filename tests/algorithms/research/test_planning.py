@@ -86,6 +86,7 @@ def test_read_names_a_finding_by_number() -> None:
 
 @pytest.mark.parametrize("number", [-1, 0, 3])
 def test_unknown_finding_is_rejected(number: int) -> None:
+    """Unknown finding is rejected."""
     assert planned(action("READ", "What else?", passage=number)).rejections == [
         f"finding {number} was not read further: there is no such finding"
     ]
@@ -159,6 +160,7 @@ def test_search_is_assigned_to_a_topic(wanted: str, query: str, served: str) -> 
 
 
 def test_search_needs_a_topic() -> None:
+    """Search needs a topic."""
     assert planned(search("Bread?"), state=SpiralState()).rejections == [
         "“Bread?” was not searched: the outline has no topic for it"
     ]
@@ -173,6 +175,7 @@ def test_topic_is_added_while_there_is_room() -> None:
 
 
 def test_last_topic_cannot_be_dropped() -> None:
+    """Last topic cannot be dropped."""
     plan = planned(
         *(action("DROP_TOPIC", topic=name) for name in (" making BREAD", "Making bread", CHEESE.topic.heading))
     )
@@ -208,6 +211,7 @@ def test_long_heading_can_be_dropped_by_its_full_name() -> None:
 
 
 def test_search_for_a_dropped_topic_is_reassigned() -> None:
+    """Search for a dropped topic is reassigned."""
     plan = planned(action("DROP_TOPIC", topic="Making bread"), search("How is bread baked?", "Making bread"))
 
     assert [step.topic for step in plan.steps] == ["Ripening of cheese"]
@@ -235,6 +239,7 @@ def test_user_questions_are_limited_and_unique() -> None:
 
 
 def test_finish_is_not_empty() -> None:
+    """Finish is not empty."""
     plan = planned(action("FINISH"))
 
     assert plan.finish and not plan.is_empty and not plan.rejections
@@ -255,6 +260,7 @@ def test_dependency_cycle_is_rejected() -> None:
 
 
 def test_self_dependency_is_rejected() -> None:
+    """Self dependency is rejected."""
     assert planned(search("Bread?", id="a", depends_on=("a",))).rejections == [
         "steps that depend on each other were not executed: a → a"
     ]
@@ -277,6 +283,7 @@ def test_same_words_are_the_same_query(a: str, b: str, expected: bool) -> None:
 
 
 def test_step_is_ready_when_its_dependencies_are_completed() -> None:
+    """Step is ready when its dependencies are completed."""
     found = steps(
         ("a", "completed", ()),
         ("b", "pending", ("a",)),
@@ -303,6 +310,7 @@ def test_dependents_of_a_failed_step_are_skipped() -> None:
 
 
 def test_deadlock_needs_pending_steps_and_no_progress() -> None:
+    """Deadlock needs pending steps and no progress."""
     circle = steps(("a", "pending", ("b",)), ("b", "pending", ("a",)))
 
     assert is_deadlocked(circle)
@@ -322,6 +330,7 @@ def test_failures_require_replanning() -> None:
 
 
 def test_empty_plan_requires_replanning() -> None:
+    """Empty plan requires replanning."""
     assert find_replan_reason(ValidatedPlan(), ()) == "it has no valid step"
     assert find_replan_reason(ValidatedPlan(finish=True), ()) == ""
 
@@ -435,6 +444,7 @@ def test_acyclic_plans_terminate(needs: list[list[int]], outcomes: list[StepStat
 
 
 def test_findings_are_numbered_from_one() -> None:
+    """Findings are numbered from one."""
     found: tuple[PassageRef, ...] = (reference(0.5, "bread"),)
 
     assert (

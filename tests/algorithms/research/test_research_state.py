@@ -123,6 +123,7 @@ def test_plan_changes_the_outline() -> None:
 
 
 def test_dropped_topics_are_limited() -> None:
+    """Dropped topics are limited."""
     state = BEGUN
     for n in range(40):
         state = research_state.apply_plan(state, ValidatedPlan(dropped_topics=[f"topic {n}"]), "", 0)
@@ -174,6 +175,7 @@ def test_coverage_is_recorded_per_cycle() -> None:
 
 
 def test_findings_before_the_first_cycle_are_no_gain() -> None:
+    """Findings before the first cycle are no gain."""
     at_hand = research_state.apply_analysis(
         research_state.create_initial_state(RUN, (BREAD, CHEESE)), AnalysisReply(accepted=(finding(reference(0.9)),))
     )
@@ -183,6 +185,7 @@ def test_findings_before_the_first_cycle_are_no_gain() -> None:
 
 
 def test_better_judgement_of_a_passage_counts() -> None:
+    """Better judgement of a passage counts."""
     first = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(finding(reference(0.9, chunk="c")),)))
     second = research_state.apply_analysis(
         first, AnalysisReply(accepted=(finding(reference(0.4, chunk="c"), novelty=0.0),))
@@ -261,6 +264,7 @@ def test_findings_are_numbered_in_batches() -> None:
 
 
 def test_finding_is_numbered_once() -> None:
+    """Finding is numbered once."""
     turns = {**BEGUN.turns, SYNTHESIZER: ConversationTurn(run=RUN, number=1)}
     state = BEGUN.model_copy(update={"turns": turns, "numbered_passages": waiting(3), "unsynthesized": waiting(5)})
     after, known = research_state.number_findings(state)
@@ -269,6 +273,7 @@ def test_finding_is_numbered_once() -> None:
 
 
 def test_new_conversation_keeps_cited_findings() -> None:
+    """New conversation keeps cited findings."""
     state = BEGUN.model_copy(update={"numbered_passages": waiting(5), "synthesis": citing("c003", "c001", "gone")})
     after, known = research_state.number_findings(state)
 
@@ -305,6 +310,7 @@ def test_long_conversation_restarts() -> None:
 
 
 def test_only_new_feedback_is_formatted() -> None:
+    """Only new feedback is formatted."""
     wishes = (Feedback(text="Be short."), Feedback(text="More rye.", topic="Bread"), Feedback(text="Less salt."))
 
     assert research_state.format_new_feedback(wishes, 1) == ("Bread: More rye.", "Less salt.")
@@ -366,6 +372,7 @@ def test_stop_reasons(state: SpiralState, why: str) -> None:
 
 
 def test_decision_is_truncated() -> None:
+    """Decision is truncated."""
     after = research_state.apply_decision(BEGUN, "because " * 200, ["factor " * 50] * 9)
 
     assert len(after.reasoning) <= research_state.MAX_TEXT_LENGTH
@@ -419,6 +426,7 @@ def test_cycle_is_described_in_one_line() -> None:
 
 
 def test_empty_cycle_is_described() -> None:
+    """Empty cycle is described."""
     one = SpiralState(cycle=1, executed=(ExecutedQuery(query="q", topic="A", cycle=1, accepted=1),))
 
     assert research_state.describe_cycle(one).startswith(
@@ -438,6 +446,7 @@ FOUND = st.builds(
 @given(st.lists(st.lists(FOUND, max_size=40), max_size=5))
 @settings(deadline=None, max_examples=60)
 def test_coverage_and_gain_never_fall(cycles: list[list[Finding]]) -> None:
+    """Coverage and gain never fall."""
     state = BEGUN
     for found in cycles:
         after = research_state.apply_analysis(state, AnalysisReply(accepted=tuple(found)))
@@ -618,6 +627,7 @@ def test_findings_stay_with_topics_of_a_users_outline() -> None:
 
 
 def test_answered_question_loses_its_assumption() -> None:
+    """Answered question loses its assumption."""
     state = research_state.create_initial_state(RunId("r"), ()).model_copy(
         update={"questions_asked": (f"Which?{ASSUMPTION_SEPARATOR}any", f"Whose?{ASSUMPTION_SEPARATOR}ours")}
     )

@@ -27,6 +27,7 @@ def size(transcript: Transcript) -> int:
 
 
 def test_steps_within_the_limit_stay_verbatim() -> None:
+    """Steps within the limit stay verbatim."""
     steps = [step(1, "It rises."), step(2, "It bakes.")]
 
     assert after(steps) == Transcript(steps=tuple(steps))
@@ -42,6 +43,7 @@ def test_oldest_step_is_summarized() -> None:
 
 
 def test_summary_of_invalid_and_empty_steps() -> None:
+    """Summary of invalid and empty steps."""
     wrong = ReactStep(n=1, tool="", observation="There is no such tool. " * 30, corrected=True)
     transcript = after([wrong, step(2, ""), step(3, "y " * 440)], 400)
 

@@ -25,6 +25,7 @@ def said(blocks: list[ComposedBlock]) -> list[str]:
 
 
 def test_text_quotes_evidence_on_the_topic() -> None:
+    """Text quotes evidence on the topic."""
     blocks = compose(BREAD, ON_BREAD, encode)
 
     assert "Bread is made from flour, water, salt and yeast." in said(blocks)
@@ -35,12 +36,14 @@ def test_text_quotes_evidence_on_the_topic() -> None:
 
 
 def test_no_evidence_gives_no_text() -> None:
+    """No evidence gives no text."""
     assert compose(BREAD, [], encode) == []
     assert compose(BREAD, [passage("# Only a heading")], encode) == []
     assert compose(BREAD, [passage("Wine is pressed from ripe grapes.", relevance=0.0)], encode) == []
 
 
 def test_used_sentences_are_left_out() -> None:
+    """Used sentences are left out."""
     all_of_it = said(compose(BREAD, ON_BREAD, encode))
 
     rest = said(compose(BREAD, ON_BREAD, encode, used_sentences={normalize_sentence(all_of_it[0])}))
@@ -49,12 +52,14 @@ def test_used_sentences_are_left_out() -> None:
 
 
 def test_sentence_of_two_sources_appears_once() -> None:
+    """Sentence of two sources appears once."""
     twice = [passage("Bread is made from flour and water.", "a"), passage("Bread is made from flour and water!", "b")]
 
     assert len(said(compose(BREAD, twice, encode))) == 1
 
 
 def test_excerpt_belongs_to_its_nearest_topic() -> None:
+    """Excerpt belongs to its nearest topic."""
     passages = [passage("Sourdough starter makes the bread rise slowly.", relevance=0.9)]
     alone = compose(CompositionRequest("Bread", "How does bread rise?"), passages, encode)
     beside = compose(
@@ -91,6 +96,7 @@ def test_excerpt_belongs_to_its_heading() -> None:
 
 
 def test_named_things_come_first() -> None:
+    """Named things come first."""
     told = "{} lighthouse was first lit in {}. Its tower is {} metres high and built of {}."
     alike = [
         passage(told.format(name, year, high, stone), source, title=f"{name} lighthouse", relevance=near)
@@ -110,6 +116,7 @@ def test_named_things_come_first() -> None:
 
 
 def test_requested_excerpt_is_included() -> None:
+    """Requested excerpt is included."""
     passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
     wish = CompositionRequest(
         "Bread", "How is bread made?", other_topics=("Sourdough starter",), focus=("years a sourdough starter is kept",)
@@ -120,6 +127,7 @@ def test_requested_excerpt_is_included() -> None:
 
 
 def test_requested_excerpt_survives_the_length_limit() -> None:
+    """Requested excerpt survives the length limit."""
     passages = [*ON_BREAD, passage("Sourdough starter is kept for many years.", "c")]
     wish = CompositionRequest("Bread", "How is bread made?", focus=("For how many years is sourdough starter kept?",))
 
@@ -127,6 +135,7 @@ def test_requested_excerpt_survives_the_length_limit() -> None:
 
 
 def test_text_has_about_the_target_length() -> None:
+    """Text has about the target length."""
     plenty = [
         passage(f"Bread is made by the baker called number {n} of the town{n} guild{n}.", f"s{n}") for n in range(30)
     ]
@@ -139,6 +148,7 @@ def test_text_has_about_the_target_length() -> None:
 
 
 def test_list_follows_its_introduction() -> None:
+    """List follows its introduction."""
     passages = [
         passage("Bread is made from flour, water, salt and yeast.", "a", relevance=0.4),
         passage(
@@ -161,6 +171,7 @@ def test_list_follows_its_introduction() -> None:
 
 
 def test_excerpts_keep_the_order_of_their_source() -> None:
+    """Excerpts keep the order of their source."""
     passages = [
         passage("Bread is made in the third place by the oven.", "a", 300, relevance=0.9),
         passage("Bread is made with flour by another author.", "b", 10, relevance=0.5),
@@ -173,6 +184,7 @@ def test_excerpts_keep_the_order_of_their_source() -> None:
 
 
 def test_paragraphs_are_short() -> None:
+    """Paragraphs are short."""
     many = [passage(f"Bread is made in house{n} and yard{n} by baker{n}.", "a", 100 * n) for n in range(9)]
 
     blocks = compose(BREAD, many, encode)
@@ -205,6 +217,7 @@ PASSAGES = st.lists(
 @given(PASSAGES, st.integers(1, 100), st.lists(st.sampled_from(["milk", "oven age", "zebra"]), max_size=2))
 @settings(deadline=None, max_examples=60)
 def test_composition_is_deterministic_and_well_formed(passages: list[Passage], target: int, focus: list[str]) -> None:
+    """Composition is deterministic and well formed."""
     wish = CompositionRequest("Bread", "How is bread made?", focus=tuple(focus))
 
     blocks = compose(wish, passages, encode, target_words=target)
@@ -217,6 +230,7 @@ def test_composition_is_deterministic_and_well_formed(passages: list[Passage], t
 
 
 def test_unrelated_request_adds_nothing() -> None:
+    """Unrelated request adds nothing."""
     passages = [passage("Wine is pressed from ripe grapes.", relevance=0.0)]
 
     assert (

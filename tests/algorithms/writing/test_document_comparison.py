@@ -28,6 +28,7 @@ def test_order_of_points() -> None:
 
 
 def test_statements_of_one_document_are_not_paired() -> None:
+    """Statements of one document are not paired."""
     first = [passage(SAME, source="a"), passage(ALIKE, source="c")]
     points = compare_documents("rye bread", first, [], encode)
 
@@ -35,6 +36,7 @@ def test_statements_of_one_document_are_not_paired() -> None:
 
 
 def test_unrelated_pairs_are_left_out() -> None:
+    """Unrelated pairs are left out."""
     far = "The glacier of the high valley melts by {} metres in every warm summer."
     first = [passage(f"{OWN} {far.format(2)}", source="a")]
     points = compare_documents("flour from the mill on the river", first, [passage(far.format(9), source="b")], encode)

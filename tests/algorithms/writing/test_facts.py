@@ -37,6 +37,7 @@ def test_any_self_contained_statement_counts() -> None:
 
 
 def test_weak_statements_are_left_out() -> None:
+    """Weak statements are left out."""
     found = extract_facts("How long does the dough rise?", "any", [passage(TEXT)], encode, 9)
 
     assert found[0] == FactStatement(1, FIGURE)
@@ -45,4 +46,5 @@ def test_weak_statements_are_left_out() -> None:
 
 
 def test_code_has_no_statements() -> None:
+    """Code has no statements."""
     assert extract_facts("bread", "any", [passage("x = 1", kind="code")], encode, 5) == []

@@ -47,6 +47,7 @@ def test_abstract_sentences_leave_their_section() -> None:
 
 
 def test_synthesis_does_not_repeat_the_report() -> None:
+    """Synthesis does not repeat the report."""
     synthesis = SynthesisDraft(
         situation=draft("One.", "Two.", "Three."), complication=draft("Three.", "Four."), resolution=draft("Four.")
     )
@@ -57,6 +58,7 @@ def test_synthesis_does_not_repeat_the_report() -> None:
 
 
 def test_first_section_keeps_a_repeated_sentence() -> None:
+    """First section keeps a repeated sentence."""
     results = {"Cheese": result(CHEESE, "Salt.", "Rennet."), "Bread": result(BREAD, "Salt.")}
     kept = manuscript.deduplicate_claims([BREAD, CHEESE], results)
 
@@ -76,6 +78,7 @@ def test_regression_of_a_revision() -> None:
 
 
 def test_cited_passages_are_shown_first() -> None:
+    """Cited passages are shown first."""
     others = tuple(reference(0.9, "o", f"o{n}") for n in range(40))
     shown = manuscript.select_passages_shown({"Bread": result(BREAD, "One.", chunk="cited")}, others)
 
@@ -83,6 +86,7 @@ def test_cited_passages_are_shown_first() -> None:
 
 
 def test_lists_are_interleaved_by_rank() -> None:
+    """Lists are interleaved by rank."""
     a, b, c = (reference(0.5, "s", name) for name in "abc")
 
     assert [p.chunk for p in manuscript.interleave_passages([[a, b], [c, a], []])] == ["a", "c", "b"]
@@ -103,10 +107,12 @@ def test_critiques_are_resolved() -> None:
 
 
 def test_headings_are_deduplicated_ignoring_case() -> None:
+    """Headings are deduplicated ignoring case."""
     assert manuscript.deduplicate_topics([BREAD, Topic(heading="BREAD", question="Again?"), CHEESE]) == [BREAD, CHEESE]
 
 
 def test_feedback_is_pending_until_it_is_considered() -> None:
+    """Feedback is pending until it is considered."""
     wish = Feedback(text="More salt", topic="Bread")
     before, after = {"Bread": result(BREAD, "One.")}, {"Bread": result(BREAD, "One.", feedback=("More salt",))}
 
@@ -117,6 +123,7 @@ def test_feedback_is_pending_until_it_is_considered() -> None:
 
 
 def test_outcomes_of_critiques() -> None:
+    """Outcomes of critiques."""
     critique = Critique(topic="Bread", critique="short")
     old, new = {"Bread": result(BREAD, "One.")}, {"Bread": result(BREAD, "Two.")}
     told = [
@@ -133,6 +140,7 @@ def test_outcomes_of_critiques() -> None:
 
 
 def test_outcomes_of_feedback() -> None:
+    """Outcomes of feedback."""
     wishes = [Feedback(text=text) for text in ("salt", "mould", "wine")]
     written = {"Bread": result(BREAD, "One.", feedback=("mould",))}
     handled = manuscript.build_feedback_outcomes(
@@ -147,6 +155,7 @@ def test_outcomes_of_feedback() -> None:
 
 
 def test_stop_reasons() -> None:
+    """The report states the reason for its end."""
     assert manuscript.describe_stop_reason(1, True) == "Ended after 1 generation of the report: no critique was left."
     assert manuscript.describe_stop_reason(2, False).endswith(
         "2 generations of the report: the limit of revisions is reached."
@@ -154,6 +163,7 @@ def test_stop_reasons() -> None:
 
 
 def test_renamed_sections_keep_their_text() -> None:
+    """Renamed sections keep their text."""
     written = {"Bread": result(BREAD, "It rises.", chunk="c7"), "Cheese": result(CHEESE, "It ripens.")}
     lines = (OutlineTopic(heading="Loaves", renamed_from="Bread"), OutlineTopic(heading="Wine"))
     wanted = apply_outline((BREAD, CHEESE), revise_outline(None, lines))

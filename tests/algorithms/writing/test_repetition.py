@@ -21,6 +21,7 @@ DRAFTS = st.lists(st.builds(lambda blocks: Draft(blocks=tuple(blocks)), st.lists
 @given(DRAFTS)
 @settings(deadline=None)
 def test_first_occurrence_stays(drafts: list[Draft]) -> None:
+    """First occurrence stays."""
     cleaned = remove_repeats(drafts)
 
     before = [claim for draft in drafts for claim in draft.claims]
@@ -68,6 +69,7 @@ LONG = "The worker writes every finished answer into the history before it goes 
     ],
 )
 def test_restatement_is_removed_and_its_citation_kept(again: str) -> None:
+    """Restatement is removed and its citation kept."""
     first, second = remove_restatements([section(LONG), section(again, "Rye is dark.", source="b")])
 
     assert [claim.text for claim in (*first.claims, *second.claims)] == [LONG, "Rye is dark."]
@@ -92,12 +94,14 @@ def test_similar_but_different_sentences_stay(other: str) -> None:
 
 
 def test_short_sentences_are_not_compared() -> None:
+    """Short sentences are not compared."""
     kept = remove_restatements([section("Bread is old.", "…"), section("Old is the bread.", "…", "bread IS old")])
 
     assert [draft.text for draft in kept] == ["Bread is old. …", "Old is the bread. …"]
 
 
 def test_citations_are_limited() -> None:
+    """Citations are limited."""
     drafts = [section(LONG, source=name) for name in "abcdef"]
 
     assert [c.source for c in remove_restatements(drafts)[0].claims[0].citations] == ["a", "b", "c", "d"]
@@ -106,6 +110,7 @@ def test_citations_are_limited() -> None:
 @given(DRAFTS)
 @settings(deadline=None)
 def test_removal_is_idempotent(drafts: list[Draft]) -> None:
+    """Removal is idempotent."""
     once = remove_restatements(drafts)
 
     assert remove_restatements(once) == once

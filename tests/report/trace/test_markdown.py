@@ -110,10 +110,10 @@ TEXT = render_trace(TRACE)
 def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
     """The parts of a cycle are in the order in which they happened."""
     parts = [
-        "People said",
+        "Feedback",
         "Critique",
         "Plan",
-        "Not carried out",
+        "Not executed",
         "Tasks",
         "No plan",
         "Coverage",

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tenure.cli.session.history import collect_events
@@ -10,8 +11,13 @@ from tenure.contracts.evidence.passages import Claim
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ReasoningStep, ThoughtProposals
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, Trace
 from tenure.contracts.run.run import RunRequest
+from tenure.report.trace import story
 from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.story import build_trace
+from tenure.roles.coding import analyst
+from tenure.roles.reasoning import thought_evaluator
+from tenure.roles.research import decider, planner, router, synthesizer, topic_namer
+from tenure.roles.writing import report_reflector, section_reviewer
 from tests.histories.record import paths
 from tests.histories.recorded import PARTS, events, told
 
@@ -154,7 +160,7 @@ async def test_a_replanned_cycle_shares_its_judgement() -> None:
     (cycle,) = trace.cycles
     assert [len(plan.tasks) for plan in cycle.plans] == [2, 1]
     assert all(query.judged for plan in cycle.plans for task in plan.tasks for query in task.queries)
-    assert "The plan was made anew" in render_trace(trace)
+    assert "Replanned at" in render_trace(trace)
 
 
 def _of_cycle_one(happening: RecordedEvent) -> RecordedEvent:
@@ -216,3 +222,26 @@ def test_every_reasoning_call_is_listed() -> None:
         ("reasoner", "multi hop: nothing to say"),
     ]
     assert "## Reasoning\n\n- thought proposer: proposed “Bread rises.”" in render_trace(trace)
+
+
+@pytest.mark.parametrize(
+    ("partial", "whole"),
+    [
+        (story._PlannerAsked, planner.PlannerInput),
+        (story._Planned, planner.PlannerOutput),
+        (story._SynthesizerAsked, synthesizer.SynthesizerInput),
+        (story._DeciderAsked, decider.DeciderInput),
+        (story._Decided, decider.DeciderOutput),
+        (story._Named, topic_namer.TopicNamerOutput),
+        (story._Routed, router.RouterOutput),
+        (story._Scores, thought_evaluator.ThoughtEvaluatorOutput),
+        (story._AnalystAsked, analyst.AnalystInput),
+        (story._Programmed, analyst.AnalystOutput),
+        (story._Reviewed, section_reviewer.SectionReviewerOutput),
+        (story._ReportCritique, report_reflector.ReportCritique),
+        (story._ReportSeen, report_reflector.ReportReflectorOutput),
+    ],
+)
+def test_partial_models_name_fields_of_the_roles(partial: type[BaseModel], whole: type[BaseModel]) -> None:
+    """A renamed field of a role cannot silently disappear from traces."""
+    assert partial.model_fields.keys() <= whole.model_fields.keys()
