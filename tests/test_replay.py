@@ -8,6 +8,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
 from tests.histories.record import SLASH
+from tests.support.tiers import slow
 from worker import WORKFLOWS, create_workflow_runner
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
@@ -18,6 +19,7 @@ def test_histories_exist() -> None:
     assert len(HISTORIES) >= 20
 
 
+@slow
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
 async def test_history_replays(path: Path) -> None:
     """The workflows of today make the decisions of the recorded run."""

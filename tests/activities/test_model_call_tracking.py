@@ -33,7 +33,7 @@ from tenure.roles.research.router import RouterInput, RouterOutput
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 from tests.support.schema_instance import Json
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import MemoryKnowledge, ScriptedChat
 from workflows.runtime.task_queues import MODEL_QUEUE
 
@@ -253,6 +253,7 @@ def unusable_first(model: ModelServer, then: Callable[[], object]) -> None:
     model.on("router", line)
 
 
+@slow
 async def test_failed_correction_does_not_repeat_the_first_request(server: WorkflowEnvironment) -> None:
     """After a 503 the next attempt continues with the correction, and every answer is counted once."""
     queue = uuid.uuid4().hex
@@ -300,6 +301,7 @@ async def an_answer_is_out(client: Client, handle: ActivityHandle[Any]) -> None:
         await asyncio.sleep(0.05)
 
 
+@slow
 @pytest.mark.timeout(180)
 async def test_killed_worker_leaves_its_paid_answers(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """After kill -9 during a correction another worker repeats only that; the first answer is kept and counted."""
@@ -318,6 +320,7 @@ async def test_killed_worker_leaves_its_paid_answers(server: WorkflowEnvironment
     assert (len(first_questions), reply.model_calls, reply.fallback_reason) == (1, 2, None)
 
 
+@slow
 async def test_stopping_worker_waits_for_an_answer(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """An answer within the graceful shutdown timeout is delivered without a second request."""
     with ModelServer() as model:

@@ -24,7 +24,7 @@ from deploy.health import find_unserved_queues
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings
 from tenure.temporal.stack.server import build_command
-from tests.support.tiers import RUN_ALL
+from tests.support.tiers import RUN_ALL, slow
 from workflows.runtime import search_attributes
 from workflows.runtime import task_queues as queues
 
@@ -190,6 +190,7 @@ def test_the_image_runs_as_an_ordinary_user() -> None:
     assert re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE) == ["tenure"]
 
 
+@slow
 @pytest.mark.parametrize("name", WORKERS if RUN_ALL else ("worker",))
 def test_worker_commands_parse(name: str) -> None:
     """worker.py understands the command that the service gives it."""
@@ -214,6 +215,7 @@ async def server() -> AsyncIterator[WorkflowEnvironment]:
         yield env
 
 
+@slow
 def test_registration_creates_every_search_attribute_and_can_be_repeated(server: WorkflowEnvironment) -> None:
     """On a real server the script leaves the attributes that the workflows set, the second time too."""
     address = server.client.service_client.config.target_host
@@ -237,6 +239,7 @@ async def idle() -> None:
     """Do nothing: an activity for a worker that only has to poll."""
 
 
+@slow
 async def test_health_check_sees_whether_this_host_polls(server: WorkflowEnvironment) -> None:
     """A queue counts as served while a worker of this host polls it, not for another host, and not unpolled."""
     host = socket.gethostname()
@@ -248,6 +251,7 @@ async def test_health_check_sees_whether_this_host_polls(server: WorkflowEnviron
         assert await find_unserved_queues(server.client, ["health"], "elsewhere") == ["health"]
 
 
+@slow
 def test_health_check_reports_an_absent_server() -> None:
     """With no server to ask, the check fails and says why in one line."""
     with socket.socket() as unused:

@@ -22,6 +22,7 @@ from tenure.settings import RoleSettings, Settings, get_environment_variable
 from tenure.sources.parsers.parse import parse_file
 from tenure.sources.parsers.registry import read_declarations
 from tenure.sources.search.api_provider import ApiProvider
+from tests.support.tiers import slow
 from workflows.research.tool_registry import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,6 +125,7 @@ def test_the_command_reference_names_every_command_and_option(name: str) -> None
     assert {option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", CLI)} == set()
 
 
+@slow
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: path.name)
 def test_every_example_of_the_client_parses(path: Path) -> None:
     """The real parser accepts each client command that a page shows."""

@@ -147,6 +147,7 @@ def test_an_extension_is_one_short_file(plugins: Path) -> None:
     assert max(sum(bool(line.strip()) for line in lines) for lines in files.values()) <= MAX_LINES
 
 
+@slow
 def test_registries_list_plugins(plugins: Path) -> None:
     """Registries, settings and the worker find each extension by its file."""
     found: dict[str, Any] = json.loads(run_python(plugins, "-c", LISTING))

@@ -18,6 +18,7 @@ import pytest
 
 from tenure.roles.base import BaseRole, RoleOutput
 from tenure.roles.registry import list_role_names, load_roles
+from tests.support.tiers import slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("tenure", "workflows", "activities")
@@ -293,6 +294,7 @@ def test_the_worker_registers_every_activity_class() -> None:
     assert classes <= built
 
 
+@slow
 def test_every_test_says_what_it_holds() -> None:
     """Each test function has a docstring of one sentence on its first line."""
     wrong = [
@@ -329,6 +331,7 @@ FORBIDDEN = {
 }
 
 
+@slow
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_no_file_names_what_belongs_to_one_machine(what: str) -> None:
     """No file of the repository names a package registry's host or a path of one machine."""

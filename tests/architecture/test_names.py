@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.architecture.linters import load_linter
+from tests.support.tiers import slow
 
 names = load_linter("names")
 findings = load_linter("findings")
@@ -19,6 +20,7 @@ def check_repository() -> list[Any]:
     return list(names.check(findings.list_files()))
 
 
+@slow
 @pytest.mark.parametrize("rule", names.RULES)
 def test_repository_follows_the_rule(rule: str) -> None:
     """The repository has no finding of the rule."""

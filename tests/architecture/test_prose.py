@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.architecture.linters import ROOT, load_linter
+from tests.support.tiers import slow
 
 prose = load_linter("prose")
 findings = load_linter("findings")
@@ -48,7 +49,7 @@ BAD = [
     ("tell", "The log tells the reason."),
     ("tell-whether", "Tell whether it is long."),
     ("told", "The number of pages is told."),
-    ("hold", "The table holds rows."),
+    ("hold", "The rule holds for all runs."),
     ("so-many", "Return at most so many bytes."),
     ("to-the-letter", "Keep a quote to the letter."),
     ("for-good", "A step failed for good."),
@@ -70,7 +71,7 @@ BAD = [
     ("for-not-doing", "None for not telling them."),
     ("one-that", "Skip a page and one that failed."),
     ("inversion", "Use the copy that is there."),
-    ("there-is-none", "The file does not open if there is none."),
+    ("there-is-none", "The file cannot be opened; there is none."),
     ("let-be", "Let it be."),
     ("where-for-if", "The name; None where unknown."),
     ("where-for-if", "Use the title, where it exists."),
@@ -195,6 +196,7 @@ def test_finding_names_its_line() -> None:
     assert [finding.line for finding in build_linter().check_file("tenure/a.py", source)] == [3, 8]
 
 
+@slow
 def test_repository_has_no_findings() -> None:
     """All prose of the repository follows the rules."""
     found = prose.check_files([name for name in findings.list_files() if prose.is_checked(name)], ROOT)

@@ -8,6 +8,7 @@ from benchmarks.learning import Outcome, Pair, Ran, figures, pairs
 from benchmarks.strategies import Tried, choosing, misleading
 from benchmarks.support.datasets import Collection, Document, Question
 from tenure.contracts.base import RunId
+from tests.support.tiers import slow
 from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
 
 MUSIQUE = {
@@ -75,6 +76,7 @@ def test_figures_are_means_over_pairs() -> None:
     }
 
 
+@slow
 def test_a_bandit_learns_the_better_strategy() -> None:
     """The better strategy is chosen nearly always, and for every other question if records are misleading."""
     questions = tuple(Question(f"Who was the father of the composer of opera {n}?", {"a": 1.0}) for n in range(100))

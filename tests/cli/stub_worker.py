@@ -5,6 +5,7 @@ The command line is tested against it: a real server, real processes, no model a
 
 import asyncio
 import signal
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import cast
 
@@ -12,6 +13,7 @@ from temporalio import activity, workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import (
@@ -382,7 +384,12 @@ async def main() -> None:
     ]
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with Worker(client, task_queue=TENURE_QUEUE, workflows=workflows, activities=[ingest, stumble, scribble]):
+    restrictions = SandboxRestrictions.default.with_passthrough_modules("tenure")
+    runner = SandboxedWorkflowRunner(restrictions=restrictions)
+    activities: list[Callable[..., Any]] = [ingest, stumble, scribble]
+    async with Worker(
+        client, task_queue=TENURE_QUEUE, workflows=workflows, activities=activities, workflow_runner=runner
+    ):
         await stop.wait()
 
 

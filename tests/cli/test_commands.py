@@ -15,7 +15,7 @@ from tenure.temporal.stack import local
 from tests.cli.conftest import CommandLine, no_stack
 from tests.model_server import Fault, ModelServer
 from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 
 def error_line(text: str) -> str:
@@ -77,7 +77,7 @@ def test_run_is_steered_from_outside(running: CommandLine) -> None:
         2,
         "error: the id steered is in use: see it with `python client.py report steered`, or choose another --id",
     )
-    assert (early.returncode, "still at work" in early.stderr) == (1, True)
+    assert (early.returncode, "is still running" in early.stderr) == (1, True)
     assert [step.returncode for step in steps] == [0] * 5
     assert json.loads(steps[1].stdout)["paused"] is True
     result = Result.model_validate_json(watched.stdout)
@@ -124,7 +124,7 @@ def test_a_run_that_failed_has_a_trace(running: CommandLine) -> None:
 
     assert (told["question"], told["status"]) == ("fail and tell", "failed")
     assert told["failure"] == "the stub was told to fail"
-    assert (other.returncode, "is no run but a IngestWorkflow" in other.stderr) == (2, True)
+    assert (other.returncode, "is not a run but a IngestWorkflow" in other.stderr) == (2, True)
 
 
 def test_list_shows_runs_newest_first(running: CommandLine) -> None:
@@ -149,10 +149,10 @@ def test_list_shows_runs_newest_first(running: CommandLine) -> None:
         (["start", "Why?", "-o", "/does/not/exist/report.md"], 2, "is not a folder"),
         (["corpus", "stats", "unknown"], 2, "there is no corpus 'unknown'"),
         (["corpus", "drop"], 2, "name the corpus to drop"),
-        (["corpus", "graph", "shelf"], 2, "looks an entity up"),
+        (["corpus", "graph", "shelf"], 2, "looks up an entity"),
         (["corpus", "unwatch", "shelf"], 2, "is not watched"),
         (["ingest", ".", "--every", "5s"], 2, "--every must be at least 1m"),
-        (["report", "two words"], 2, "is no run id"),
+        (["report", "two words"], 2, "is not a run id"),
     ],
 )
 def test_mistakes_are_one_line(running: CommandLine, arguments: list[str], code: int, words: str) -> None:
@@ -188,7 +188,7 @@ def test_a_folder_is_watched_and_unwatched(running: CommandLine, tmp_path: Path)
     ended = running("corpus", "unwatch", "inbox", "--json")
 
     assert begun.stdout.startswith("corpus inbox: 1 file ")
-    assert "read anew every 90m; `python client.py corpus unwatch inbox` ends that" in begun.stderr
+    assert "re-read every 90m; `python client.py corpus unwatch inbox` stops it" in begun.stderr
     assert re.search(rf"inbox +90m +not yet +{re.escape(str(tmp_path)[:20])}", listed.stdout)
     assert json.loads(ended.stdout) == {"unwatched": "inbox"}
 
@@ -256,6 +256,7 @@ def test_looking_starts_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
+@slow
 def test_a_port_used_by_another_program_is_code_4(tmp_path: Path) -> None:
     """A program on the port that is not a Temporal server is reported."""
     line = no_stack(tmp_path / "home")
@@ -271,7 +272,11 @@ def test_a_port_used_by_another_program_is_code_4(tmp_path: Path) -> None:
     [
         ({"TENURE_MAX_SECTIONS": "99"}, 2, "TENURE_MAX_SECTIONS is not valid"),
         ({"TENURE_TEMPORAL_PORT": "abc"}, 2, "TENURE_TEMPORAL_PORT is not valid"),
-        ({"TENURE_ROLES__POET__MODEL": "m"}, 2, "TENURE_ROLES__POET is not valid: input should be 'router'"),
+        (
+            {"TENURE_ROLES__POET__MODEL": "m"},
+            2,
+            "TENURE_ROLES__POET is not valid: value error, no role is named 'poet'",
+        ),
         ({"TENURE_PRICES": "none.toml"}, 2, "check TENURE_PRICES"),
         ({"TENURE_HOME": "/proc/tenure"}, 4, "set TENURE_HOME"),
     ],

@@ -125,7 +125,7 @@ def test_pending_failures_are_shown_in_the_table() -> None:
 
     text = drawn(RunSnapshot(WRITING, pending_failures=(busy,)))
     assert "retrying section_writer: busy (attempt 3, next try in 4 s)" in text
-    assert "not getting on" in drawn(RunSnapshot(None, pending_failures=(busy,)))
+    assert "blocked by failures" in drawn(RunSnapshot(None, pending_failures=(busy,)))
 
 
 def test_trouble_makes_few_lines() -> None:
@@ -136,7 +136,7 @@ def test_trouble_makes_few_lines() -> None:
     lines = [line for before, now in itertools.pairwise(steps) for line in iterate_changes(before, now)]
 
     assert [line.split("attempt ")[-1] for line in lines[:-2]] == ["2)", "4)", "8)", "16)", "32)", "64)"]
-    assert lines[-2:] == ["retrying a: refused (attempt 101)", "getting on again"]
+    assert lines[-2:] == ["retrying a: refused (attempt 101)", "recovered"]
 
 
 def test_waiting_is_said() -> None:
@@ -291,7 +291,7 @@ def test_a_question_is_shown_once() -> None:
     asked = RunSnapshot(
         waiting.model_copy(update={"input_request": question.model_copy(update={"kind": "clarification"})})
     )
-    line = "Is this right? (`approve` it; assumed at 2026-01-01 00:00 UTC unless somebody does: it is)"
+    line = "Is this right? (`approve` it; default at 2026-01-01 00:00 UTC: it is)"
 
     outline_number = waiting.model_copy(
         update={"topics": (TopicProgress(topic="Causes"), TopicProgress(topic="Effects"))}

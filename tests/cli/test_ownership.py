@@ -17,6 +17,7 @@ from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.runtime.search_attributes import OWNER
 
@@ -53,6 +54,7 @@ def test_a_standing_question_has_an_owner() -> None:
     assert getattr(wanted.action, "priority", None) == Priority(priority_key=2, fairness_key="ann")
 
 
+@slow
 async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> None:
     """Runs of a batch, their parts and their activities are queued under the owner of the batch."""
     shared = RunRequest(

@@ -70,11 +70,11 @@ def test_tests_are_files_of_pytest_or_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("cases.json", "{}", "is no list of cases"),
-        ("cases.json", "[]", "holds no tests"),
-        ("test_f.txt", "def test_f(): ...", "holds no tests"),
-        ("test_f.py", "x" * (MAX_INLINE_FILE_BYTES + 1), "cannot be a file of tests"),
-        ("test_f.py", "\0", "cannot be a file of tests"),
+        ("cases.json", "{}", "is not a list of cases"),
+        ("cases.json", "[]", "contains no tests"),
+        ("test_f.txt", "def test_f(): ...", "contains no tests"),
+        ("test_f.py", "x" * (MAX_INLINE_FILE_BYTES + 1), "cannot be a test file"),
+        ("test_f.py", "\0", "cannot be a test file"),
     ],
 )
 def test_what_holds_no_tests_is_a_usage_error(tmp_path: Path, name: str, text: str, why: str) -> None:
@@ -89,7 +89,7 @@ def test_two_files_of_one_name_are_a_usage_error(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "m.py").write_text("")
-    with pytest.raises(UsageError, match=r"two files are called m\.py"):
+    with pytest.raises(UsageError, match=r"two files have the name m\.py"):
         read_files([str(tmp_path / "a" / "m.py"), str(tmp_path / "b" / "m.py")])
 
 

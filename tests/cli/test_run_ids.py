@@ -54,12 +54,12 @@ def test_made_up_corpus_names_are_valid(paths: list[Path]) -> None:
 @pytest.mark.parametrize("name", ["", "../up", "a b", "-a", "x" * 65, "a/b"])
 def test_bad_corpus_names_are_refused(name: str) -> None:
     """A name that could be a path or an option is none."""
-    with pytest.raises(UsageError, match="is no corpus name"):
+    with pytest.raises(UsageError, match="is not a corpus name"):
         check_corpus(name)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "x" * 201])
 def test_bad_run_ids_are_refused(name: str) -> None:
     """An id has no spaces and an end."""
-    with pytest.raises(UsageError, match="is no run id"):
+    with pytest.raises(UsageError, match="is not a run id"):
         check_run(name)

@@ -55,9 +55,9 @@ def test_how_the_web_is_read_travels_with_the_run() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--provider", "brave"], "--provider says how the web is read"),
+        (["--provider", "brave"], "--provider applies only to runs that read the web"),
         (["--pages", "3"], "add --web"),
-        (["--web", "--domain", "https://example.org/page"], "is no domain"),
+        (["--web", "--domain", "https://example.org/page"], "is not a domain"),
     ],
 )
 def test_invalid_web_options_are_refused(arguments: list[str], said: str) -> None:

@@ -15,6 +15,7 @@ from tenure.knowledge.store.errors import MaintenanceCancelled
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, SOURCES
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 from tests.knowledge.conftest import Ingest
+from tests.support.tiers import slow
 
 AT_ONCE = timedelta(milliseconds=1)
 
@@ -40,6 +41,7 @@ def test_small_files_are_compacted_without_losing_rows(uri: str) -> None:
     assert (store.describe_table(CACHE).files, store.count_rows(CACHE)) == (1, 6)
 
 
+@slow
 def test_reader_of_an_old_version_survives_maintenance(
     knowledge: KnowledgeBase, ingest: Ingest, uri: str, docs: Path
 ) -> None:
@@ -92,6 +94,7 @@ def test_young_versions_are_kept(uri: str) -> None:
     assert store.describe_table(CACHE).versions >= before
 
 
+@slow
 def test_damaged_table_does_not_stop_maintenance(ingest: Ingest, uri: str, docs: Path) -> None:
     """Readable tables are maintained, and the report names the damaged one."""
     ingest(docs)
@@ -103,6 +106,7 @@ def test_damaged_table_does_not_stop_maintenance(ingest: Ingest, uri: str, docs:
     assert [SOURCES in line for line in report.failed_tables] == [True]
 
 
+@slow
 def test_maintenance_reports_progress_and_can_be_cancelled(uri: str, ingest: Ingest, docs: Path) -> None:
     """Each table is reported before it is maintained; no table is started after a cancellation."""
     ingest(docs)

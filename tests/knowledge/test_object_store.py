@@ -15,7 +15,7 @@ from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store, build_storage_options
 from tests.knowledge.word_vectors import WordVectors
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 _WRITER = """
 import sys
@@ -70,6 +70,7 @@ def test_object_store_supports_all_operations(bucket: str, docs: Path) -> None:
     assert again.corpora.load_stats() == ()
 
 
+@slow
 @pytest.mark.timeout(180)
 def test_writers_on_several_machines_lose_nothing(bucket: str) -> None:
     """Processes that share only the object store merge into one table without losing or duplicating a row."""
@@ -104,6 +105,7 @@ def test_usual_variables_configure_the_object_store(environment: dict[str, str],
     assert build_storage_options("folder", environment) == {}
 
 
+@slow
 def test_unreachable_object_store_raises_a_clear_error(monkeypatch: pytest.MonkeyPatch, bucket: str) -> None:
     """The error for a missing bucket is one line with the URI."""
     with pytest.raises(StoreUnreachable, match="s3://nowhere/knowledge") as caught:

@@ -18,6 +18,7 @@ from openai.types.chat import ChatCompletion
 
 from tests.model_server import UNUSUAL_ANSWERS, Fault, ModelServer, RandomFaults
 from tests.support.schema_instance import MARKER
+from tests.support.tiers import slow
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -226,6 +227,7 @@ async def test_unknown_path_is_404(server: ModelServer) -> None:
         assert (await client.get(f"{server.base_url}/files")).status_code == 404
 
 
+@slow
 async def test_serves_other_processes() -> None:
     """A subprocess with the server's environment reaches it by the client's own defaults."""
     program = "import openai; print(openai.OpenAI(max_retries=0).models.list().data[0].id)"

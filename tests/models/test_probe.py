@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from tenure.models.probe import MAX_OUTPUT_TOKENS, ROLE, probe_chat_models, probe_embedding_model, probe_rerank_model
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
+from tests.support.tiers import slow
 
 KEY = "sk-verysecret123"
 
@@ -128,6 +129,7 @@ def test_a_configured_rerank_model_is_probed() -> None:
     assert "TENURE_RERANK_API_KEY" in refused.problem
 
 
+@slow
 @pytest.mark.parametrize("kind", ["chat", "embedding", "rerank"])
 def test_the_module_prints_json(kind: str) -> None:
     """The program that `doctor` runs prints one list of probes."""

@@ -27,6 +27,7 @@ from tenure.contracts.sandbox import (
 from tenure.sandbox.engine import ContainedSandbox
 from tests.sandbox import attacks, ordinary
 from tests.sandbox.conftest import made
+from tests.support.tiers import slow
 
 FILE = Path(attacks.__file__)
 CANARY = "CANARY-0451"
@@ -73,6 +74,7 @@ async def got(box: ContainedSandbox, wanted: dict[str, Any], keep: Path) -> dict
     return found
 
 
+@slow
 async def test_no_attack_gets_what_it_wants(
     box: ContainedSandbox, wanted: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +87,7 @@ async def test_no_attack_gets_what_it_wants(
     assert [name for name, escaped in found.items() if escaped] == []
 
 
+@slow
 def test_no_attack_of_an_ordinary_user_gets_what_it_wants(wanted: dict[str, Any]) -> None:
     """The same holds where the supervisor is an ordinary user."""
     os.environ["TENURE_ATTACK_WANTED"] = json.dumps(wanted)
@@ -103,6 +106,7 @@ def as_this_user() -> dict[str, bool]:
         return asyncio.run(got(made(), json.loads(os.environ["TENURE_ATTACK_WANTED"]), Path(keep)))
 
 
+@slow
 def test_every_attack_gets_it_without_a_sandbox(wanted: dict[str, Any], tmp_path: Path) -> None:
     """Each of the same attacks succeeds without the sandbox, so that none of the questions is blind."""
     (tmp_path / "wanted.json").write_text(json.dumps(wanted))
@@ -198,6 +202,7 @@ PREVENTS = {"kills the tests"}
 """Attacks that can only prevent a verdict, since a killed judge reports nothing."""
 
 
+@slow
 async def test_no_wrong_program_passes(box: ContainedSandbox) -> None:
     """No trick of a wrong program makes its tests pass, while a right program passes."""
     right = (InputFile(name="solution.py", text="def add(a, b):\n    return a + b"),)
@@ -215,6 +220,7 @@ async def test_no_wrong_program_passes(box: ContainedSandbox) -> None:
     assert verdicts["kills the tests"] == "forged"
 
 
+@slow
 @pytest.mark.parametrize("name", sorted(SPOOFS.keys() - PREVENTS))
 def test_a_naive_judge_believes_every_trick(name: str, tmp_path: Path) -> None:
     """Each trick deceives a judge that runs program and tests in one process and looks at how that ends."""

@@ -14,8 +14,9 @@ from tenure.sandbox.base import NoSandbox
 from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.docker import Docker
 from tenure.settings import Settings
+from tests.support.tiers import slow
 
-STAND_IN = """#!{python}
+STUB = """#!{python}
 import os, sys
 sys.path[:0] = {path!r}
 given = sys.argv[1:]
@@ -38,11 +39,11 @@ else:
     made = Bubblewrap(binary, examine(Path({python!r})), None)
     made._launcher._places.clear()
     rules = os.memfd_create("rules", 0)
-    os.write(rules, seccomp.blob())
+    os.write(rules, seccomp.encode_filter())
     os.lseek(rules, 0, 0)
     at = given.index("--entrypoint")
     command = [given[at + 1], *given[at + 3:]]
-    os.execv(binary.path, ["bwrap", *made.arguments(SandboxLimits(), rules), "--", *command])
+    os.execv(binary.path, ["bwrap", *made.build_arguments(SandboxLimits(), rules), "--", *command])
 """
 
 
@@ -51,7 +52,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings of a machine with a stub for Docker."""
     client = tmp_path / "docker"
     path = [str(Path(__file__).parents[2])]
-    client.write_text(STAND_IN.format(python=sys.executable, path=path, log=str(tmp_path / "calls")))
+    client.write_text(STUB.format(python=sys.executable, path=path, log=str(tmp_path / "calls")))
     client.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     return Settings(
@@ -76,6 +77,7 @@ def test_a_container_is_bounded_in_every_way(engine: Settings) -> None:
     assert docker.isolation.memory == "enforced"
 
 
+@slow
 async def test_a_program_runs_in_a_container(engine: Settings, tmp_path: Path) -> None:
     """Job, output, files and exit code pass through the client as they do without it."""
     text = "import sys\nprint(sys.stdin.read())\nopen('made.txt', 'w').write('made')\nsys.exit(4)"
@@ -89,6 +91,7 @@ async def test_a_program_runs_in_a_container(engine: Settings, tmp_path: Path) -
     assert (outcome.isolation.backend, outcome.isolation.version) == ("docker", "28.0 runsc")
 
 
+@slow
 async def test_a_container_is_ended_by_its_name(engine: Settings, tmp_path: Path) -> None:
     """A container that outstays its time is killed through the engine, and its client is gone."""
     limits = SandboxLimits(wall_seconds=1)

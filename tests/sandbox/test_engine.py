@@ -24,6 +24,7 @@ from tenure.contracts.sandbox import (
 from tenure.sandbox.base import SetupFailed
 from tenure.sandbox.engine import ContainedSandbox
 from tenure.sandbox.memory import list_descendants
+from tests.support.tiers import slow
 
 HONEST = """
 import asyncio, concurrent.futures, json, multiprocessing, os, socket, sqlite3, subprocess, sys, tempfile, threading
@@ -276,6 +277,7 @@ def test_left_out():
 """
 
 
+@slow
 async def test_tests_reach_a_candidate_in_its_own_process(box: ContainedSandbox, tmp_path: Path) -> None:
     """Functions, classes, errors, patches, output and arrays of a candidate are tested as if they were near."""
     trial = TestRun(
@@ -290,6 +292,7 @@ async def test_tests_reach_a_candidate_in_its_own_process(box: ContainedSandbox,
     assert (outcome.verdict, outcome.basis, len(outcome.tests)) == ("passed", "tests", 13), outcome.reason
 
 
+@slow
 async def test_a_failure_tells_where_it_comes_from(box: ContainedSandbox, tmp_path: Path) -> None:
     """A failing test names its error, the candidate's line, and the lines that ran."""
     solution = "def half(x):\n    if x:\n        return 2 // 0\n    return 0\n"
@@ -327,6 +330,7 @@ async def test_cases_are_compared_outside(box: ContainedSandbox) -> None:
     assert [test.error for test in outcomes[0].tests] == ["gave 2 instead of [0, 1]", "gave 0 instead of []"]
 
 
+@slow
 @pytest.mark.parametrize(
     ("test", "verdict", "reason"),
     [
@@ -347,6 +351,7 @@ async def test_faults_of_the_tests_are_theirs(
     assert reason in outcome.reason
 
 
+@slow
 async def test_a_hanging_candidate_is_timed_out_alone(box: ContainedSandbox) -> None:
     """A candidate that hangs costs its own time, and the next one is tested."""
     texts = ["def f():\n    while True:\n        pass", "def f():\n    return 1"]
@@ -401,12 +406,12 @@ async def test_the_isolation_works_on_this_machine(box: ContainedSandbox) -> Non
 SUPERVISOR = """
 import asyncio, sys
 from pathlib import Path
-from tenure.contracts.sandbox import GivenFile, Program, SandboxLimits
+from tenure.contracts.sandbox import InputFile, Program, SandboxLimits
 from tests.sandbox.conftest import made
 
 async def main():
     text = "import os, sys, time\\nif os.fork() == 0:\\n    os.setsid()\\nprint('up', flush=True)\\ntime.sleep(300)"
-    files = (GivenFile(name="a.py", text=text),)
+    files = (InputFile(name="a.py", text=text),)
     program = Program(files=files, entry="a.py", args=("TENURE-ORPHAN",), limits=SandboxLimits(wall_seconds=300))
     await asyncio.gather(*(made().run(program, Path(sys.argv[1])) for _ in range(2)))
 
@@ -414,6 +419,7 @@ asyncio.run(main())
 """
 
 
+@slow
 def test_nothing_outlives_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     """Killing the process that supervises ends every sandboxed process, daemons among them."""
     supervisor = subprocess.Popen([sys.executable, "-c", SUPERVISOR, str(tmp_path)], cwd=Path(__file__).parents[2])
@@ -432,6 +438,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     assert alive == []
 
 
+@slow
 def test_the_command_says_what_the_sandbox_says(tmp_path: Path) -> None:
     """`python -m tenure.sandbox` tests a file and prints one document, and its exit code is the verdict."""
     (tmp_path / "solution.py").write_text("def add(a, b):\n    return a - b")

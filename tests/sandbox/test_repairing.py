@@ -14,7 +14,7 @@ from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.repairing import MAX_BATCH_CANDIDATES, search_repair
 from tenure.settings import Settings
 from tests.support.sandboxes import ScriptedSandbox
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 GCD = "def gcd(a, b):\n    if b == 0:\n        return a\n    return gcd(a % b, b)\n"
 CASES = tuple(
@@ -91,6 +91,7 @@ async def test_programs_that_failed_before_are_left_out() -> None:
     assert again.files != first.files
 
 
+@slow
 async def test_a_job_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates beyond the size of a job go into the next one, and large edits into none."""
     monkeypatch.setattr(repairing, "MAX_JOB_CHARS", 3_000)
@@ -107,6 +108,7 @@ def real(tmp_path: Path) -> Sandbox:
     return make_sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
 
 
+@slow
 @pytest.mark.parametrize("name", [pytest.param("solution.py", marks=exhaustive), "numbers_of/gcd.py"])
 async def test_a_real_program_is_repaired_in_the_real_sandbox(real: Sandbox, name: str, tmp_path: Path) -> None:
     """Swapped arguments are found by cases and by tests of pytest, and the verdict is that of a trial."""

@@ -12,6 +12,7 @@ from tenure.sandbox.bubblewrap import MIN_SYSTEM_VERSION, BubblewrapBinary, add_
 from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.runtime import examine, find_current, prepare
 from tenure.settings import Settings
+from tests.support.tiers import slow
 
 
 def without_python(home: Path) -> Settings:
@@ -36,6 +37,7 @@ def test_an_interpreter_that_does_not_run_is_named(tmp_path: Path) -> None:
         find_current(Settings(sandbox_python=tmp_path / "nowhere"))
 
 
+@slow
 def test_the_environment_is_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed creation without a network is remembered and the fallback is used; an existing environment is reused."""
     calls = tmp_path / "calls"

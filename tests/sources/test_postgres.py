@@ -9,6 +9,7 @@ from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, Sql
 from tenure.sources.tables.sql_guard import SqlRefused
 from tests.sources.postgres_server import binaries, postgres
 from tests.sources.table_files import ROWS, inserted
+from tests.support.tiers import slow
 
 pytestmark = pytest.mark.skipif(binaries() is None, reason="PostgreSQL is not installed on this machine")
 
@@ -31,6 +32,7 @@ def engine(address: str) -> Iterator[SqlEngine]:
     engine.close()
 
 
+@slow
 def test_tables_and_views_of_all_schemas_are_available(engine: SqlEngine) -> None:
     """Tables of the public schema have plain names, others have their schema as prefix; system tables are omitted."""
     assert sorted(engine.names) == ["shop.old_towns", "shop.rich", "shop.sales"]
@@ -52,6 +54,7 @@ def test_a_table_is_described(engine: SqlEngine) -> None:
     assert [column.kind for column in table.columns] == ["text", "text", "number", "date"]
 
 
+@slow
 @pytest.mark.parametrize(
     "sql",
     [
@@ -80,6 +83,7 @@ def test_the_database_is_attached_read_only(engine: SqlEngine) -> None:
         engine._fetch_all("DELETE FROM _shop.public.sales")
 
 
+@slow
 def test_a_long_query_is_interrupted(address: str) -> None:
     """An endless product stops at the time limit."""
     engine = SqlEngine((Database("shop", address, "postgres"),), SqlLimits(seconds=3.0))

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from tenure.models.openai.json_schema import build_strict_schema
 from tenure.roles.registry import list_role_names, load_roles
 from tests.support.schema_instance import MARKER, instance, nonsense
+from tests.support.tiers import slow
 
 
 class Claim(BaseModel):
@@ -92,6 +93,7 @@ def test_nonsense_is_valid(strict: bool) -> None:
     assert len({answer.share for answer in made}) > 100
 
 
+@slow
 def test_nonsense_ends() -> None:
     """A recursive schema has a finite random instance for every seed."""
     for seed in range(200):
@@ -117,6 +119,7 @@ def test_drawn_numbers_keep_their_bounds(kind: str, bounds: dict[str, int]) -> N
         jsonschema.validate(nonsense(node, Random(seed)), node)
 
 
+@slow
 @pytest.mark.parametrize("name", list_role_names())
 def test_nonsense_fits_every_role(name: str) -> None:
     """A random instance can be drawn for the schema of each role."""

@@ -13,6 +13,7 @@ from tenure.models.openai.chat import OpenAIChat
 from tests.conftest import Serving
 from tests.model_server import ModelServer
 from tests.models.routes import routes
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 Handle = WorkflowHandle[Any, Result]
@@ -56,6 +57,7 @@ async def terminated(handle: Handle) -> None:
     await handle.terminate()
 
 
+@slow
 @pytest.mark.parametrize("role", ["router", "section_writer"])
 @pytest.mark.parametrize("stop", [signalled, cancelled, terminated])
 async def test_a_stopped_run_hangs_up(
@@ -78,6 +80,7 @@ async def test_a_stopped_run_hangs_up(
     assert status == ("cancelled" if stop is signalled else None)
 
 
+@slow
 async def test_a_stopped_run_hangs_up_in_the_middle_of_a_stream(
     serving: Serving, model: ModelServer, chat: OpenAIChat
 ) -> None:

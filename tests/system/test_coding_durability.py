@@ -14,6 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
 from tests.model_server import ModelServer
+from tests.support.tiers import slow
 from tests.system.test_durability import around, finished, in_flight, of_roles, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -32,6 +33,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {"approach": f"With {sign}.", "files": files, "entry": "", "args": [], "stdin": ""}
 
 
+@slow
 @pytest.mark.timeout(300)
 async def test_killing_the_worker_during_an_attempt_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """After a kill -9 in the middle of a trial the run ends green, the trial is made again and no answer is."""

@@ -8,13 +8,14 @@ from temporalio.testing import WorkflowEnvironment
 from benchmarks.drill import BUDGET, case_of, drill, within
 from tenure.contracts.run.run import RunLimits
 from tests.model_server import ModelServer, RandomFaults
-from tests.support.tiers import RUN_ALL, exhaustive
+from tests.support.tiers import RUN_ALL, exhaustive, slow
 
 RUNS = 200 if RUN_ALL else 4
 
 pytestmark = pytest.mark.timeout(1200)
 
 
+@slow
 async def test_runs_end_with_their_report_in_any_weather(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """With a third of the answers faulty every run ends with a report, and counts to the token what was billed."""
     with ModelServer(random_faults=RandomFaults(5, 0.3, run_of=case_of)) as model:

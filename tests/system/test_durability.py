@@ -22,7 +22,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.registry import list_role_names
 from tests.model_server import ModelServer
-from tests.support.tiers import RUN_ALL, exhaustive
+from tests.support.tiers import RUN_ALL, exhaustive, slow
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -127,6 +127,7 @@ def of_roles(completed: Counter[str]) -> Counter[str]:
     return Counter({name: count for name, count in completed.items() if name in asking})
 
 
+@slow
 @pytest.mark.timeout(300)
 async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """After each kill -9 a new worker continues; the run ends with its report, and no finished call is repeated."""

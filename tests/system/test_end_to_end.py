@@ -19,17 +19,18 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
+from tenure.roles.registry import list_role_names
 from tests.cli.conftest import no_stack
 from tests.model_server import ModelServer
 from tests.sources.pdfs import make_pdf
 from tests.support.homes import Home, home, modelled_home
 from tests.support.schema_instance import MARKER
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 pytestmark = pytest.mark.timeout(180)
 
 ROOT = Path(__file__).resolve().parents[2]
-ROLES = {path.stem for path in (ROOT / "tenure" / "roles").glob("[a-z]*.py")} - {"base", "writing", "coding"}
+ROLES = set(list_role_names())
 ELSEWHERE = {
     "react",
     "reasoner",
@@ -166,6 +167,7 @@ def misquoted(result: Result, in_home: Home) -> list[str]:
     ]
 
 
+@slow
 def test_a_folder_of_every_family_becomes_a_cited_report(offline: Home, shelf: Path, tmp_path: Path) -> None:
     """In a fresh home: one valid JSON document, verbatim quotes, unreadable files named, no foreign word."""
     report = tmp_path / "report.md"
@@ -188,6 +190,7 @@ def test_a_folder_of_every_family_becomes_a_cited_report(offline: Home, shelf: P
     assert corpus["sources"] == 7
 
 
+@slow
 def test_an_empty_folder_gives_a_report_without_evidence(offline: Home, tmp_path: Path) -> None:
     """Exit code 3, and a report that says that nothing was found and claims nothing."""
     folder = tmp_path / "nothing"
@@ -209,6 +212,7 @@ def test_a_missing_path_is_refused_before_anything_starts(tmp_path: Path) -> Non
     assert not (tmp_path / "home").exists()
 
 
+@slow
 def test_without_a_model_a_program_is_not_made_up(offline: Home, shelf: Path) -> None:
     """Exit code 3, and a report that says why there is no program."""
     done = offline.run("start", "Write a function", "--mode", "code", "--docs", str(shelf))
@@ -217,6 +221,7 @@ def test_without_a_model_a_program_is_not_made_up(offline: Home, shelf: Path) ->
     assert "Ended because there was no program left to try." in done.stdout
 
 
+@slow
 def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer, shelf: Path) -> None:
     """Roles ask with their schema, the text is the server's, and the tokens are the ones it billed."""
     before = len(model.billed)
@@ -239,6 +244,7 @@ def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer,
     assert misquoted(result, modelled) == []
 
 
+@slow
 def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer, shelf: Path, tmp_path: Path) -> None:
     """Ctrl-C gives 130 and the next command; later `watch`, `report`, `list` and `state` have all of it."""
     with (

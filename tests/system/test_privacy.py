@@ -9,7 +9,7 @@ import pytest
 from tenure.settings import KEY_BYTES
 from tests.model_server import Fault, ModelServer
 from tests.support.homes import Home, modelled_home
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.temporal.stack.conftest import free_ports
 
 pytestmark = pytest.mark.timeout(240)
@@ -53,6 +53,7 @@ def lives(home: Home, documents: Path, model: ModelServer) -> list[str]:
     return [text for one in done for text in (one.stdout, one.stderr)]
 
 
+@slow
 def test_keys_appear_nowhere_and_encrypted_words_neither(documents: Path, tmp_path: Path) -> None:
     """After an answered and a refused run no key is found; nor, in Temporal's database, any word of the person."""
     (port,) = free_ports(1)

@@ -22,7 +22,7 @@ from tenure.contracts.run.run import RunProgress
 from tests.model_server import ModelServer
 from tests.support.homes import Home, modelled_home
 from tests.support.schema_instance import Json
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -162,6 +162,7 @@ async def rests_after(activity: str, in_home: Home, workflow: str) -> None:
             return
 
 
+@slow
 async def test_feedback_changes_its_section(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """A plain string and an object both arrive, and the other section stays unchanged."""
     with run_held_at("section_writer", steered, model, tmp_path) as run:
@@ -183,6 +184,7 @@ async def test_feedback_changes_its_section(steered: Home, model: ModelServer, t
     assert [word.outcome for word in result.feedback] == ["Considered in “Costs”."] * 2
 
 
+@slow
 async def test_paused_run_starts_nothing_until_it_is_resumed(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """Running work ends and is kept, nothing new starts, queries answer; then the run continues to its end."""
     asked = len(model.requests_of("hypothetical_document"))
@@ -203,6 +205,7 @@ async def test_paused_run_starts_nothing_until_it_is_resumed(steered: Home, mode
     assert run.progress().status == "done"
 
 
+@slow
 async def test_finish_delivers_the_started_section(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """The current section is written, the next one is omitted with a note, and no review follows."""
     asked = len(model.requests_of("section_reviewer")), len(model.requests_of("report_reflector"))
@@ -240,6 +243,7 @@ def test_cancel_before_anything_is_written_ends_in_a_report(steered: Home, model
     assert "Cancelled before anything was written." in result.notes
 
 
+@slow
 def test_cancel_delivers_finished_sections(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """A run cancelled during its reflection ends immediately with both sections, no abstract and exit code 1."""
     with run_held_at("report_reflector", steered, model, tmp_path) as run:
@@ -252,6 +256,7 @@ def test_cancel_delivers_finished_sections(steered: Home, model: ModelServer, tm
     assert any("cancelled" in decision for decision in result.decisions)
 
 
+@slow
 def test_other_commands_of_the_page_are_applied(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """Outline and budget are applied, an answer without a question is refused, and the update replies."""
     with run_held_at("router", steered, model, tmp_path) as run:

@@ -11,6 +11,7 @@ from tenure.contracts.result.result import Result
 from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
 from tests.support.homes import Home, home
+from tests.support.tiers import slow
 from tests.web.pages import LIGHTHOUSES
 from tests.web.server import Web
 
@@ -59,6 +60,7 @@ def asked(reading: Home, question: str, *arguments: str) -> Result:
     return Result.model_validate(json.loads(done.stdout))
 
 
+@slow
 def test_the_page_with_the_answer_is_found_and_quoted(reading: Home, web: Web) -> None:
     """Among two hundred similar pages the page with the answer is cited first, and every quote is on its page."""
     result = asked(reading, QUESTION, *BRIEF)
@@ -73,6 +75,7 @@ def test_the_page_with_the_answer_is_found_and_quoted(reading: Home, web: Web) -
     assert quote_list and all(text[c.source][c.start : c.end] == c.quote for c in quote_list)
 
 
+@slow
 def test_the_same_question_fetches_no_page_again(reading: Home, web: Web) -> None:
     """A second run on the same question reads cached pages and gives the same report."""
     before = {request.path for request in web.requests}
@@ -84,6 +87,7 @@ def test_the_same_question_fetches_no_page_again(reading: Home, web: Web) -> Non
     assert result.status == "done" and GOAL.keeper in result.abstract + result.sections[0].markdown
 
 
+@slow
 def test_traps_cost_no_more_than_their_own_limit(reading: Home, web: Web) -> None:
     """Slow pages, decompression bombs, loops, empty pages and injected instructions are reported and end no run."""
     result = asked(reading, TRAPS, *BRIEF, "--pages", "8")
@@ -97,6 +101,7 @@ def test_traps_cost_no_more_than_their_own_limit(reading: Home, web: Web) -> Non
     assert result.usage.seconds < 90
 
 
+@slow
 def test_without_the_web_no_process_connects_to_anything_but_the_local_stack(
     reading: Home, web: Web, tmp_path: Path
 ) -> None:

@@ -10,8 +10,10 @@ from tenure.contracts.run.budget import Price
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.usage import TokenUsage
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text
+
+pytestmark = slow
 
 PRICE = Price(input=1.0, output=10.0)
 

@@ -18,10 +18,12 @@ from tenure.contracts.run.control import (
 )
 from tenure.contracts.run.run import RunPhase
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import FINISH, KITCHEN, Held, MemoryKnowledge, ScriptedChat, says, story, text
 from tests.workflows.run.test_agent import REQUEST, until
 from workflows.run.agent import AgentWorkflow
+
+pytestmark = slow
 
 Handle = WorkflowHandle[Any, Any]
 

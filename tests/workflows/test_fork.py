@@ -13,7 +13,7 @@ from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tests.conftest import Serving, Stage
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
     ENOUGH,
     FINISH,
@@ -30,7 +30,7 @@ from tests.support.worlds import (
 from tests.workflows.run.test_agent import until, until_signalled
 from workflows.run.agent import AgentWorkflow
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), slow]
 
 PATIENCE = 120
 QUESTION = "How are bread and cheese made?"

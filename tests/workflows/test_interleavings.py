@@ -20,9 +20,11 @@ from tenure.contracts.run.control import COMMAND_NAMES, BudgetBounds, OutlineTop
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
 from workflows.run.agent import AgentWorkflow
+
+pytestmark = slow
 
 ENDS = {"done", "finished_early", "cancelled", "no_evidence"}
 CALLS = 30

@@ -13,9 +13,11 @@ from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
-from tests.support.tiers import RUN_ALL
+from tests.support.tiers import RUN_ALL, slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, plans, says, search, story
 from tests.workflows.research.test_spiral import MORE
+
+pytestmark = slow
 
 CYCLES, TASKS = (50, 4) if RUN_ALL else (5, 4)
 EVENTS, BYTES, STATE = 10_000, 10 * 2**20, 256 * 2**10

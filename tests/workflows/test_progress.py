@@ -2,8 +2,11 @@
 
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import ENOUGH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
 from workflows.run.agent import AgentWorkflow
+
+pytestmark = slow
 
 MORE = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
 WINE = {"query": "How is wine made?", "target_outline_topic": "Wine"}

@@ -6,7 +6,10 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
+
+pytestmark = slow
 
 
 def asked(**limits: Any) -> RunRequest:

@@ -6,7 +6,10 @@ from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
+
+pytestmark = slow
 
 RESULT = Source(
     uri="kitchen/sales.csv#sql=1", title="Sold", text="Sold by town: the bread sold in Rome is twelve loaves."

@@ -2,9 +2,11 @@
 
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from workflows.run.agent import AgentWorkflow
+
+pytestmark = slow
 
 LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
 LIBRARY = {

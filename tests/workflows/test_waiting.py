@@ -15,11 +15,13 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.run.run import RunRequest
 from tests.conftest import Serving, serving_at
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, says, story
 from tests.workflows.run.test_agent import REQUEST, until
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
+
+pytestmark = slow
 
 DAY = timedelta(days=1)
 

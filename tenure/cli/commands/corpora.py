@@ -75,7 +75,7 @@ def _check_arguments(arguments: Namespace) -> None:
         UsageError: an argument does not belong to it.
     """
     if (arguments.action == "graph") != (arguments.entity is not None):
-        raise UsageError('`corpus graph NAME ENTITY` looks an entity up, such as `corpus graph drafts "hybrid search"`')
+        raise UsageError('`corpus graph NAME ENTITY` looks up an entity, such as `corpus graph drafts "hybrid search"`')
     if arguments.most is not None and arguments.action != "graph":
         raise UsageError("--most belongs to `corpus graph`")
     budget = (arguments.max_tokens, arguments.max_cost_usd, arguments.max_calls)

@@ -14,6 +14,7 @@ from tenure.algorithms.coding.repair import (
     generate_candidates,
     rank_edits,
 )
+from tests.support.tiers import slow
 
 SOURCE = "def f(a, b):\n    if a < b:\n        return a\n    return b + 1\n"
 
@@ -29,6 +30,7 @@ def test_lines_of_failing_tests_are_most_suspicious() -> None:
     assert suspicion == {1: 1 / math.sqrt(2), 2: 1.0}
 
 
+@slow
 @given(coverages)
 def test_suspicion_is_between_zero_and_one(tests: list[LineCoverage]) -> None:
     """Suspicion is between zero and one."""
@@ -45,6 +47,7 @@ def test_edits_are_ranked_by_suspicion() -> None:
     assert rank_edits(SOURCE, {})[0].kind in ("comparison", "operator")
 
 
+@slow
 def test_single_edits_precede_pairs() -> None:
     """Single edits precede pairs."""
     found = list(generate_candidates(SOURCE, {}))
@@ -56,6 +59,7 @@ def test_single_edits_precede_pairs() -> None:
     assert normalize_source(both) in {normalize_source(candidate.source) for candidate in found}
 
 
+@slow
 def test_candidates_are_distinct_and_untried() -> None:
     """Candidates are distinct and untried."""
     first = next(generate_candidates(SOURCE, {}))

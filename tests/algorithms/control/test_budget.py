@@ -23,6 +23,7 @@ from tenure.algorithms.control.budget import (
 )
 from tenure.contracts.run.budget import BudgetAmounts, BudgetRequest, BudgetResource, CallBudget, Price
 from tenure.contracts.run.run import RunLimits, Usage
+from tests.support.tiers import slow
 
 PRICE = Price(input=2.0, output=10.0, cached_input=0.5)
 
@@ -103,6 +104,7 @@ def test_writing_reserve() -> None:
     assert BudgetAccount(limits=RunLimits(max_calls=3)).compute_remaining().calls == 3
 
 
+@slow
 @given(
     limit=st.integers(0, 200).map(lambda n: 100 * (n + 1)),
     parts=st.integers(1, 6),

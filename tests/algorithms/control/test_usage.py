@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tenure.algorithms.control.usage import add_call, add_search, merge_usage
 from tenure.contracts.run.role_calls import RoleReply
 from tenure.contracts.run.run import Feedback, RoleUsage, Usage
+from tests.support.tiers import slow
 
 CALLS = st.lists(
     st.tuples(
@@ -42,6 +43,7 @@ def account(calls: list[tuple[str, str, int, int]], searches: int = 0) -> Usage:
     return usage
 
 
+@slow
 @given(CALLS)
 @settings(deadline=None)
 def test_totals_are_the_sums_of_the_roles(calls: list[tuple[str, str, int, int]]) -> None:
@@ -53,6 +55,7 @@ def test_totals_are_the_sums_of_the_roles(calls: list[tuple[str, str, int, int]]
     assert usage.tokens_out == sum(call[3] for call in calls) == sum(r.tokens_out for r in usage.by_role.values())
 
 
+@slow
 @given(st.lists(st.tuples(CALLS, st.integers(0, 5)), max_size=4))
 @settings(deadline=None)
 def test_merged_usage_equals_usage_of_all_calls(

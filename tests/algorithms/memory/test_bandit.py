@@ -17,6 +17,7 @@ from tenure.algorithms.memory.bandit import (
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.knowledge.memory import StrategyRecord
 from tenure.contracts.run.run import QueryType
+from tests.support.tiers import slow
 
 STRATEGIES = ("direct", "iterative", "multi_hop", "hierarchical", "contrastive", "memory", "react")
 KINDS: tuple[QueryType, ...] = get_args(QueryType)
@@ -47,6 +48,7 @@ def choices(
     return Counter(choice.strategy for choice in picked)
 
 
+@slow
 @given(RECORDS, st.sampled_from(KINDS))
 def test_posteriors_are_proper_and_bounded(records: list[StrategyRecord], kind: QueryType) -> None:
     """The mean is between 0 and 1, and trials are capped."""
@@ -74,6 +76,7 @@ def test_own_type_outweighs_other_types() -> None:
     assert believed["iterative"].mean < believed["direct"].mean
 
 
+@slow
 @given(RECORDS, st.sampled_from(STRATEGIES), st.sampled_from(KINDS), st.text(max_size=8))
 def test_equal_seeds_give_equal_choices(
     records: list[StrategyRecord], suggested: RetrievalStrategy, kind: QueryType, seed: str

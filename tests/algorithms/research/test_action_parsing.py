@@ -19,6 +19,7 @@ from tenure.algorithms.research.action_parsing import (
     parse_arguments,
     parse_model_output,
 )
+from tests.support.tiers import slow
 
 QUERY = '{"query": "bread"}'
 
@@ -200,6 +201,7 @@ JSON = st.recursive(
 PIECES = st.sampled_from(["Action:", "Thought:", "Observation:", "lookup[", "(", "]", ")", "a=1", '"', "\n", "{", "x"])
 
 
+@slow
 @given(
     st.lists(PIECES | st.text(max_size=5)).map("".join), st.lists(st.dictionaries(KEYS, JSON, max_size=4), max_size=3)
 )

@@ -13,6 +13,7 @@ from tenure.algorithms.research.coverage import (
 )
 from tenure.contracts.evidence.passages import PassageRef
 from tests.support.passages import reference
+from tests.support.tiers import slow
 
 RELEVANCES = st.floats(-0.5, 1.0, allow_nan=False)
 PASSAGES = st.lists(
@@ -62,6 +63,7 @@ def test_selected_passages_are_ordered_by_contribution() -> None:
     assert select_covering_passages(found, 0) == select_covering_passages([], 3) == ()
 
 
+@slow
 @given(PASSAGES)
 @settings(deadline=None)
 def test_selected_passages_have_the_same_coverage(passages: list[PassageRef]) -> None:

@@ -31,6 +31,7 @@ from tenure.contracts.research.spiral import (
     TopicState,
 )
 from tests.support.passages import reference
+from tests.support.tiers import slow
 
 EFFORT = ResearchEffort(cycles=3, subagents=3, hops=2, sections=4)
 BREAD = TopicState(topic=Topic(heading="Making bread", question="How is bread made?"), coverage=0.6)
@@ -365,6 +366,7 @@ STATES = st.builds(
 FINDINGS = (reference(0.5, "bread"), reference(0.4, "cheese"))
 
 
+@slow
 @given(st.lists(ACTIONS, max_size=8), STATES, st.integers(1, 8), st.integers(5, 8))
 @settings(deadline=None, max_examples=60)
 def test_any_valid_plan_is_bounded_and_new(

@@ -47,6 +47,7 @@ from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import FallbackRecord, Feedback, RunLimits
 from tenure.roles.research.synthesizer import MAX_PART_CHARACTERS
 from tests.support.passages import reference
+from tests.support.tiers import slow
 
 RUN = RunId("run-1")
 BREAD = Topic(heading="Making bread", question="How is bread made?")
@@ -577,6 +578,7 @@ def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
     return research_state.apply_decision(state, line, [line] * 12)
 
 
+@slow
 def test_state_size_is_bounded() -> None:
     """Fifty cycles of maximum size leave a state within the payload limit."""
     outline = [

@@ -11,6 +11,7 @@ from tenure.algorithms.text.coreference import (
     is_follow_up,
     resolve_reference,
 )
+from tests.support.tiers import slow
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ def test_answer_name_comes_from_the_best_sentence(texts: list[str], expected: st
     assert extract_answer_name("Who wrote Dune?", texts) == expected
 
 
+@slow
 @given(st.text(max_size=200), st.text(max_size=60))
 @settings(deadline=None)
 def test_answer_name_handles_any_text(text: str, question: str) -> None:

@@ -5,8 +5,10 @@ import json
 from tenure.cli.parser import build_parser
 from tests.cli.conftest import CommandLine
 from tests.cli.test_commands import error_line
+from tests.support.tiers import slow
 
 
+@slow
 def test_questions_about_a_run_form_a_conversation(running: CommandLine) -> None:
     """Each question continues the conversation, even after a failed one, until a new one is started."""
     assert running("start", "What is this?", "--id", "asked-1").returncode == 0
@@ -36,7 +38,7 @@ def test_a_question_without_an_answer_sets_the_exit_code(running: CommandLine) -
     assert (nothing.returncode, nothing.stdout) == (3, "")
     assert "--search" in error_line(nothing.stderr)
     assert (program.returncode, unknown.returncode, long.returncode) == (2, 2, 2)
-    assert "there is nothing to ask about" in error_line(program.stderr)
+    assert "has read no documents to ask about" in error_line(program.stderr)
     assert "20,000 characters" in error_line(long.stderr)
     assert "there is no run asked-4" in error_line(unknown.stderr)
 
@@ -48,7 +50,7 @@ def test_other_workflows_cannot_be_asked(running: CommandLine) -> None:
     done = running("ask", "asked-5/ask", "And that?")
 
     assert done.returncode == 2
-    assert "is no run but a AskWorkflow" in error_line(done.stderr)
+    assert "is not a run but a AskWorkflow" in error_line(done.stderr)
 
 
 def test_what_an_answer_may_use_is_on_the_command_line() -> None:

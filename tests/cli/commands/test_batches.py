@@ -54,13 +54,13 @@ def test_csv_is_read_by_its_heading(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        ("q.txt", "\n\n", "holds no question"),
+        ("q.txt", "\n\n", "contains no question"),
         ("q.csv", "ask\nBread?\n", "no column `question`"),
         ("q.csv", "question\nBread?,1\n", "line 2: there are more fields than columns"),
         ("q.jsonl", "{oops\n", "line 1: Expecting"),
-        ("q.jsonl", "[1]\n", "line 1: an object"),
+        ("q.jsonl", "[1]\n", "line 1: expected an object"),
         ("q.jsonl", '{"question": "a", "id": "x"}\n{"question": "b", "id": "x"}\n', "'x' twice"),
-        ("q.jsonl", '{"question": "a", "max_token": 1}\n', "line 1: 'max_token' is none of deadline, id"),
+        ("q.jsonl", '{"question": "a", "max_token": 1}\n', "line 1: 'max_token' is not one of deadline, id"),
         ("q.jsonl", '{"question": "a", "max_calls": 0}\n', "line 1: max_calls: input should be"),
         ("q.jsonl", '{"question": "a", "id": "a b"}\n', "line 1: id: string should match"),
         ("q.jsonl", '{"question": "a", "deadline": "soon"}\n', "line 1: deadline must be a length of time"),

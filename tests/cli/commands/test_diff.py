@@ -16,7 +16,7 @@ def test_two_runs_are_compared(running: CommandLine, tmp_path: Path) -> None:
     document = running("diff", "compared-1", "compared-2", "--json", "-o", str(target))
 
     assert (text.returncode, document.returncode) == (0, 0)
-    assert text.stdout.startswith("# What differs between compared-1 and compared-2\n")
+    assert text.stdout.startswith("# Difference between compared-1 and compared-2\n")
     assert json.loads(document.stdout)["b"]["question"] == "What is that?"
     assert target.read_text() == text.stdout
 
@@ -30,6 +30,6 @@ def test_a_run_without_a_report_cannot_be_compared(running: CommandLine) -> None
     assert running("finish", "compared-4").returncode == 0
 
     assert (waiting.returncode, failed.returncode, unknown.returncode) == (1, 1, 2)
-    assert "is still at work" in error_line(waiting.stderr)
+    assert "is still running" in error_line(waiting.stderr)
     assert error_line(failed.stderr).endswith("failed: the stub was told to fail")
     assert "there is no run compared-6" in error_line(unknown.stderr)

@@ -43,7 +43,7 @@ def test_a_fork_has_the_owner_of_its_origin(running: CommandLine) -> None:
     ]
     assert "owner" in table.stdout and "fork-6" not in table.stdout
     assert [row["id"] for row in json.loads(bobs.stdout)] == ["fork-6"]
-    assert "there are no such runs" in none.stderr
+    assert "no run matches" in none.stderr
 
 
 def test_a_missing_cycle_is_named(running: CommandLine) -> None:
@@ -56,10 +56,10 @@ def test_a_missing_cycle_is_named(running: CommandLine) -> None:
     long = running("fork", "forked-2", "--cycle", "1", "--feedback", "x" * 4_001)
 
     assert {done.returncode for done in (late, none, unknown, child, used, long)} == {2}
-    assert error_line(late.stderr).endswith("no cycle 3 to go on from: it has ended cycle 1 to 2")
+    assert error_line(late.stderr).endswith("no cycle 3 to continue from: it has completed cycle 1 to 2")
     assert error_line(none.stderr).endswith("it has completed none, and coding runs have none")
     assert "there is no run forked-4" in error_line(unknown.stderr)
-    assert "is no run but a ResearchWorkflow" in error_line(child.stderr)
+    assert "is not a run but a ResearchWorkflow" in error_line(child.stderr)
     assert "the id forked-2 is in use" in error_line(used.stderr)
     assert "4,000 characters" in error_line(long.stderr)
 

@@ -21,8 +21,8 @@ from tests.cli.conftest import CommandLine
         (["list", "--run", "r"], "belong to `memory forget`"),
         (["export", "--limit", "3"], "--limit belongs to"),
         (["list", "-o", "file"], "-o belongs to"),
-        (["forget"], "name what is to be forgotten"),
-        (["forget", "--owner", "ann"], "name what is to be forgotten"),
+        (["forget"], "name the memories to forget"),
+        (["forget", "--owner", "ann"], "name the memories to forget"),
     ],
 )
 def test_what_does_not_fit_an_action_is_refused(arguments: list[str], words: str) -> None:
@@ -47,7 +47,7 @@ def test_memories_are_listed_searched_forgotten_and_exported(running: CommandLin
 
     assert "Ghent lies on the [Scheldt]. (waits for a second source)" in listed and "(disputed)" in listed
     assert "0.50" in found
-    assert ([one["id"] for one in as_json["memories"]], as_json["of"]) == (["m1", "m2"], 2)
+    assert ([one["id"] for one in as_json["memories"]], as_json["total"]) == (["m1", "m2"], 2)
     assert [json.loads(line)["id"] for line in file.read_text().splitlines()] == ["m1", "m2"]
     assert "2 memories written" in written.stderr
 
@@ -55,8 +55,8 @@ def test_memories_are_listed_searched_forgotten_and_exported(running: CommandLin
 def test_missing_memories_are_reported(running: CommandLine) -> None:
     """An unknown owner has no memories, an unknown id is an error, and forgotten memories are counted."""
     assert "0 memories in all" in running("memory", "list").stderr
-    assert "nothing is remembered" in running("memory", "search", "Ghent").stderr
+    assert "no memory matches" in running("memory", "search", "Ghent").stderr
     unknown = running("memory", "forget", "m9", "--owner", "ann")
-    assert (unknown.returncode, "there is no such memory" in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "has no such memory" in unknown.stderr) == (2, True)
     assert json.loads(running("memory", "forget", "m1", "--json").stdout) == {"forgotten": 1}
     assert json.loads(running("memory", "export", "--json", "--owner", "bob").stdout) == []

@@ -27,7 +27,7 @@ def test_tables_of_documents_corpora_and_databases_may_be_asked(tmp_path: Path) 
 
 def test_a_query_needs_something_to_read() -> None:
     """Without documents, corpus and database the command says what is missing."""
-    with pytest.raises(UsageError, match="say where the tables are"):
+    with pytest.raises(UsageError, match="name the tables"):
         request()
 
 

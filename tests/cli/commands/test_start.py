@@ -134,7 +134,7 @@ def test_budgets_come_with_the_prices_they_are_reserved_by(tmp_path: Path) -> No
 def test_a_cost_limit_needs_known_prices(tmp_path: Path) -> None:
     """A cost limit is refused if a model has no known price, with the file to add it to; offline it is accepted."""
     settings = Settings(home=tmp_path, openai_base_url="http://127.0.0.1:1/v1", model="large", _env_file=None)
-    with pytest.raises(UsageError, match=r"the price of large is not known: add it to .*prices\.toml"):
+    with pytest.raises(UsageError, match=r"the price of large is unknown: add it to .*prices\.toml"):
         request("Why?", "--max-cost", "0.5", settings=settings)
     offline = Settings(home=tmp_path, openai_base_url=None, openai_api_key=None, _env_file=None)
     assert request("Why?", "--max-cost", "0.5", settings=offline).limits.max_cost_usd == 0.5

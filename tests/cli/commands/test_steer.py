@@ -41,9 +41,9 @@ def test_an_outline_is_a_list_of_lines_or_json(tmp_path: Path) -> None:
     ("name", "content", "why"),
     [
         ("missing.txt", None, "cannot read .*no such file"),
-        ("broken.json", b"[", "is no outline: "),
-        ("number.json", b"[4]", "is no outline: input should be"),
-        ("bytes.txt", b"\xff\xfe", "is no outline: "),
+        ("broken.json", b"[", "is not an outline: "),
+        ("number.json", b"[4]", "is not an outline: input should be"),
+        ("bytes.txt", b"\xff\xfe", "is not an outline: "),
         ("long.txt", b"x" * 1_000_001, "more than 1,000,000 bytes"),
     ],
 )

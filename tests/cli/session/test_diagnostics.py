@@ -37,7 +37,7 @@ def terminate(line: CommandLine, run: str) -> None:
     ("question", "words"),
     [
         ("stumble please", "retrying stumble: the stub stumbled (attempt 2, next try in "),
-        ("break please", "AgentWorkflow cannot go on: the stub is broken; "),
+        ("break please", "AgentWorkflow cannot continue: the stub is broken; "),
     ],
 )
 def test_a_run_that_is_stuck_says_why(running: CommandLine, question: str, words: str) -> None:

@@ -21,7 +21,7 @@ from tenure.settings import Settings
 from tenure.temporal.connection import make_data_converter
 from tests.cli.conftest import no_stack
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 with workflow.unsafe.imports_passed_through():
@@ -79,6 +79,7 @@ async def first_run(client: Client, name: str) -> str:
     return str(description.raw_description.workflow_execution_info.first_run_id)
 
 
+@slow
 async def test_a_history_is_followed_through_its_continuations(server: WorkflowEnvironment) -> None:
     """A workflow continued as new has one history from its first argument to its last failure."""
     await counted(server.client, "continued")
@@ -94,6 +95,7 @@ async def test_a_history_is_followed_through_its_continuations(server: WorkflowE
     assert history.recorded_events[2].failure == history.failure == "three is too many"
 
 
+@slow
 async def test_encrypted_histories_are_read_with_the_keys(server: WorkflowEnvironment) -> None:
     """A converter with keys gives back what was encrypted, failures included."""
     key = base64.b64encode(bytes(range(32))).decode()

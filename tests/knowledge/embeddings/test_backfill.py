@@ -21,7 +21,7 @@ from tenure.knowledge.store.errors import EmbeddingCancelled, EmbeddingModelMism
 from tenure.knowledge.store.schema import CACHE, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 from tests.knowledge.word_vectors import WordVectors
-from tests.support.tiers import RUN_ALL, exhaustive
+from tests.support.tiers import RUN_ALL, exhaustive, slow
 
 EMBED = EmbedRequest(corpus="c")
 
@@ -64,6 +64,7 @@ def _vectors(uri: str) -> dict[str, bytes | None]:
     return {chunk: None if one is None else np.asarray(one, dtype=np.float32).tobytes() for chunk, one in found}
 
 
+@slow
 def test_large_folder_is_searchable_by_words_before_it_is_embedded(cold: KnowledgeBase, many: Path, uri: str) -> None:
     """All chunks are stored, only the sample for the baseline is embedded, and the rest is pending."""
     report = _read(cold, many)
@@ -87,6 +88,7 @@ def test_small_folder_is_embedded_during_ingestion(cold: KnowledgeBase, docs: Pa
 STRATEGIES = ("dense", "sparse", "rrf", "hybrid", "graph", "adaptive")
 
 
+@slow
 @pytest.mark.parametrize("strategy", STRATEGIES if RUN_ALL else ("adaptive",))
 def test_relevance_is_the_same_before_and_after_the_backfill(
     cold: KnowledgeBase, many: Path, strategy: SearchMode
@@ -102,6 +104,7 @@ def test_relevance_is_the_same_before_and_after_the_backfill(
     assert {chunk: after.get(chunk) for chunk in before} == before
 
 
+@slow
 def test_vectors_of_a_search_are_reused(cold: KnowledgeBase, many: Path, model: WordVectors) -> None:
     """A repeated search embeds its query at most, and the backfill reuses the vectors of searches."""
     _read(cold, many)
@@ -115,6 +118,7 @@ def test_vectors_of_a_search_are_reused(cold: KnowledgeBase, many: Path, model: 
     assert 0 < report.embedded < report.chunks == 1440
 
 
+@slow
 def test_backfill_equals_a_complete_ingestion(
     cold: KnowledgeBase, many: Path, uri: str, tmp_path: Path, model: WordVectors
 ) -> None:
@@ -132,6 +136,7 @@ def test_backfill_equals_a_complete_ingestion(
     assert [stats.pending for stats in cold.corpora.load_stats()] == [0]
 
 
+@slow
 def test_partly_embedded_corpus_is_searched_by_both_retrievers(cold: KnowledgeBase, many: Path, uri: str) -> None:
     """Halfway, the reply reports the embedded share, and the dense retriever finds what has a vector."""
     _read(cold, many)
@@ -148,6 +153,7 @@ def _after(vectors: int, uri: str) -> Callable[[], bool]:
     return lambda: Store(uri).count_rows(build_chunk_table_name(256), "vector IS NOT NULL") >= vectors / 2
 
 
+@slow
 def test_cancelled_embedding_is_continued(cold: KnowledgeBase, many: Path, uri: str) -> None:
     """Computed vectors are kept, and the next embedding computes the rest."""
     _read(cold, many)
@@ -171,6 +177,7 @@ KnowledgeBase(sys.argv[1], DyingVectors(), 32).corpora.embed(EmbedRequest(corpus
 """
 
 
+@slow
 def test_killed_embedding_loses_and_duplicates_nothing(
     cold: KnowledgeBase, many: Path, uri: str, model: WordVectors
 ) -> None:
@@ -187,6 +194,7 @@ def test_killed_embedding_loses_and_duplicates_nothing(
     assert Store(uri).count_rows(CACHE) == 1440
 
 
+@slow
 def test_files_changed_during_the_embedding_get_current_vectors(
     cold: KnowledgeBase, many: Path, uri: str, model: WordVectors
 ) -> None:
@@ -225,6 +233,7 @@ def test_concurrent_embeddings_compute_nothing_twice(uri: str, many: Path, cold:
     assert all(_vectors(uri).values())
 
 
+@slow
 def test_vectors_of_another_model_are_rejected(uri: str, many: Path, cold: KnowledgeBase) -> None:
     """A worker with another embedding model refuses to embed the rest."""
     _read(cold, many)
@@ -253,6 +262,7 @@ def test_another_model_ingests_a_cold_corpus_again(uri: str, many: Path, cold: K
     assert _search(other).passages
 
 
+@slow
 def test_findings_do_not_depend_on_the_embedding(cold: KnowledgeBase, many: Path) -> None:
     """A cycle accepts the same passages, with the same relevance and novelty, before and after the embedding."""
     _read(cold, many)
@@ -279,6 +289,7 @@ def _analysis(passages: tuple[PassageRef, ...], run: str) -> AnalysisRequest:
     )
 
 
+@slow
 def test_deleted_candidates_are_omitted_from_the_analysis(cold: KnowledgeBase, many: Path) -> None:
     """A candidate whose file was deleted in the meantime is omitted."""
     _read(cold, many)

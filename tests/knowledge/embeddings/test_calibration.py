@@ -9,6 +9,7 @@ from tenure.knowledge.embeddings.calibration import compute_mean_similarity, nor
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
+from tests.support.tiers import slow
 
 
 def test_mean_similarity_covers_all_pairs() -> None:
@@ -34,6 +35,7 @@ def test_relevance_is_zero_at_the_baseline_and_one_for_equal_texts() -> None:
     assert normalize_relevance(0.1, 0.3) < 0
 
 
+@slow
 def test_similarity_within_a_corpus_does_not_raise_the_baseline(ingest: Ingest, tmp_path: Path, uri: str) -> None:
     """Forty nearly equal documents have the same baseline as one of them."""
     for n in range(40):

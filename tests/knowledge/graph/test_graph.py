@@ -10,6 +10,7 @@ from tenure.knowledge.graph.graph import EntityGraph
 from tenure.knowledge.store.schema import ENTITIES, MENTIONS, RELATIONS
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
+from tests.support.tiers import slow
 
 PAGES = {
     "journal": ("Journal of Bee Science", "The Journal of Bee Science is a review issued by the Apiary Society."),
@@ -62,6 +63,7 @@ def test_linked_passages_carry_their_graph_rank(pages: Path, ingest: Ingest, kno
     assert near == pytest.approx({ref.chunk: ref.relevance for ref in walked}, abs=1e-5)
 
 
+@slow
 def test_entities_are_updated_with_the_files(pages: Path, ingest: Ingest, uri: str) -> None:
     """A changed file changes the entities of its corpus; a removed one removes them."""
     ingest(pages)
@@ -77,6 +79,7 @@ def test_entities_are_updated_with_the_files(pages: Path, ingest: Ingest, uri: s
     assert Store(uri).count_rows(MENTIONS) == 3
 
 
+@slow
 def test_shared_pairs_link_passages(tmp_path: Path, ingest: Ingest, uri: str) -> None:
     """Two passages whose sentences share the same pair are linked; relations are updated with the files."""
     for name, text in (
@@ -98,6 +101,7 @@ def test_shared_pairs_link_passages(tmp_path: Path, ingest: Ingest, uri: str) ->
     assert Store(uri).count_rows(RELATIONS) == 0
 
 
+@slow
 def test_dropping_a_corpus_deletes_its_graph(pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase) -> None:
     """The graphs of other corpora stay."""
     ingest(pages)
@@ -109,6 +113,7 @@ def test_dropping_a_corpus_deletes_its_graph(pages: Path, ingest: Ingest, uri: s
     assert Store(uri).count_rows(MENTIONS) == len(PAGES)
 
 
+@slow
 def test_walk_crosses_the_searched_corpora(pages: Path, ingest: Ingest, uri: str) -> None:
     """A link leads into another corpus only if both are searched."""
     for corpus, page in (("a", "journal"), ("b", "society")):
@@ -119,6 +124,7 @@ def test_walk_crosses_the_searched_corpora(pages: Path, ingest: Ingest, uri: str
     assert len(EntityGraph(Store(uri), ["a"]).walk(QUESTION, {start: 1.0})) == 1
 
 
+@slow
 def test_graph_search_without_entities_equals_hybrid_search(
     docs: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase
 ) -> None:
@@ -130,6 +136,7 @@ def test_graph_search_without_entities_equals_hybrid_search(
     assert EntityGraph(Store(uri), ["c"]).compute_title_share([]) == 0
 
 
+@slow
 def test_large_graph_gives_the_same_walk(
     pages: Path, ingest: Ingest, uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from tenure.knowledge.store.schema import RELATIONS, STATEMENTS
 from tenure.knowledge.store.store import Store
 from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tests.knowledge.conftest import Ingest
+from tests.support.tiers import slow
 
 PAGES = {
     "press": "In Ghent, an iron press was built. The iron press of Ghent stands in a damp cellar.",
@@ -52,6 +53,7 @@ def _read(knowledge: KnowledgeBase, *relations: tuple[str, str, str, str]) -> tu
     return kept.passages, kept.relations, kept.refused
 
 
+@slow
 def test_cooccurrences_are_counted_with_evidence(pages: Path, knowledge: KnowledgeBase) -> None:
     """An entity is found in any spelling, with the entities that share most sentences first."""
     reply = _related(knowledge, "Iron presses")
@@ -92,6 +94,7 @@ def test_unknown_entity_returns_similar_entities(pages: Path, knowledge: Knowled
     assert _related(knowledge, "glacier").similar_entities == ()
 
 
+@slow
 def test_invalid_entities_are_rejected(pages: Path, knowledge: KnowledgeBase) -> None:
     """An entity without a letter, a very long one, and an unknown corpus raise clear errors."""
     for entity in ("…", "x" * 201):
@@ -101,6 +104,7 @@ def test_invalid_entities_are_rejected(pages: Path, knowledge: KnowledgeBase) ->
         knowledge.graph.find_relations(RelatedRequest(entity="Ghent", corpora=("nowhere",)))
 
 
+@slow
 def test_extracted_relations_come_first(pages: Path, uri: str, knowledge: KnowledgeBase) -> None:
     """Statements that the passages contain are stored and returned with their predicates; others are rejected."""
     sentence = "In Ghent, an iron press was built."
@@ -120,6 +124,7 @@ def test_extracted_relations_come_first(pages: Path, uri: str, knowledge: Knowle
     assert row == {"pair": "\tghent\tiron press\t", "predicates": ["was built in"], "count": 3}
 
 
+@slow
 def test_passage_is_listed_as_unread_once(pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase) -> None:
     """Unchanged passages stay read; changed ones are unread again, and deleted ones lose their statements."""
     before = knowledge.graph.list_unread(UnreadRequest(corpus="c", limit=2))
@@ -147,6 +152,7 @@ def test_extraction_without_a_model_stores_nothing(pages: Path, uri: str, knowle
     assert Store(uri).count_rows(STATEMENTS) == 0
 
 
+@slow
 def test_statements_of_deleted_sources_are_not_stored(
     pages: Path, ingest: Ingest, uri: str, knowledge: KnowledgeBase
 ) -> None:

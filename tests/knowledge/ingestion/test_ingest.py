@@ -17,7 +17,7 @@ from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
 from tests.sources.pdfs import make_pdf
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 
 def _rows(uri: str, dimensions: int = 256) -> tuple[list[str], list[str]]:
@@ -38,6 +38,7 @@ def test_documents_become_searchable_chunks(knowledge: KnowledgeBase, ingest: In
     assert knowledge.corpora.load_passages([found])[0].title == "Honeybees"
 
 
+@slow
 def test_chunks_are_verbatim_pieces_of_their_source(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """Every passage equals the text of its source between its offsets."""
     ingest(docs)
@@ -50,6 +51,7 @@ def test_chunks_are_verbatim_pieces_of_their_source(knowledge: KnowledgeBase, in
     assert {"prose", "code"} == {p.kind for p in passages}
 
 
+@slow
 def test_offsets_are_mapped_to_pages(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """An offset in a PDF has a page; one in a text without pages has none."""
     (docs / "paper.pdf").write_bytes(make_pdf([["Tides rise twice a day."], ["Zebras graze alone."]]))
@@ -65,6 +67,7 @@ def test_offsets_are_mapped_to_pages(knowledge: KnowledgeBase, ingest: Ingest, d
     assert found["bread.md"].find_page(0) is None
 
 
+@slow
 def test_unchanged_files_are_skipped(ingest: Ingest, docs: Path, model: WordVectors, uri: str) -> None:
     """A second ingestion embeds and writes nothing, even for a touched file."""
     ingest(docs)
@@ -77,6 +80,7 @@ def test_unchanged_files_are_skipped(ingest: Ingest, docs: Path, model: WordVect
     assert rows == _rows(uri)
 
 
+@slow
 def test_changed_file_replaces_its_chunks(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """Nothing of the old text is found, and the source keeps its id."""
     ingest(docs)
@@ -104,6 +108,7 @@ def test_deleted_files_are_removed_only_below_the_requested_paths(
     assert knowledge.corpora.load_stats()[0].sources == 2
 
 
+@slow
 def test_unreadable_files_are_skipped_with_a_reason(ingest: Ingest, docs: Path) -> None:
     """An empty and a binary file are skipped; the others are read."""
     (docs / "empty.md").touch()
@@ -115,6 +120,7 @@ def test_unreadable_files_are_skipped_with_a_reason(ingest: Ingest, docs: Path) 
     assert all(skipped.reason for skipped in report.skipped)
 
 
+@slow
 def test_file_that_became_unreadable_is_removed(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """The earlier text of a file that was emptied is not found."""
     ingest(docs)
@@ -141,6 +147,7 @@ def test_empty_folder_creates_an_empty_corpus(knowledge: KnowledgeBase, ingest: 
     assert knowledge.retrieval.search(SearchRequest(query="anything", corpora=("it's empty",))).passages == ()
 
 
+@slow
 def test_known_texts_are_not_embedded_again(ingest: Ingest, docs: Path, model: WordVectors) -> None:
     """Chunks of another corpus with the same text take their vectors from the cache."""
     first = ingest(docs)
@@ -149,6 +156,7 @@ def test_known_texts_are_not_embedded_again(ingest: Ingest, docs: Path, model: W
     assert (first.chunks, 0) == (second.chunks, second.embedded)
 
 
+@slow
 def test_progress_ends_with_all_files_done(knowledge: KnowledgeBase, docs: Path) -> None:
     """Progress starts with the scan and ends with all files."""
     heard: list[IngestProgress] = []
@@ -159,6 +167,7 @@ def test_progress_ends_with_all_files_done(knowledge: KnowledgeBase, docs: Path)
     assert heard[-1].chunks > 0
 
 
+@slow
 def test_cancelled_ingestion_is_continued(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """A cancelled ingestion raises, and the next one completes it."""
     with pytest.raises(IngestCancelled):
@@ -167,6 +176,7 @@ def test_cancelled_ingestion_is_continued(knowledge: KnowledgeBase, ingest: Inge
     assert ingest(docs).added == 3
 
 
+@slow
 def test_another_chunk_length_reads_all_files_again(ingest: Ingest, docs: Path, uri: str, model: WordVectors) -> None:
     """A known file is read again if it would be cut differently."""
     ingest(docs)
@@ -176,6 +186,7 @@ def test_another_chunk_length_reads_all_files_again(ingest: Ingest, docs: Path, 
     assert report.changed == 3
 
 
+@slow
 @pytest.mark.parametrize("dimensions", [pytest.param(256, marks=exhaustive), 64])
 def test_ingesting_all_folders_changes_the_model(ingest: Ingest, docs: Path, uri: str, dimensions: int) -> None:
     """All folders of a corpus can be ingested with another model, a part of them cannot."""
@@ -202,6 +213,7 @@ KnowledgeBase(sys.argv[1], DyingVectors(), 32).corpora.ingest(request, lambda pr
 """
 
 
+@slow
 def test_killed_ingestion_is_completed_by_the_next(tmp_path: Path, uri: str) -> None:
     """After a kill and a repetition the rows equal those of an undisturbed ingestion."""
     folder = tmp_path / "many"

@@ -10,6 +10,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata
 from tenure.knowledge.store.store import Store
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
 
 CORPUS = "web/run-1"
 RYE = "https://mill.example/rye"
@@ -66,6 +67,7 @@ def read(base: KnowledgeBase) -> Read:
     return run
 
 
+@slow
 def test_page_becomes_a_searchable_source(base: KnowledgeBase, read: Read) -> None:
     """A search finds its passages, which lead to its text and URL."""
     reply = read(RYE)
@@ -77,6 +79,7 @@ def test_page_becomes_a_searchable_source(base: KnowledgeBase, read: Read) -> No
     assert reply.sources[0].quality > 0.8
 
 
+@slow
 def test_repeated_ingestion_changes_nothing(base: KnowledgeBase, read: Read) -> None:
     """A retry, and a page found by another query, leave the same rows."""
     read(RYE)
@@ -88,6 +91,7 @@ def test_repeated_ingestion_changes_nothing(base: KnowledgeBase, read: Read) -> 
     ]
 
 
+@slow
 def test_near_duplicate_is_no_second_source(base: KnowledgeBase, read: Read) -> None:
     """A near duplicate of a source is left out, and the report names the source."""
     reply = read(RYE, MIRROR)
@@ -98,6 +102,7 @@ def test_near_duplicate_is_no_second_source(base: KnowledgeBase, read: Read) -> 
     assert page.status == "left_out" and RYE in page.note
 
 
+@slow
 def test_error_page_is_no_source(read: Read) -> None:
     """A page that reports an error is left out despite a successful HTTP status."""
     reply = read(GONE)
@@ -105,6 +110,7 @@ def test_error_page_is_no_source(read: Read) -> None:
     assert reply.sources == () and reply.left_out[0].flaws == ("error_page",)
 
 
+@slow
 def test_prompt_injection_lowers_the_quality(base: KnowledgeBase, read: Read) -> None:
     """Instructions in a page are reported as a flaw; its text stays evidence."""
     (source,) = read(ORDERS).sources
@@ -143,6 +149,7 @@ def test_a_corpus_without_pages_can_be_searched(base: KnowledgeBase, read: Read)
     assert base.corpora.load_web_account(CORPUS).is_unanswered
 
 
+@slow
 def test_dropping_a_corpus_deletes_its_readings(base: KnowledgeBase, read: Read) -> None:
     """No reading is left of a dropped corpus."""
     read(RYE)
@@ -151,6 +158,7 @@ def test_dropping_a_corpus_deletes_its_readings(base: KnowledgeBase, read: Read)
     assert base.corpora.load_web_account(CORPUS).pages == ()
 
 
+@slow
 def test_empty_page_is_read_again_after_rendering(read: Read, uri: str) -> None:
     """Pages without text, and error pages, are returned for rendering in a browser, and then read again."""
     empty = "https://mill.example/app"
@@ -166,6 +174,7 @@ def test_empty_page_is_read_again_after_rendering(read: Read, uri: str) -> None:
     assert read(empty, rendered=True) == ReadPagesReply()
 
 
+@slow
 def test_truncated_page_has_a_note(read: Read, uri: str) -> None:
     """The note says that only the beginning of a very long page was read."""
     book, lines = "https://mill.example/book.txt", "Wheat is ground finely by the big mill.\n\n" * 40

@@ -15,6 +15,7 @@ from tenure.knowledge.store.schema import FINDINGS, FINDINGS_SCHEMA
 from tenure.knowledge.store.store import Store
 from tenure.sources.parsers.tool_text import build_calculation_document
 from tests.knowledge.conftest import FoundIn, Ingest
+from tests.support.tiers import slow
 
 RUN = RunId("run-1")
 HOSTILE = RunId("it's' OR 'a' = 'a'; --\"")
@@ -65,6 +66,7 @@ def rows(uri: str) -> list[dict[str, Any]]:
     return sorted(stored, key=lambda row: str(row["key"]))
 
 
+@slow
 def test_relevant_and_new_candidates_are_accepted(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """Rejections are counted by query and reason; findings belong to their topic, most relevant first."""
     analysis = knowledge.retrieval.analyze_candidates(
@@ -82,6 +84,7 @@ def test_relevant_and_new_candidates_are_accepted(knowledge: KnowledgeBase, foun
     assert relevances == sorted(relevances, reverse=True) and min(relevances) >= 0.2
 
 
+@slow
 def test_passage_belongs_to_the_heading_of_its_document(
     knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path
 ) -> None:
@@ -100,6 +103,7 @@ def test_passage_belongs_to_the_heading_of_its_document(
     assert [finding.topic for finding in analysis.accepted] == ["ripening"]
 
 
+@slow
 def test_analysis_is_idempotent(knowledge: KnowledgeBase, found: dict[str, PassageRef], uri: str) -> None:
     """Findings of the same cycle do not count as known, and each is stored once."""
     asked = request(*(candidate(passage) for passage in found.values()))
@@ -111,6 +115,7 @@ def test_analysis_is_idempotent(knowledge: KnowledgeBase, found: dict[str, Passa
     assert {row["chunk"] for row in stored} == chunks(first.accepted)
 
 
+@slow
 def test_only_earlier_cycles_are_known(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """Findings of earlier cycles are known in later ones, but not in a repetition of an earlier one."""
     bees = request(candidate(found["bees"]), cycle=2)
@@ -123,6 +128,7 @@ def test_only_earlier_cycles_are_known(knowledge: KnowledgeBase, found: dict[str
     assert chunks(earlier.accepted) == {found["again"].chunk}
 
 
+@slow
 def test_runs_are_isolated(knowledge: KnowledgeBase, found: dict[str, PassageRef], uri: str) -> None:
     """A run id that looks like an SQL condition is treated as text."""
     asked = request(candidate(found["bees"]))
@@ -134,6 +140,7 @@ def test_runs_are_isolated(knowledge: KnowledgeBase, found: dict[str, PassageRef
     assert {row["run"] for row in rows(uri)} == {RUN, HOSTILE}
 
 
+@slow
 def test_passage_found_twice_belongs_to_the_first_query(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A chunk is assessed once."""
     bees = found["bees"]
@@ -143,6 +150,7 @@ def test_passage_found_twice_belongs_to_the_first_query(knowledge: KnowledgeBase
     assert analysis.rejected == ()
 
 
+@slow
 def test_deleted_passages_are_omitted(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A concurrent ingestion may have replaced some or all."""
     gone = candidate(found["oven"].model_copy(update={"chunk": ChunkId("gone")}))
@@ -175,6 +183,7 @@ def test_unknown_corpus_raises_an_error(knowledge: KnowledgeBase, found: dict[st
         knowledge.retrieval.analyze_candidates(request(candidate(found["bees"]), corpora=("other",)))
 
 
+@slow
 def test_hypothetical_answer_affects_the_topic_vector(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A hypothetical answer about stone accepts what the question alone would not."""
     asked = request(candidate(found["stone"]), topics=(BREAD,))
@@ -184,6 +193,7 @@ def test_hypothetical_answer_affects_the_topic_vector(knowledge: KnowledgeBase, 
     assert len(knowledge.retrieval.analyze_candidates(asked.model_copy(update={"topics": (imagined,)})).accepted) == 1
 
 
+@slow
 def test_relevant_passages_without_a_topic_form_latent_topics(
     knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path
 ) -> None:
@@ -207,6 +217,7 @@ def test_relevant_passages_without_a_topic_form_latent_topics(
     assert analysis.accepted == ()
 
 
+@slow
 def test_computed_results_need_no_relevance(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """The result of a tool is accepted whatever its similarity; a found passage is not."""
     document = build_calculation_document("Sum", "1 + 1 = 2")

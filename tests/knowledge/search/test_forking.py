@@ -21,6 +21,7 @@ from tests.knowledge.conftest import Ingest
 from tests.knowledge.ingestion.test_web_pages import cached, html
 from tests.knowledge.search.test_findings import BEES, BREAD, TEXTS, candidate, chunks, request
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
 
 OLD, NEW = RunId("run-1"), RunId("run-2")
 EARLY, LATE, LAST = (f"https://mill.example/{name}" for name in ("rye", "oats", "spelt"))
@@ -63,6 +64,7 @@ def sources(base: KnowledgeBase, corpus: str) -> dict[str, int]:
     return {uri: uris.count(uri) for uri in uris}
 
 
+@slow
 def test_pages_up_to_the_cycle_are_copied(base: KnowledgeBase) -> None:
     """The fork finds the pages under ids of its own; pages that it reads later stay with it."""
     passages = base.retrieval.search(SearchRequest(query="Rye mill", corpora=("web/run-1",), k=1)).passages
@@ -81,6 +83,7 @@ def test_pages_up_to_the_cycle_are_copied(base: KnowledgeBase) -> None:
     assert base.corpora.load_sources([moved.source])[moved.source].uri == EARLY
 
 
+@slow
 def test_web_report_covers_the_copied_cycles(base: KnowledgeBase) -> None:
     """Pages and providers of later cycles are not in the report of the fork."""
     forked(base, 2, web=True)
@@ -90,6 +93,7 @@ def test_web_report_covers_the_copied_cycles(base: KnowledgeBase) -> None:
     assert [(engine.provider, engine.searches) for engine in account.providers] == [("engine", 2)]
 
 
+@slow
 def test_page_found_again_belongs_to_its_first_cycle(base: KnowledgeBase) -> None:
     """A page that is found again later is still copied to a fork of the earlier cycle."""
     read(base, EARLY, 3)
@@ -98,6 +102,7 @@ def test_page_found_again_belongs_to_its_first_cycle(base: KnowledgeBase) -> Non
     assert set(sources(base, "web/run-2")) == {EARLY}
 
 
+@slow
 def test_fork_is_idempotent(base: KnowledgeBase) -> None:
     """A retried activity changes nothing."""
     forked(base, 2, web=True)
@@ -107,6 +112,7 @@ def test_fork_is_idempotent(base: KnowledgeBase) -> None:
     assert [(one.corpus, one.sources, one.chunks) for one in base.corpora.load_stats()] == before
 
 
+@slow
 def test_missing_or_incompatible_pages_raise_an_error(base: KnowledgeBase, uri: str) -> None:
     """Dropped pages, and pages embedded with another model, raise an error."""
     other = KnowledgeBase(uri, WordVectors("another"))
@@ -117,6 +123,7 @@ def test_missing_or_incompatible_pages_raise_an_error(base: KnowledgeBase, uri: 
         forked(base, 1, web=True)
 
 
+@slow
 def test_findings_of_later_cycles_are_new_to_a_fork(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> None:
     """Findings up to the cycle are known to the fork; later ones are accepted again."""
     found = _found(knowledge, ingest, tmp_path)
@@ -135,6 +142,7 @@ def test_findings_of_later_cycles_are_new_to_a_fork(knowledge: KnowledgeBase, in
     )
 
 
+@slow
 def test_conversation_continues_from_its_turn(knowledge: KnowledgeBase) -> None:
     """The fork has the messages before its next turn, and its own messages do not appear in the origin."""
     for number in range(3):

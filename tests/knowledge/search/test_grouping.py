@@ -7,6 +7,7 @@ from tenure.contracts.evidence.retrieval import GroupRequest
 from tenure.knowledge.base import KnowledgeBase
 from tests.knowledge.conftest import Ingest
 from tests.support.passages import reference
+from tests.support.tiers import slow
 
 TEXTS = {
     "1.md": "Bees dance for nectar.",
@@ -18,6 +19,7 @@ TEXTS = {
 }
 
 
+@slow
 def test_similar_passages_form_a_group(knowledge: KnowledgeBase, ingest: Ingest, tmp_path: Path) -> None:
     """The densest group comes first, groups keep their order, and single or deleted passages are omitted."""
     for name, text in TEXTS.items():

@@ -12,6 +12,7 @@ from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import make_source_id
 from tenure.sources.parsers.tool_text import build_calculation_document
 from tests.knowledge.conftest import Ingest
+from tests.support.tiers import slow
 
 TERMS = {
     "a.md": "# Doughs\n\nBakers keep sourdough in a jar. Sourdough is cool.\n\n"
@@ -36,6 +37,7 @@ def count_cache_lookups(knowledge: KnowledgeBase, folder: Path, term: str, *name
     return knowledge.retrieval.find_term(LookupRequest(term=term, sources=sources, limit=most))
 
 
+@slow
 def test_definitions_come_first(folder: Path, knowledge: KnowledgeBase) -> None:
     """Definitions precede mentions, which are ordered by source and position."""
     reply = count_cache_lookups(knowledge, folder, "SOURDOUGH")
@@ -48,6 +50,7 @@ def test_definitions_come_first(folder: Path, knowledge: KnowledgeBase) -> None:
     assert all(one in passage.text for one, passage in zip(said, passages, strict=True))
 
 
+@slow
 def test_lookup_is_limited_to_the_named_sources(folder: Path, knowledge: KnowledgeBase) -> None:
     """Other sources are not searched, and the limit holds."""
     assert [one.sentence for one in count_cache_lookups(knowledge, folder, "sourdough", "b.md").matches] == [
@@ -59,11 +62,13 @@ def test_lookup_is_limited_to_the_named_sources(folder: Path, knowledge: Knowled
     assert knowledge.retrieval.find_term(LookupRequest(term="rye", sources=())) == LookupReply()
 
 
+@slow
 def test_term_in_a_table_returns_its_row(folder: Path, knowledge: KnowledgeBase) -> None:
     """A term outside of any sentence returns its line."""
     assert [one.sentence for one in count_cache_lookups(knowledge, folder, "7").matches] == ["| sourdough | 7 |"]
 
 
+@slow
 def test_stored_result_is_citable_but_not_searchable(folder: Path, knowledge: KnowledgeBase) -> None:
     """A result is derived, no search finds it, storing is idempotent, and it is deleted with the corpus."""
     document = build_calculation_document("Days", "3 + 4 = 7")

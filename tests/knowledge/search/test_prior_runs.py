@@ -14,6 +14,7 @@ from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, 
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import UnknownCorpus
 from tests.knowledge.conftest import FoundIn
+from tests.support.tiers import slow
 
 QUESTION = "What do bees dance on the comb for?"
 TEXTS = {
@@ -65,6 +66,7 @@ def names(found: dict[str, PassageRef]) -> Names:
     return lambda inherited: [known[one.passage.chunk] for one in inherited.passages]
 
 
+@slow
 def test_similar_and_linked_findings_are_inherited(
     knowledge: KnowledgeBase, found: dict[str, PassageRef], names: Names
 ) -> None:
@@ -77,6 +79,7 @@ def test_similar_and_linked_findings_are_inherited(
     assert {(one.query, one.run) for one in inherited.passages} == {("asked by one", "one")}
 
 
+@slow
 def test_links_without_a_relevant_finding_inherit_nothing(
     knowledge: KnowledgeBase, found: dict[str, PassageRef]
 ) -> None:
@@ -86,6 +89,7 @@ def test_links_without_a_relevant_finding_inherit_nothing(
     assert left(knowledge, "one").passages == ()
 
 
+@slow
 def test_most_similar_run_counts(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A passage accepted by two runs is inherited from the one with the more similar question."""
     accept(knowledge, "one", found["dance"])
@@ -94,6 +98,7 @@ def test_most_similar_run_counts(knowledge: KnowledgeBase, found: dict[str, Pass
     assert [one.run for one in left(knowledge, "two", "one").passages] == ["two"]
 
 
+@slow
 def test_filters_apply_to_inherited_findings(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A run does not inherit what its filters exclude."""
     accept(knowledge, "one", *found.values())
@@ -101,6 +106,7 @@ def test_filters_apply_to_inherited_findings(knowledge: KnowledgeBase, found: di
     assert left(knowledge, "one", filters=(Filter(field="suffix", equals=".pdf"),)).passages == ()
 
 
+@slow
 def test_run_is_unchanged_without_new_documents(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A run is changed by a later document, and by a corpus that it did not read."""
     accept(knowledge, "one", found["dance"])

@@ -10,6 +10,7 @@ from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, 
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch, UnknownCorpus
 from tests.knowledge.conftest import FoundIn
+from tests.support.tiers import slow
 
 QUERY = "bees dance nectar queen"
 TEXTS = {
@@ -50,12 +51,14 @@ def recalled(
     )
 
 
+@slow
 def test_new_corpus_recalls_nothing(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A corpus without findings recalls nothing."""
     assert found
     assert recalled(knowledge) == RecallReply()
 
 
+@slow
 def test_own_findings_are_known_and_not_recalled(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """The run's own findings are returned as known, and neither they nor their queries are recalled."""
     accept(knowledge, "this", "What do bees do?", found["dance"])
@@ -63,6 +66,7 @@ def test_own_findings_are_known_and_not_recalled(knowledge: KnowledgeBase, found
     assert recalled(knowledge) == RecallReply(known=(found["dance"].chunk,))
 
 
+@slow
 def test_findings_of_more_runs_come_first(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """Passages are ordered by runs, queries by what they found; irrelevant passages are omitted."""
     accept(knowledge, "one", "What do bees do?", *found.values())
@@ -75,6 +79,7 @@ def test_findings_of_more_runs_come_first(knowledge: KnowledgeBase, found: dict[
     assert [passage.chunk for passage in recalled(knowledge, most=1).passages] == [found["winter"].chunk]
 
 
+@slow
 def test_invalid_queries_are_rejected(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """An empty query and an unknown corpus raise errors, as in a search."""
     assert found

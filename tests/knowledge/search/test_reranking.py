@@ -13,6 +13,7 @@ from tenure.models.errors import TransportError
 from tenure.models.openai.reranking import OpenAIReranker
 from tests.knowledge.word_vectors import TokenWords, WordVectors
 from tests.model_server import Fault, ModelServer
+from tests.support.tiers import slow
 
 DOCUMENTS = {
     "old.md": "---\ndate: 2001-05-01\n---\n\n# Bees\n\nBees dance on the comb to tell where nectar is.\n",
@@ -50,6 +51,7 @@ def files(knowledge: KnowledgeBase, refs: Sequence[PassageRef]) -> list[str]:
     return [passage.uri.rsplit("/", 1)[-1] for passage in knowledge.corpora.load_passages(refs)]
 
 
+@slow
 def test_search_without_reranking_has_no_rerank_scores(filled: KnowledgeBase) -> None:
     """Without a reranking step the reply contains neither first ranks nor rerank scores."""
     refs = found(filled)

@@ -12,6 +12,7 @@ from tenure.knowledge.search.search import encode_query
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, InvalidSearch, UnknownCorpus
 from tests.knowledge.conftest import write_documents
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,7 @@ def _titles(knowledge: KnowledgeBase, reply: SearchReply) -> list[str]:
     return [passage.title for passage in knowledge.corpora.load_passages(reply.passages)]
 
 
+@slow
 def test_sparse_search_matches_word_stems(filled: KnowledgeBase) -> None:
     """A word matches another of its forms, which the vectors of this test cannot do."""
     reply = filled.retrieval.search(SearchRequest(query="baking a loaf, heated ovens", corpora=("c",), mode="sparse"))

@@ -9,8 +9,10 @@ from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import KnowledgeError
 from tests.knowledge.conftest import Ingest
+from tests.support.tiers import slow
 
 
+@slow
 def test_passages_keep_order_and_relevance(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """Passages are returned in the order of their references, with repetitions and relevance."""
     ingest(docs)
@@ -36,6 +38,7 @@ def test_unknown_chunk_raises_an_error(knowledge: KnowledgeBase) -> None:
         knowledge.corpora.load_passages([ref])
 
 
+@slow
 def test_statistics_match_the_ingestion(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """The statistics of a corpus equal those of its ingestion."""
     report = ingest(docs)
@@ -46,6 +49,7 @@ def test_statistics_match_the_ingestion(knowledge: KnowledgeBase, ingest: Ingest
     assert stats.updated_at.endswith("+00:00")
 
 
+@slow
 def test_dropping_a_corpus_keeps_others(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """Dropping returns whether the corpus existed."""
     ingest(docs)

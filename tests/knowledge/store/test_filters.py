@@ -17,6 +17,7 @@ from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store, quote_literal
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
 
 DOCUMENTS = {
     "spring.md": "---\ntitle: Spring\nauthor: O'Hara\ndate: 2001-03-12\n---\n\nBees fly.\n\n# Later\n\nBees.\n",
@@ -54,6 +55,7 @@ def seasons(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> Callabl
     return found
 
 
+@slow
 @pytest.mark.parametrize(
     ("filters", "found"),
     [
@@ -108,6 +110,7 @@ def test_invalid_filters_are_rejected(knowledge: KnowledgeBase, one: Filter, wor
     assert "\n" not in str(caught.value)
 
 
+@slow
 def test_invalid_filter_is_rejected_before_embedding(seasons: Callable[..., set[str]], model: WordVectors) -> None:
     """The search fails before it calls the model."""
     before = model.embedded
@@ -126,6 +129,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
+@slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.sampled_from(HOSTILE)

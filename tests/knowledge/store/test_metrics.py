@@ -13,6 +13,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store import metrics as meter_module
 from tenure.knowledge.store.metrics import SearchMetrics
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
 
 _COUNTER = """
 import sys
@@ -68,6 +69,7 @@ def test_percentile_covers_the_latest_searches(metrics: SearchMetrics, monkeypat
     assert (dense.count, dense.p95_ms, sparse.p95_ms) == (30, 1.0, 2.0)
 
 
+@slow
 def test_counts_of_several_processes_add_up(metrics: SearchMetrics, tmp_path: Path) -> None:
     """Counts of other processes are included, also after these have ended."""
     metrics.count_search("dense", 0.001)
@@ -89,6 +91,7 @@ def test_unwritable_statistics_do_not_fail_a_search(tmp_path: Path) -> None:
     assert (tmp_path / "searches.db").read_bytes().startswith(b"not a database")
 
 
+@slow
 def test_knowledge_base_counts_searches_and_cache_hits(uri: str, docs: Path, metrics: SearchMetrics) -> None:
     """Vectors of another corpus are hits, each search counts once, and table sizes are reported."""
     knowledge = KnowledgeBase(uri, WordVectors(), metrics=metrics)

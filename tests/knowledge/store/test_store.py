@@ -24,7 +24,7 @@ from tenure.knowledge.store.schema import (
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 _WRITER = """
 import sys
@@ -75,6 +75,7 @@ def _together(program: str, *calls: tuple[str, ...]) -> list[tuple[int, bytes]]:
     return [(process.wait(), output) for process in running for output in [process.communicate()[0]]]
 
 
+@slow
 @pytest.mark.timeout(300)  # eight interpreters start on however few cores there are
 def test_eight_writers_lose_and_duplicate_nothing(uri: str) -> None:
     """Eight processes that upsert and delete in one table, also the same keys, leave each row once."""
@@ -102,6 +103,7 @@ def test_processes_ingest_concurrently(uri: str, docs: Path) -> None:
     assert one.chunks == two.chunks
 
 
+@slow
 def test_reader_sees_commits_of_other_processes(knowledge: KnowledgeBase, uri: str, docs: Path) -> None:
     """An open knowledge base sees commits of other processes without reopening."""
     assert knowledge.corpora.load_stats() == ()
@@ -133,6 +135,7 @@ def test_long_lists_of_ids_are_split(uri: str) -> None:
     assert store.count_rows(CACHE) == 500
 
 
+@slow
 def test_large_table_has_a_vector_index(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, uri: str, model: WordVectors
 ) -> None:
@@ -189,6 +192,7 @@ def phrases(tmp_path: Path, ingest: Ingest) -> Path:
     return folder
 
 
+@slow
 @pytest.mark.parametrize(
     ("query", "found"),
     [

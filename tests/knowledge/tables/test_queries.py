@@ -15,6 +15,7 @@ from tenure.knowledge.store.schema import SOURCES
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.sources.table_files import inserted, sqlite, table_file
+from tests.support.tiers import slow
 
 SQL = "SELECT region, sum(revenue) AS total FROM sales GROUP BY region ORDER BY region"
 
@@ -34,6 +35,7 @@ def asked(knowledge: KnowledgeBase, sql: str = SQL, **fields: object) -> QueryRe
     return knowledge.tables.query(request.model_copy(update=fields))
 
 
+@slow
 def test_tables_are_offered_with_their_columns_and_values(sales: Path, knowledge: KnowledgeBase) -> None:
     """Names, types and values of columns are returned, and whether the list of values is complete."""
     (table,) = knowledge.tables.list_tables(TablesRequest(question="What is the total revenue?", corpora=("c",))).tables
@@ -44,6 +46,7 @@ def test_tables_are_offered_with_their_columns_and_values(sales: Path, knowledge
     assert (revenue.kind, revenue.examples, revenue.complete) == ("number", ("50", "200"), False)
 
 
+@slow
 def test_result_is_stored_as_a_source(sales: Path, knowledge: KnowledgeBase) -> None:
     """A result is a source with its SQL, and its passages are cut from the stored text."""
     reply = asked(knowledge)
@@ -59,6 +62,7 @@ def test_result_is_stored_as_a_source(sales: Path, knowledge: KnowledgeBase) -> 
     assert all(passage.relevance <= 1 for passage in reply.passages)
 
 
+@slow
 def test_the_same_query_leaves_one_source(sales: Path, knowledge: KnowledgeBase, uri: str) -> None:
     """A retried activity stores the same rows; after a change of the table the result is replaced."""
     first = asked(knowledge)
@@ -70,6 +74,7 @@ def test_the_same_query_leaves_one_source(sales: Path, knowledge: KnowledgeBase,
     assert Store(uri).count_rows(SOURCES) == before == 2
 
 
+@slow
 def test_results_are_not_searchable(sales: Path, knowledge: KnowledgeBase) -> None:
     """No search finds a result, no corpus lists it, and it is deleted with the corpus of its table."""
     reply = asked(knowledge)
@@ -82,6 +87,7 @@ def test_results_are_not_searchable(sales: Path, knowledge: KnowledgeBase) -> No
     assert knowledge.corpora.load_sources(sorted(sources)) == {}
 
 
+@slow
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
@@ -99,6 +105,7 @@ def test_sql_errors_are_returned_in_the_reply(sales: Path, knowledge: KnowledgeB
     assert reply.passages == ()
 
 
+@slow
 def test_rows_are_returned_on_request(sales: Path, knowledge: KnowledgeBase, uri: str) -> None:
     """A query of a person returns its rows and stores nothing."""
     reply = asked(knowledge, keep=False, return_rows=True)
@@ -117,6 +124,7 @@ def test_corpus_without_tables_offers_none(docs: Path, ingest: Ingest, knowledge
     assert knowledge.tables.query(QueryRequest(sql=SQL, corpora=())).problem == "there are no tables in what was named"
 
 
+@slow
 def test_tables_that_match_the_question_are_offered_first(
     tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase
 ) -> None:
@@ -135,6 +143,7 @@ def test_tables_that_match_the_question_are_offered_first(
     assert len(offered) <= 8
 
 
+@slow
 def test_missing_file_is_skipped(sales: Path, knowledge: KnowledgeBase) -> None:
     """A file deleted after its ingestion offers no table and raises no error."""
     (sales / "sales.csv").unlink()
@@ -151,6 +160,7 @@ def test_unknown_database_is_rejected(knowledge: KnowledgeBase) -> None:
         knowledge.tables.query(QueryRequest(sql=SQL, corpora=(), databases=("shop",)))
 
 
+@slow
 def test_mixed_sqlite_columns_are_read_as_text(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
     """A database whose values differ from the declared types can be described and queried."""
     path = table_file(tmp_path, "shop.db")
@@ -163,6 +173,7 @@ def test_mixed_sqlite_columns_are_read_as_text(tmp_path: Path, ingest: Ingest, k
     )
 
 
+@slow
 def test_results_corpus_cannot_be_named(knowledge: KnowledgeBase, sales: Path) -> None:
     """An ingestion or a search of that name does not touch the results."""
     asked(knowledge)
@@ -172,6 +183,7 @@ def test_results_corpus_cannot_be_named(knowledge: KnowledgeBase, sales: Path) -
     assert len(knowledge.corpora.load_passages(asked(knowledge).passages)) == 1
 
 
+@slow
 def test_result_is_exported_completely_or_not_at_all(sales: Path, knowledge: KnowledgeBase) -> None:
     """A program gets the complete CSV file with a header, or an error."""
     whole = knowledge.tables.export_result(TableFileRequest(sql=SQL, corpora=("c",)))
@@ -198,6 +210,7 @@ def computation(**others: object) -> ComputationRequest:
     return request.model_copy(update=others)
 
 
+@slow
 def test_program_output_is_stored_with_its_code(sales: Path, knowledge: KnowledgeBase) -> None:
     """Figures can be cited; the source also contains query, code and files."""
     passages = knowledge.corpora.load_passages(knowledge.tables.store_computation(computation()).passages)
@@ -210,6 +223,7 @@ def test_program_output_is_stored_with_its_code(sales: Path, knowledge: Knowledg
     assert source.uri.startswith(f"{sales / 'sales.csv'}#program=")
 
 
+@slow
 def test_the_same_program_leaves_one_source(sales: Path, knowledge: KnowledgeBase, uri: str) -> None:
     """A retried activity stores the same rows, and another program over the same tables has its own source."""
     first = knowledge.tables.store_computation(computation())

@@ -13,6 +13,7 @@ from tenure.models.errors import WeightsMissing
 from tenure.models.minilm import weights as minilm_weights
 from tenure.models.minilm.model import MiniLM
 from tests.models.bert_reference import Reference
+from tests.support.tiers import slow
 
 _TEXTS = (
     "A cat sleeps on the warm window sill.",
@@ -30,6 +31,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
     return MiniLM(tmp_path_factory.mktemp("models"), threads=2)
 
 
+@slow
 def test_vectors_match_the_published_model(model: MiniLM) -> None:
     """Quantised vectors are nearly equal to a float32 forward pass of the published weights."""
     reference = Reference()

@@ -112,7 +112,7 @@ def test_a_program_that_fails_is_delivered_with_what_it_fails() -> None:
     )
 
     assert "No program passed its tests; this is the best of them." in text
-    assert "written before the program, by the role test_writer" in text
+    assert "written before the program by the role test_writer" in text
     assert "- `test_f`: assert 1 == 2 \\<b>bold\\</b>" in text
 
 

@@ -20,6 +20,7 @@ from tenure.roles.research import decider, planner, router, synthesizer, topic_n
 from tenure.roles.writing import report_reflector, section_reviewer
 from tests.histories.record import paths
 from tests.histories.recorded import PARTS, events, told
+from tests.support.tiers import slow
 
 
 async def cycles() -> Trace:
@@ -121,6 +122,7 @@ async def test_every_recorded_run_has_a_trace(way: str) -> None:
     assert render_trace(trace).startswith(f"# Trace of recorded-{way}")
 
 
+@slow
 @pytest.mark.parametrize("part", PARTS)
 async def test_an_incomplete_history_has_a_trace(part: str) -> None:
     """A history cut after any event has a trace, and the run is running."""

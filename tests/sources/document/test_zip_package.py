@@ -7,8 +7,10 @@ import pytest
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.zip_package import check_package, parse_xml
 from tests.sources.packages import LAUGHS, package
+from tests.support.tiers import slow
 
 
+@slow
 def test_a_package_of_very_many_files_is_refused() -> None:
     """Many empty members have no size, but opening each of them takes time."""
     with pytest.raises(Unreadable, match="unpacks to far more than a document"):

@@ -14,6 +14,7 @@ from tenure.sources.fetch.address_guard import (
 )
 from tenure.sources.fetch.errors import FetchError, NoResponse, RequestRefused
 from tenure.sources.fetch.fetcher import CrawlPolicy, Fetcher
+from tests.support.tiers import slow
 from tests.web import Reply, Web
 from tests.web.connects import connects
 
@@ -251,6 +252,7 @@ async def test_an_unknown_name_is_no_response(host: str) -> None:
         await AddressGuard(resolver=resolve).resolve(host, 80)
 
 
+@slow
 def test_non_public_networks_include_those_of_python() -> None:
     """Each network of the table and each non-global network of the standard library is refused."""
     for network in NON_PUBLIC_NETWORKS:

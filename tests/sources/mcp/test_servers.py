@@ -26,7 +26,7 @@ from tenure.sources.mcp.servers import (
     ResourceLink,
 )
 from tenure.sources.search.federated import FederatedSearch
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 
 SCRIPT = Path(__file__).parents[1] / "mcp_stdio.py"
 PATIENCE = 60.0
@@ -68,6 +68,7 @@ async def over_http() -> AsyncIterator[str]:
             await serving
 
 
+@slow
 async def test_only_allowed_tools_are_offered_and_called() -> None:
     """Tools outside the allow-list are neither listed nor called."""
     client = servers(by_hand())
@@ -79,6 +80,7 @@ async def test_only_allowed_tools_are_offered_and_called() -> None:
         await client.list_tools("other")
 
 
+@slow
 async def test_only_allowed_resources_are_offered_and_read() -> None:
     """Patterns match the URIs of resources."""
     client = servers(by_hand(resources=["docs://*"]))
@@ -91,6 +93,7 @@ async def test_only_allowed_resources_are_offered_and_read() -> None:
         await client.read_resource("own", "secret://key")
 
 
+@slow
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
@@ -108,6 +111,7 @@ async def test_arguments_are_validated(tool: str, arguments: dict[str, object], 
         await client.call_tool("own", tool, arguments, validate=True)
 
 
+@slow
 async def test_valid_arguments_reach_the_tool() -> None:
     """Validation does not change the call."""
     answer = await servers(by_hand()).call_tool("own", "search", {"query": "rye"}, validate=True)
@@ -115,6 +119,7 @@ async def test_valid_arguments_reach_the_tool() -> None:
     assert json.loads(answer.texts[0])["asked"] == {"query": "rye"}
 
 
+@slow
 async def test_a_server_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of a server contains a path, a home, and the variables of its settings."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret123")
@@ -127,12 +132,14 @@ async def test_a_server_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None
     assert told <= {"OWN_KEY", "HOME", "PATH", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "USER"}
 
 
+@slow
 async def test_the_error_of_a_tool_is_reported() -> None:
     """The message is truncated to one line."""
     with pytest.raises(McpToolError, match="own: the tool is out of order"):
         await servers(by_hand()).call_tool("own", "broken", {})
 
 
+@slow
 @pytest.mark.parametrize(
     ("how", "seconds", "problem"),
     [
@@ -151,6 +158,7 @@ async def test_a_misbehaving_server_fails_its_call(how: str, seconds: float, pro
         pass
 
 
+@slow
 async def test_a_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
     """The server ends with a cancelled call."""
     calling = asyncio.create_task(servers(by_hand("hang", str(tmp_path))).call_tool("own", "search", {}))
@@ -164,6 +172,7 @@ async def test_a_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
         pass
 
 
+@slow
 async def test_a_missing_server_is_an_error() -> None:
     """A missing program and an unreachable address are errors of the server."""
     with pytest.raises(McpServerError, match="could not be started or reached"):
@@ -175,6 +184,7 @@ async def test_a_missing_server_is_an_error() -> None:
             await servers(nobody).call_tool("own", "search", {})
 
 
+@slow
 async def test_a_search_tool_is_a_search_provider() -> None:
     """Its results are fused, and the number of results is passed on; a server without a search tool is no provider."""
     async with over_http() as address:
@@ -213,6 +223,7 @@ def test_contradictory_settings_are_rejected(server: dict[str, object], message:
     assert message in describe_settings_error(caught.value)
 
 
+@slow
 def test_the_library_is_not_loaded_before_it_is_needed() -> None:
     """A worker without MCP servers does not import the library."""
     code = "import sys, tenure.sources.search.federated, tenure.sources.mcp.servers; sys.exit('mcp' in sys.modules)"

@@ -17,6 +17,7 @@ from tests.sources.parsers.formats.test_feed import RSS
 from tests.sources.parsers.formats.test_html import PAGE
 from tests.sources.parsers.formats.test_notebook import CELLS
 from tests.sources.pdfs import make_pdf
+from tests.support.tiers import slow
 
 
 def _parse(tmp_path: Path, name: str, content: bytes | str) -> Document:
@@ -110,6 +111,7 @@ def test_unreadable_files_have_a_reason(tmp_path: Path, name: str, content: byte
     assert caught.value.reason == reason
 
 
+@slow
 def test_excessive_nesting_is_unreadable(tmp_path: Path) -> None:
     """Nesting beyond the recursion limit of Python is a reason, not a crash."""
     with pytest.raises(Unreadable, match="is nested too deeply"):
@@ -155,6 +157,7 @@ def test_parsing_is_deterministic(tmp_path: Path) -> None:
     assert parse_file(tmp_path / "b.docx") == first
 
 
+@slow
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -9,6 +9,7 @@ from tenure.sources.tables.sql_engine import SqlError, SqlLimits
 from tenure.sources.tables.sql_process import describe_tables, run_select
 from tests.sources.packages import wide_xlsx
 from tests.sources.table_files import inserted, opened, sqlite, table_file
+from tests.support.tiers import slow
 
 
 def test_results_are_returned(tmp_path: Path) -> None:
@@ -23,6 +24,7 @@ def test_results_are_returned(tmp_path: Path) -> None:
     assert table.columns[0].most_common[0] == ("North", 2)
 
 
+@slow
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
@@ -37,6 +39,7 @@ def test_errors_are_returned(tmp_path: Path, sql: str, problem: str) -> None:
         run_select(opened(table_file(tmp_path, "sales.csv")), sql, SqlLimits())
 
 
+@slow
 def test_a_stuck_statement_ends_with_its_process(tmp_path: Path) -> None:
     """The comparison of two huge texts cannot be interrupted; the time limit applies nevertheless."""
     huge = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000) || region) FROM sales"
@@ -53,6 +56,7 @@ def test_a_huge_value_fails_only_its_query(tmp_path: Path) -> None:
         run_select(opened(table_file(tmp_path, "sales.csv")), huge, SqlLimits())
 
 
+@slow
 def test_type_mismatches_are_read_as_text(tmp_path: Path) -> None:
     """The query runs again with all columns as text."""
     path = table_file(tmp_path, "shop.db")
@@ -77,6 +81,7 @@ def test_the_process_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert told["PATH"] == os.environ["PATH"]
 
 
+@slow
 def test_a_huge_workbook_fails_only_its_query(tmp_path: Path) -> None:
     """A sheet of maximum size ends only the process that opens it."""
     bomb = wide_xlsx(tmp_path / "bomb.xlsx")

@@ -16,6 +16,7 @@ from tenure.settings import Settings
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import FILE, ProcessRecord, StackRecord, clear, load, save
+from tests.support.tiers import slow
 from tests.temporal.stack.conftest import free_ports
 
 ELSEWHERE = "temporal.invalid:7233"
@@ -39,6 +40,7 @@ def wait_for_words(log: Path, words: str) -> None:
     pytest.fail(f"{words!r} never came: {log.read_text()}")
 
 
+@slow
 def test_up_starts_both_and_leaves_them_alone_the_second_time(settings: Settings, worker: list[str]) -> None:
     """A second `up` finds a running stack and starts nothing."""
     first = local.start_stack(settings, worker_command=worker)
@@ -51,6 +53,7 @@ def test_up_starts_both_and_leaves_them_alone_the_second_time(settings: Settings
     assert second.notes == ()
 
 
+@slow
 def test_processes_are_detached_and_know_their_home(settings: Settings, worker: list[str]) -> None:
     """Both processes lead a session of their own and carry the absolute home in their environment."""
     status = local.start_stack(settings, worker_command=worker)
@@ -61,6 +64,7 @@ def test_processes_are_detached_and_know_their_home(settings: Settings, worker: 
         assert psutil.Process(pid).environ()["TENURE_HOME"] == str(settings.home.absolute())
 
 
+@slow
 def test_server_never_sees_the_model_key(
     settings: Settings, worker: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +80,7 @@ def test_server_never_sees_the_model_key(
     assert b"sk-very-secret" not in (settings.home / FILE).read_bytes()
 
 
+@slow
 def test_killed_server_and_worker_are_started_again(settings: Settings, worker: list[str]) -> None:
     """After a kill -9 of both, `status` says what stopped and `up` starts them on the same home."""
     first = local.start_stack(settings, worker_command=worker)
@@ -94,6 +99,7 @@ def test_killed_server_and_worker_are_started_again(settings: Settings, worker: 
     assert again.server_pid not in (None, first.server_pid)
 
 
+@slow
 def test_only_the_worker_is_restarted_when_it_died(settings: Settings, worker: list[str]) -> None:
     """A dead worker is restarted while the server keeps running."""
     first = local.start_stack(settings, worker_command=worker)
@@ -103,7 +109,7 @@ def test_only_the_worker_is_restarted_when_it_died(settings: Settings, worker: l
 
     assert again.server_pid == first.server_pid
     assert again.worker_pid != first.worker_pid
-    assert "started again" in again.notes[0]
+    assert "was restarted" in again.notes[0]
 
 
 def test_changed_settings_replace_the_worker_gracefully(settings: Settings, worker: list[str]) -> None:
@@ -151,10 +157,11 @@ def test_worker_of_other_code_is_replaced(settings: Settings, worker: list[str])
     again = local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
 
     assert again.worker_pid != first.worker_pid
-    assert again.notes == ("the worker was restarted: it ran other code",)
+    assert again.notes == ("the worker was restarted: its code changed",)
     wait_for_words(local.get_worker_log(settings.home), "handed back")
 
 
+@slow
 def test_down_ends_both_and_says_so(settings: Settings, worker: list[str]) -> None:
     """`down` ends the worker and the server, and has nothing to do the second time."""
     status = local.start_stack(settings, worker_command=worker)
@@ -169,15 +176,16 @@ def test_down_ends_both_and_says_so(settings: Settings, worker: list[str]) -> No
     assert not local.get_status(settings).server_ready
 
 
+@slow
 def test_two_ups_at_once_leave_one_stack(settings: Settings, worker: list[str]) -> None:
     """Two processes that start the same stack at the same time agree on one."""
     program = (
         "import sys\n"
         "from tenure.settings import Settings\n"
-        "from tenure.stack import local\n"
+        "from tenure.temporal.stack import local\n"
         "home, port, ui, *worker = sys.argv[1:]\n"
         "made = Settings(home=home, temporal_port=int(port), ui_port=int(ui), _env_file=None)\n"
-        "print(local.up(made, worker_command=worker).model_dump_json(include={'server_pid', 'worker_pid'}))\n"
+        "print(local.start_stack(made, worker_command=worker).model_dump_json(include={'server_pid', 'worker_pid'}))\n"
     )
     command = [sys.executable, "-W", "ignore", "-c", program, str(settings.home)]
     command += [str(settings.temporal_port), str(settings.ui_port), *worker]
@@ -190,6 +198,7 @@ def test_two_ups_at_once_leave_one_stack(settings: Settings, worker: list[str]) 
     assert len(processes.find_stack_processes(settings.home)) == 2
 
 
+@slow
 def test_stale_process_id_is_recognised(settings: Settings, worker: list[str]) -> None:
     """A recorded id that belongs to another process by now is neither trusted nor ended."""
     settings.home.mkdir()
@@ -229,6 +238,7 @@ def test_external_server_needs_only_a_worker(settings: Settings, worker: list[st
     assert status.worker_pid is not None
 
 
+@slow
 def test_damaged_record_is_an_error_that_down_clears(settings: Settings, worker: list[str]) -> None:
     """A damaged stack.json stops `up`; `down` finds the processes without it and clears it."""
     status = local.start_stack(settings, worker_command=worker)
@@ -242,6 +252,7 @@ def test_damaged_record_is_an_error_that_down_clears(settings: Settings, worker:
     assert local.start_stack(settings, worker_command=worker).server_ready
 
 
+@slow
 @pytest.mark.parametrize("put_back", [False, True], ids=["deleted", "put back"])
 def test_stack_without_its_folder_is_an_error_that_down_ends(
     settings: Settings, worker: list[str], put_back: bool
@@ -321,6 +332,7 @@ def test_missing_binary_is_named(
         local.start_stack(settings, worker_command=worker)
 
 
+@slow
 def test_ports_that_changed_under_a_running_stack_are_an_error(settings: Settings, worker: list[str]) -> None:
     """A home has one stack: other ports than the running one's are refused, and the right ones named."""
     local.start_stack(settings, worker_command=worker)
@@ -331,6 +343,7 @@ def test_ports_that_changed_under_a_running_stack_are_an_error(settings: Setting
     assert str(settings.temporal_port) in local.get_status(moved).notes[0]
 
 
+@slow
 def test_worker_that_cannot_be_started_is_an_error(settings: Settings, tmp_path: Path) -> None:
     """A worker command that does not exist is named."""
     with pytest.raises(StackError, match="cannot be started"):

@@ -6,6 +6,7 @@ from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile, SandboxSelfTest
 from tests.conftest import Serving
 from tests.support.sandboxes import ScriptedSandbox
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
 from workflows.run.agent import AgentWorkflow
 
@@ -42,6 +43,7 @@ def script(**lines: Line) -> ScriptedChat:
     return ScriptedChat(story(**(made | lines)))
 
 
+@slow
 async def test_failing_program_is_reflected_on_and_repaired(serving: Serving) -> None:
     """A failure leads to a reflection and another generation, which receives the failure and the lesson."""
     chat, box = script(coder=in_turn(code("wrong"), code("right"))), ScriptedSandbox()
@@ -62,6 +64,7 @@ async def test_failing_program_is_reflected_on_and_repaired(serving: Serving) ->
     ) == ("person", 1, 1)
 
 
+@slow
 async def test_failing_run_delivers_its_best_attempt(serving: Serving) -> None:
     """After the last generation the best program is delivered with its failing tests, and no other role is asked."""
     chat = script(coder=in_turn(code("nothing"), code("good"), code("bad")))
@@ -76,6 +79,7 @@ async def test_failing_run_delivers_its_best_attempt(serving: Serving) -> None:
     assert chat.count("coder") == 3 and chat.count("code_reflector") == 2
 
 
+@slow
 async def test_same_program_is_never_tried_twice(serving: Serving) -> None:
     """A program that differs only in layout is requested again once, and then the run ends."""
     same = {**code("wrong"), "files": [{"path": "solution.py", "content": "NOTE  =  'wrong'  # again\n"}]}
@@ -150,6 +154,7 @@ async def test_program_without_tests_has_to_run_successfully(serving: Serving) -
     assert any("no tests" in note for note in result.notes)
 
 
+@slow
 async def test_requested_tests_run_against_the_given_code(serving: Serving) -> None:
     """If the task is to write tests, the coder's files are the tests, next to the given code."""
     wanted = says({"specification": "Test it.", "task": "tests", "tests": []})
@@ -174,6 +179,7 @@ async def test_unusable_sandbox_ends_the_run(serving: Serving) -> None:
     assert "bwrap is missing: install bubblewrap" in result.notes
 
 
+@slow
 async def test_missing_sandbox_worker_ends_the_run(serving: Serving) -> None:
     """A sandbox queue that no worker polls is detected instead of waited for indefinitely."""
     async with serving(script(), MemoryKnowledge({})) as stage:
@@ -184,6 +190,7 @@ async def test_missing_sandbox_worker_ends_the_run(serving: Serving) -> None:
     assert any("No worker runs programs" in note for note in result.notes)
 
 
+@slow
 async def test_sandbox_setup_failure_is_retried(serving: Serving) -> None:
     """A transient fault of the machine costs a retry and no attempt."""
     box = ScriptedSandbox(breaks=1)
@@ -243,6 +250,7 @@ async def test_cancel_delivers_the_program_tested_before(serving: Serving) -> No
     assert result.status == "cancelled" and result.code == "NOTE = 'wrong'\n"
 
 
+@slow
 async def test_paused_run_starts_nothing_new(serving: Serving) -> None:
     """A pause during a test delays the reflection until the run is resumed."""
     chat, box = script(coder=in_turn(code("wrong"), code("right"))), ScriptedSandbox(held=True)

@@ -10,6 +10,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import (
     KITCHEN,
     ROUTE,
@@ -68,6 +69,7 @@ async def run_research(
         return await asyncio.wait_for(run.result(), PATIENCE), chat
 
 
+@slow
 async def test_a_tree_of_thoughts_is_pruned_into_a_line(serving: Serving) -> None:
     """Thoughts with low scores are listed as rejected, and writers read the line that remains."""
 
@@ -100,6 +102,7 @@ async def test_a_tree_of_thoughts_is_pruned_into_a_line(serving: Serving) -> Non
         assert any("<reasoning>" in prompt for role, prompt in chat.asked if role == writer)
 
 
+@slow
 async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
     """Each sample has sources of its own, and the majority's answer is given with its share of the votes."""
 
@@ -116,6 +119,7 @@ async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
     assert (result.reasoning.answer, result.reasoning.confidence) == ("hours", 1.0)
 
 
+@slow
 async def test_hops_search_for_the_name_before_and_are_verified(serving: Serving) -> None:
     """The next hop searches for the name that the last one found; a step that its source refutes is removed."""
     first = {
@@ -158,6 +162,7 @@ async def test_hops_search_for_the_name_before_and_are_verified(serving: Serving
     assert any("Yeast is a metal" in note for note in result.notes)
 
 
+@slow
 async def test_failed_reasoning_does_not_stop_the_report(serving: Serving) -> None:
     """The report is written without the part, and a note says why if a person asked for reasoning."""
 

@@ -10,7 +10,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
     ENOUGH,
     FINISH,
@@ -53,6 +53,7 @@ def script_planner(planner: Line, **lines: Line) -> ScriptedChat:
     return ScriptedChat(story(planner=planner, decider=says(MORE), **lines))
 
 
+@slow
 async def test_decisions_reach_the_next_plan_and_synthesis(serving: Serving) -> None:
     """Reasoning and key factors of the decision are in the prompts of the next cycle."""
     planner = in_turn(plans(search("What is flour?")), plans(search("How does cheese ripen?", "Cheese")), FINISH)
@@ -67,6 +68,7 @@ async def test_decisions_reach_the_next_plan_and_synthesis(serving: Serving) -> 
     assert result.synthesis is not None and "So wait." in result.synthesis.resolution
 
 
+@slow
 async def test_the_resolution_is_written_at_the_end(serving: Serving) -> None:
     """Situation and complication are written in every cycle, the resolution only when the research has ended."""
     chat = ScriptedChat(story(planner=in_turn(plans(search("What is bread made of?")), FINISH)))
@@ -75,6 +77,7 @@ async def test_the_resolution_is_written_at_the_end(serving: Serving) -> None:
     assert due == [False] * (len(due) - 1) + [True]
 
 
+@slow
 async def test_a_repeated_query_ends_the_research(serving: Serving) -> None:
     """A query that is proposed again is refused, and the run ends because no other comes."""
     chat = script_planner(says(plans(search("What is bread made of?"))))
@@ -86,6 +89,7 @@ async def test_a_repeated_query_ends_the_research(serving: Serving) -> None:
     assert result.sections
 
 
+@slow
 async def test_a_planner_that_never_finishes_is_stopped(serving: Serving) -> None:
     """A model that always wants more stops at the limit of cycles, or when nothing new comes."""
     numbers = iter(range(1000))
@@ -101,6 +105,7 @@ async def test_a_planner_that_never_finishes_is_stopped(serving: Serving) -> Non
     assert result.status == "done"
 
 
+@slow
 async def test_a_dependency_cycle_is_planned_again(serving: Serving) -> None:
     """A dependency cycle is not executed; planner and report name it once."""
     circle = plans(
@@ -115,6 +120,7 @@ async def test_a_dependency_cycle_is_planned_again(serving: Serving) -> None:
     assert result.synthesis is not None
 
 
+@slow
 async def test_dependent_steps_wait(serving: Serving) -> None:
     """A step starts when the steps it depends on have results, whatever the order of the plan."""
     plan = plans(
@@ -129,6 +135,7 @@ async def test_dependent_steps_wait(serving: Serving) -> None:
     assert made.index("How long does dough rise?") < made.index("Which oven does the baker use?")
 
 
+@slow
 async def test_a_topic_in_each_cycle_stops_at_the_limit(serving: Serving) -> None:
     """A planner that adds a topic in each cycle fills the outline up to its limit."""
     numbers = iter(range(1000))
@@ -145,6 +152,7 @@ async def test_a_topic_in_each_cycle_stops_at_the_limit(serving: Serving) -> Non
     assert 2 < len(result.coverage) <= 4
 
 
+@slow
 async def test_topics_of_any_length_are_cut(serving: Serving) -> None:
     """A heading of ten thousand characters is cut to one that fits a report."""
     long = "bread " * 2000
@@ -155,6 +163,7 @@ async def test_topics_of_any_length_are_cut(serving: Serving) -> None:
     assert result.status == "done"
 
 
+@slow
 async def test_an_empty_plan_ends_the_research(serving: Serving) -> None:
     """A planner that proposes nothing twice ends the research; the sections are still written."""
     result = await run_research(serving, script_planner(says(plans())), build_request(6))
@@ -163,6 +172,7 @@ async def test_an_empty_plan_ends_the_research(serving: Serving) -> None:
     assert len(result.information_gain) == 1
 
 
+@slow
 async def test_failing_subagents_fail_only_their_tasks(serving: Serving) -> None:
     """If every task fails, the cycle is planned again, and the report is written and names the failures."""
 
@@ -181,6 +191,7 @@ async def test_failing_subagents_fail_only_their_tasks(serving: Serving) -> None
     assert result.sections
 
 
+@slow
 async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serving) -> None:
     """Feedback during a cycle is in the next planner's prompt, and the report lists the queries made for it."""
     held = Held(plans(search("What is bread made of?")))
@@ -205,6 +216,7 @@ async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serv
     assert result.feedback[0].outcome.startswith("The research searched for “Which sourdough is in rye bread?”.")
 
 
+@slow
 async def test_continue_as_new_keeps_the_research_state(serving: Serving) -> None:
     """A loop that continues as new keeps its outline, its gains and its usage."""
     numbers = iter(range(1000))

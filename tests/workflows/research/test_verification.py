@@ -5,6 +5,7 @@ import json
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import (
     GOOD_REPORT,
     KITCHEN,
@@ -45,6 +46,7 @@ async def run(
         return await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
 
 
+@slow
 async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
     """Invented sources, numbers, names, links and quotes are removed with notes.
 
@@ -64,6 +66,7 @@ async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
     assert sum("a claim was removed" in note for note in result.notes) >= 4
 
 
+@slow
 async def test_a_refuted_claim_is_rewritten(serving: Serving) -> None:
     """A claim that the checker refutes is replaced by the rewritten one if that is supported."""
     verdicts = [
@@ -81,6 +84,7 @@ async def test_a_refuted_claim_is_rewritten(serving: Serving) -> None:
     assert [(claim.text, claim.status) for claim in result.sections[0].claims] == [("Bread needs flour.", "supported")]
 
 
+@slow
 async def test_quotes_need_no_check(serving: Serving) -> None:
     """Without a model every claim is a quote: no claim is checked, and the report is still evaluated."""
     result = await run(serving, None, MemoryKnowledge(KITCHEN))
@@ -90,6 +94,7 @@ async def test_quotes_need_no_check(serving: Serving) -> None:
     assert all(claim.status == "supported" for section in result.sections for claim in section.claims)
 
 
+@slow
 async def test_contradicting_sources_are_quoted(serving: Serving) -> None:
     """Two documents with different figures for the same thing are both quoted."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
@@ -110,6 +115,7 @@ async def test_contradicting_sources_are_quoted(serving: Serving) -> None:
     assert {found.a.source, found.b.source} <= {source.n for source in result.sources}
 
 
+@slow
 async def test_a_report_below_the_required_score_is_revised_once(serving: Serving) -> None:
     """A weak evaluation has its sections rewritten once, and the second evaluation counts."""
     weak = {
@@ -126,6 +132,7 @@ async def test_a_report_below_the_required_score_is_revised_once(serving: Servin
     assert [record.critique for record in result.critiques] == ["Say how long."]
 
 
+@slow
 async def test_a_required_score_of_zero_needs_no_revision(serving: Serving) -> None:
     """A weak report stays as it is."""
     weak = {**GOOD_REPORT, "suggestions": [{"topic": "Bread", "critique": "Say how long.", "query": ""}]}

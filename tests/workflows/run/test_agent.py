@@ -15,7 +15,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunProgress, RunRequest
 from tenure.models.errors import RequestRejected, TransportError
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
     KITCHEN,
     NO_CRITIQUE,
@@ -46,6 +46,7 @@ async def until(handle: WorkflowHandle[Any, Result], true: Any) -> RunProgress:
         await asyncio.sleep(0.02)
 
 
+@slow
 async def test_run_without_critique_writes_each_section_once(serving: Serving) -> None:
     """A run without critique writes each section once, in the model's sentences with verbatim citations."""
     chat = ScriptedChat(story())
@@ -62,6 +63,7 @@ async def test_run_without_critique_writes_each_section_once(serving: Serving) -
     assert quotes and all(by_number[c.source][c.start : c.end] == c.quote for c, _ in quotes)
 
 
+@slow
 async def test_usage_counts_every_finished_call(serving: Serving) -> None:
     """The usage of the report equals the requests to the model, in calls and in tokens.
 
@@ -114,6 +116,7 @@ async def test_empty_knowledge_base_ends_without_evidence(serving: Serving) -> N
     assert "Corpus “kitchen”: 0 files." in result.notes
 
 
+@slow
 async def test_request_for_a_program_takes_the_coding_path(serving: Serving) -> None:
     """A question routed to CODE is not researched; without a sandbox worker the run ends and says so."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
@@ -128,6 +131,7 @@ async def test_request_for_a_program_takes_the_coding_path(serving: Serving) -> 
     assert any("No worker runs programs" in note for note in result.notes)
 
 
+@slow
 async def test_filters_apply_to_every_search(serving: Serving) -> None:
     """Filters apply to the first search, to tasks and to sections, and the report names them."""
     only = Filter(field="published", min="2020")
@@ -155,6 +159,7 @@ async def test_report_is_in_the_requested_language(serving: Serving) -> None:
     assert [any("translated into German" in note for note in one.notes) for one in (written, quoted)] == [False, True]
 
 
+@slow
 async def test_requested_mode_overrides_the_router(serving: Serving) -> None:
     """The requested mode takes precedence over the decision of the router."""
     route = {"mode": "CODE", "complexity": "simple", "query_type": "factual", "reason": "wrongly"}
@@ -164,6 +169,7 @@ async def test_requested_mode_overrides_the_router(serving: Serving) -> None:
     assert result.mode == "RESEARCH" and result.status == "done"
 
 
+@slow
 async def test_reviewer_search_adds_evidence_to_the_rewrite(serving: Serving) -> None:
     """The action SEARCH executes the reviewer's query, and the rewriter receives the critique."""
     review = in_turn(
@@ -180,6 +186,7 @@ async def test_reviewer_search_adds_evidence_to_the_rewrite(serving: Serving) ->
     assert any("says it better" in section.markdown for section in result.sections)
 
 
+@slow
 async def test_worse_rewrite_is_reverted(serving: Serving) -> None:
     """The reviewer compares both texts, and the better one stays."""
 
@@ -201,6 +208,7 @@ async def test_worse_rewrite_is_reverted(serving: Serving) -> None:
     assert "“Bread” keeps an earlier draft, since the rewrite made it worse." in result.notes
 
 
+@slow
 async def test_rewrite_without_sources_is_reverted(serving: Serving) -> None:
     """A text without sources never replaces a text with sources."""
     uncited = {"blocks": [{"kind": "paragraph", "sentences": [{"text": "So it is.", "passages": []}]}]}
@@ -213,6 +221,7 @@ async def test_rewrite_without_sources_is_reverted(serving: Serving) -> None:
     assert not any("So it is." in section.markdown for section in result.sections)
 
 
+@slow
 async def test_repeated_critique_ends_the_reflexion(serving: Serving) -> None:
     """A reviewer that repeats its critique ends the loop."""
     again = says({"critique": "Too dull.", "action": "REWRITE", "query": ""})
@@ -224,6 +233,7 @@ async def test_repeated_critique_ends_the_reflexion(serving: Serving) -> None:
     assert chat.count("section_reviewer") == 4
 
 
+@slow
 async def test_critiqued_section_is_rewritten_until_the_limit(serving: Serving) -> None:
     """A critique that is repeated after every revision is worked off up to the limit, only in its section."""
     counter = iter(range(100))
@@ -242,6 +252,7 @@ async def test_critiqued_section_is_rewritten_until_the_limit(serving: Serving) 
     assert "tells of" in result.sections[0].markdown and "says it better" in result.sections[1].markdown
 
 
+@slow
 async def test_missing_section_is_written(serving: Serving) -> None:
     """A critique without a topic adds a section."""
     reflect = in_turn(
@@ -257,6 +268,7 @@ async def test_missing_section_is_written(serving: Serving) -> None:
     assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye bread sourdough"]
 
 
+@slow
 async def test_repeated_sentences_are_removed(serving: Serving) -> None:
     """A sentence of two sections stays in the first one only."""
     same = says(text(("Salt is everywhere.", 1), ("Only once.", 1)))
@@ -266,6 +278,7 @@ async def test_repeated_sentences_are_removed(serving: Serving) -> None:
     assert sum("Salt is everywhere." in section.markdown for section in result.sections) == 1
 
 
+@slow
 async def test_invented_passage_numbers_are_rejected(serving: Serving) -> None:
     """A citation of an unknown passage never becomes a source."""
     wrong = says(text(("A fact from nowhere.", 99)))
@@ -278,6 +291,7 @@ async def test_invented_passage_numbers_are_rejected(serving: Serving) -> None:
     assert all(claim.status == "invalid_source" for section in result.sections for claim in section.claims)
 
 
+@slow
 async def test_unusable_answer_is_replaced_by_the_fallback(serving: Serving) -> None:
     """After three answers that do not fit the schema the fallback decides, and the report names the role."""
     chat = ScriptedChat(story(outliner=says("I would rather not.")))
@@ -289,6 +303,7 @@ async def test_unusable_answer_is_replaced_by_the_fallback(serving: Serving) -> 
     assert result.status == "done"
 
 
+@slow
 async def test_feedback_changes_its_section(serving: Serving) -> None:
     """Feedback during the draft of a section leads to a search and a rewrite of that section alone."""
     draft = Held(text(("The first draft.", 1)))
@@ -312,6 +327,7 @@ async def test_feedback_changes_its_section(serving: Serving) -> None:
     assert [(h.text, h.outcome) for h in result.feedback] == [("Say more on mould", "Considered in “Cheese”.")]
 
 
+@slow
 async def test_late_feedback_starts_another_revision(serving: Serving) -> None:
     """Feedback after all sections are written reaches the next revision, even at the limit of revisions."""
     reflection = Held({"critiques": [], "further_considerations": []})
@@ -330,6 +346,7 @@ async def test_late_feedback_starts_another_revision(serving: Serving) -> None:
     assert result.feedback[0].outcome == "Considered in “Bread”."
 
 
+@slow
 async def test_paused_run_starts_nothing_until_it_is_resumed(serving: Serving) -> None:
     """A paused run asks no further role; after the resume it ends normally."""
     outline = Held({"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
@@ -376,6 +393,7 @@ async def until_history(handle: WorkflowHandle[Any, Any], activity: str) -> None
         await asyncio.sleep(0.02)
 
 
+@slow
 async def test_finish_delivers_the_started_sections(serving: Serving) -> None:
     """Finish lets the current section end, starts no other and delivers the report."""
     draft = Held(text(("Bread is what there is.", 1)))
@@ -395,6 +413,7 @@ async def test_finish_delivers_the_started_sections(serving: Serving) -> None:
     assert any("Cheese" in note and "finish" in note for note in result.notes)
 
 
+@slow
 async def test_cancel_signal_delivers_the_written_sections(serving: Serving) -> None:
     """Cancel aborts the current section and delivers the finished one without another model call."""
     stuck = Held(text(("Never said.", 1)))
@@ -417,6 +436,7 @@ async def test_cancel_signal_delivers_the_written_sections(serving: Serving) -> 
     assert chat.count("title_writer") == 0
 
 
+@slow
 async def test_temporal_cancellation_ends_as_cancelled(serving: Serving) -> None:
     """A cancellation by the server ends the run and the model call in flight."""
     stuck = Held(text(("Never said.", 1)))
@@ -431,6 +451,7 @@ async def test_temporal_cancellation_ends_as_cancelled(serving: Serving) -> None
     assert progress.status == "cancelled"
 
 
+@slow
 async def test_queries_answer_during_and_after_the_run(serving: Serving) -> None:
     """Progress and state are correct while a section is written and after the end."""
     draft = Held(text(("Something.", 1)))
@@ -448,6 +469,7 @@ async def test_queries_answer_during_and_after_the_run(serving: Serving) -> None
     assert {t.phase for t in after.progress.topics} == {"done"}
 
 
+@slow
 async def test_search_attributes_and_status_page_describe_the_run(serving: Serving) -> None:
     """The web UI can filter by mode, phase and status, and each activity has a summary."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
@@ -462,6 +484,7 @@ async def test_search_attributes_and_status_page_describe_the_run(serving: Servi
     assert scheduled and all(e.user_metadata.summary.data for e in scheduled)
 
 
+@slow
 async def test_feedback_for_a_failing_section_is_processed_once(serving: Serving) -> None:
     """Feedback whose section cannot be written causes one more revision, not an endless series."""
 
@@ -484,6 +507,7 @@ async def test_feedback_for_a_failing_section_is_processed_once(serving: Serving
     assert result.feedback[0].outcome == "No section considered it."
 
 
+@slow
 async def test_pause_before_the_research_delays_it(serving: Serving) -> None:
     """A run paused during the routing asks nothing until it is resumed."""
     route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
@@ -530,6 +554,7 @@ async def test_cancel_before_the_first_worker_is_applied(server: WorkflowEnviron
     assert (result.status, chat.asked) == ("cancelled", [])
 
 
+@slow
 @pytest.mark.parametrize("query", [pytest.param("Cheese", marks=exhaustive), "cheese"])
 async def test_section_requested_twice_is_written_once(serving: Serving, query: str) -> None:
     """A missing section whose heading exists becomes a critique of that section."""
@@ -545,6 +570,7 @@ async def test_section_requested_twice_is_written_once(serving: Serving, query: 
     assert "says it better" in result.sections[1].markdown
 
 
+@slow
 async def test_new_sections_respect_the_limit(serving: Serving) -> None:
     """Sections requested by critiques count against the limit, and the report names the omitted ones."""
     wanted = [{"topic": "", "critique": f"{name} is missing.", "query": name} for name in ("Rye", "Butter")]
@@ -559,6 +585,7 @@ async def test_new_sections_respect_the_limit(serving: Serving) -> None:
     assert "A critique of the report was not followed: Butter is missing." in result.notes
 
 
+@slow
 async def test_failing_section_does_not_affect_the_others(serving: Serving) -> None:
     """A rejected call in one section leaves the other section in the report, with a note."""
 
@@ -590,6 +617,7 @@ async def test_rejected_router_call_fails_the_run(serving: Serving) -> None:
     assert progress.error == "the key is wrong; set OPENAI_API_KEY"
 
 
+@slow
 @pytest.mark.parametrize("role", ["report_reflector", "title_writer", "abstract_writer"])
 async def test_expired_key_keeps_the_written_sections(serving: Serving, role: str) -> None:
     """A call that fails permanently after some sections ends the run as failed, with these sections and the reason."""
@@ -607,6 +635,7 @@ async def test_expired_key_keeps_the_written_sections(serving: Serving, role: st
     assert (progress.status, progress.error) == ("failed", result.decisions[-1])
 
 
+@slow
 async def test_unreviewed_section_is_kept(serving: Serving) -> None:
     """A draft whose review fails is kept, with a note that gives the reason."""
 
@@ -620,6 +649,7 @@ async def test_unreviewed_section_is_kept(serving: Serving) -> None:
     assert "“Bread” was not improved further: no such model" in result.notes
 
 
+@slow
 async def test_transient_outage_is_retried(serving: Serving) -> None:
     """A transport error is retried after the delay that the server requests, and the run continues."""
     calls = iter(range(10))

@@ -14,6 +14,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, Reply, ScriptedChat, story
 from workflows.run.agent import AgentWorkflow
 from workflows.run.batch import BatchWorkflow
@@ -50,6 +51,7 @@ async def until(handle: WorkflowHandle[Any, BatchReport], true: Callable[[BatchR
         await asyncio.sleep(0.02)
 
 
+@slow
 async def test_every_question_has_its_own_run(serving: Serving) -> None:
     """Each question ends in a report under an id of the batch, and the summary has its figures."""
     request = asking("How is bread made?", "Quantum chromodynamics?", max_parallel=1)
@@ -67,6 +69,7 @@ async def test_every_question_has_its_own_run(serving: Serving) -> None:
     assert not any("files" in note for note in first.notes)  # the documents were read once, before
 
 
+@slow
 async def test_failed_question_does_not_stop_the_batch(serving: Serving) -> None:
     """A failed run is an entry with its reason; the others are answered with their own limits."""
 

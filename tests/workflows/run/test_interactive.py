@@ -10,6 +10,7 @@ from temporalio.service import RPCError
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
 from tenure.contracts.run.run import Feedback, RunLimits
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import (
     ENOUGH,
     FINISH,
@@ -50,6 +51,7 @@ def limited(**limits: Any) -> Any:
     return REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
 
 
+@slow
 async def test_every_command_is_applied_or_refused(serving: Serving) -> None:
     """A run replies with the effect or the reason for the refusal, applies nothing twice, and survives any input."""
     held = Held(text(("All about it.", 1)))
@@ -101,6 +103,7 @@ async def test_every_command_is_applied_or_refused(serving: Serving) -> None:
     assert all(isinstance(error, RPCError) for error in late)
 
 
+@slow
 async def test_outline_is_set_before_the_research(serving: Serving) -> None:
     """A person's outline replaces the planned one, and no role changes it."""
     held = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
@@ -118,6 +121,7 @@ async def test_outline_is_set_before_the_research(serving: Serving) -> None:
     assert chat.count("outliner") == 0
 
 
+@slow
 async def test_outline_is_changed_during_the_research(serving: Serving) -> None:
     """Topics are added, removed and renamed between two cycles, and the research continues with the new ones."""
     held = Held(ENOUGH)
@@ -136,6 +140,7 @@ async def test_outline_is_changed_during_the_research(serving: Serving) -> None:
     assert "“Cheese” was taken out of the outline by a person." in result.notes
 
 
+@slow
 async def test_written_sections_survive_an_outline_change(serving: Serving) -> None:
     """During the writing a removed section is aborted, a written one keeps its text, and a new one is written."""
     held = Held(text(("Too late.", 1)))
@@ -157,6 +162,7 @@ async def test_written_sections_survive_an_outline_change(serving: Serving) -> N
     assert chat.count("section_writer") == 3
 
 
+@slow
 async def test_higher_budget_resumes_an_exhausted_run(serving: Serving) -> None:
     """A run that is finishing because of its search budget continues the research when the budget is raised."""
     held = Held({"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
@@ -175,6 +181,7 @@ async def test_higher_budget_resumes_an_exhausted_run(serving: Serving) -> None:
     assert chat.count("planner") == 1 and result.usage.searches > 1
 
 
+@slow
 async def test_lower_budget_applies_immediately(serving: Serving) -> None:
     """A run without limits makes no call beyond a new limit."""
     held = Held(text(("All about it.", 1)))
@@ -195,6 +202,7 @@ async def test_lower_budget_applies_immediately(serving: Serving) -> None:
     assert result.decisions[-1] == f"Ended because the budget of {used + 4} model calls was used up."
 
 
+@slow
 async def test_pause_stops_the_clock(serving: Serving) -> None:
     """The deadline does not end a paused run, and a later deadline applies to the rest."""
     held = Held(text(("All about it.", 1)))
@@ -218,6 +226,7 @@ async def test_pause_stops_the_clock(serving: Serving) -> None:
     assert (result.status, result.limits["time"]) == ("done", 6_000.0)
 
 
+@slow
 async def test_cancelled_run_can_be_discarded(serving: Serving) -> None:
     """With `discard` nothing is delivered, and the report says so."""
     held = Held({"critiques": [], "further_considerations": []})
@@ -233,6 +242,7 @@ async def test_cancelled_run_can_be_discarded(serving: Serving) -> None:
     assert "Cancelled by a person, who wanted nothing of it to be delivered." in result.notes
 
 
+@slow
 async def test_plan_waits_for_approval_and_can_be_changed(serving: Serving) -> None:
     """No research starts before the approval of the outline; a change of the outline is displayed immediately."""
     chat = ScriptedChat(story())
@@ -254,6 +264,7 @@ async def test_plan_waits_for_approval_and_can_be_changed(serving: Serving) -> N
     assert [section.topic for section in result.sections] == ["Cheese"]
 
 
+@slow
 async def test_missing_approval_leads_to_the_assumption(serving: Serving) -> None:
     """After the deadline the plan is followed unchanged; the person is reminded once before."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
@@ -264,6 +275,7 @@ async def test_missing_approval_leads_to_the_assumption(serving: Serving) -> Non
     assert "No answer to “Is this the right outline?”; assumed: the outline is followed as it is" in result.notes
 
 
+@slow
 async def test_answer_reaches_the_plan_and_the_report(serving: Serving) -> None:
     """The planner's question stops an interactive run; the answer is in the next plan and in the report."""
     question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
@@ -292,6 +304,7 @@ async def test_answer_reaches_the_plan_and_the_report(serving: Serving) -> None:
 WHICH = {"question": "What does ‘it’ stand for?", "assumption": "bread"}
 
 
+@slow
 async def test_ambiguous_question_is_clarified_once(serving: Serving) -> None:
     """Before the outline the run asks for the meaning, uses the answer, and searches again."""
     chat, knowledge = ScriptedChat(story(clarifier=says(WHICH))), MemoryKnowledge(KITCHEN)
@@ -315,6 +328,7 @@ async def test_ambiguous_question_is_clarified_once(serving: Serving) -> None:
     ]
 
 
+@slow
 async def test_missing_clarification_leads_to_the_assumption(serving: Serving) -> None:
     """After the deadline the question is read with the assumption, and the report says so."""
     chat = ScriptedChat(story(clarifier=says(WHICH)))
@@ -339,6 +353,7 @@ async def test_open_question_does_not_delay_the_end(serving: Serving, verb: str,
     assert (result.status, result.question, after.input_request) == (status, REQUEST.question, None)
 
 
+@slow
 async def test_only_interactive_runs_ask_for_clarification(serving: Serving) -> None:
     """Neither a non-interactive run nor a run with a person's outline asks for the meaning."""
     held = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
@@ -354,6 +369,7 @@ async def test_only_interactive_runs_ask_for_clarification(serving: Serving) -> 
     assert chat.count("clarifier") == 0
 
 
+@slow
 async def test_finish_ends_the_wait_for_a_person(serving: Serving) -> None:
     """A run that waits for a person continues immediately when it is asked to finish."""
     async with serving(ScriptedChat(story()), MemoryKnowledge(KITCHEN)) as stage:
@@ -366,6 +382,7 @@ async def test_finish_ends_the_wait_for_a_person(serving: Serving) -> None:
     assert not any("No answer to" in note for note in result.notes)
 
 
+@slow
 async def test_commands_during_continue_as_new_are_applied(serving: Serving) -> None:
     """No command is lost while the research continues as new after every cycle."""
     numbers = iter(range(100))

@@ -18,7 +18,7 @@ from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatModel
 from tenure.report.trace.story import build_trace as told
 from tests.conftest import Serving, Stage
-from tests.support.tiers import exhaustive
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, KnownMemories, MemoryKnowledge, ScriptedChat, plans, says, search, story
 
 LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0, max_sections=1)
@@ -114,6 +114,7 @@ async def two_related_runs(serving: Serving, chat: ChatModel | None) -> None:
     assert [request.used_by for request in knowledge.memories.asked] == [first.id] * 2 + [second.id] * 2
 
 
+@slow
 async def test_related_run_searches_less_and_finds_the_same(serving: Serving) -> None:
     """A second run starts with the findings of the first, makes fewer searches, and says so in report and trace.
 

@@ -22,6 +22,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.base import KnowledgeBase
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -44,6 +45,7 @@ async def report(client: Client, handle: ScheduleHandle, number: int) -> Result:
     return result
 
 
+@slow
 async def test_report_starts_with_the_changes(serving: Serving, tmp_path: Path) -> None:
     """Only the changed file is read again; the report compares its new words with the removed ones."""
     docs = tmp_path / "docs"

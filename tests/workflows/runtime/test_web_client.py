@@ -16,6 +16,7 @@ from tenure.contracts.evidence.web import (
 )
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 QUESTION = "How is bread baked?"
@@ -61,6 +62,7 @@ class Outside:
         )
 
 
+@slow
 async def test_run_cites_web_pages(serving: Serving) -> None:
     """Pages are found, fetched and read into a corpus of the run, and the report quotes and counts them."""
     outside, knowledge = Outside(), MemoryKnowledge({}, pages=PAGES)
@@ -76,6 +78,7 @@ async def test_run_cites_web_pages(serving: Serving) -> None:
     assert result.web is not None and result.web.providers[0].answered
 
 
+@slow
 async def test_missing_page_is_replaced_and_queries_are_not_repeated(serving: Serving) -> None:
     """The next best hit replaces a missing page; each part of a run looks up a query once."""
     outside, knowledge = Outside(), MemoryKnowledge({}, pages=PAGES)
@@ -88,6 +91,7 @@ async def test_missing_page_is_replaced_and_queries_are_not_repeated(serving: Se
     assert [page.url for page in gone] == [LOST]
 
 
+@slow
 async def test_references_are_checked_at_the_end(serving: Serving) -> None:
     """Cited pages are requested once more at the end; a dead link is reported with its archived copy."""
     outside = Outside(gone_later=True)
@@ -114,6 +118,7 @@ async def test_failed_providers_are_reported(serving: Serving) -> None:
     assert outside.fetched == []
 
 
+@slow
 async def test_run_without_a_web_scope_starts_no_web_activity(serving: Serving) -> None:
     """A run that may not read the web starts no web activity and ends although no worker serves the queue."""
     plain = REQUEST.limits.model_copy(update={"web": None})
@@ -146,6 +151,7 @@ class Screen:
         )
 
 
+@slow
 async def test_page_without_text_is_rendered_by_a_browser(serving: Serving) -> None:
     """The rendered text of a page is read; a page that no browser can render stays without text."""
     outside, knowledge = Outside(), MemoryKnowledge({}, pages=dict.fromkeys(PAGES, ""))

@@ -13,6 +13,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tenure.notifications import Notifier
 from tests.conftest import Serving, Stage
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge, Reply, ScriptedChat, story
 from tests.test_notifications import Receiver
 from tests.workflows.run.test_agent import until
@@ -39,6 +40,7 @@ async def told(stage: Stage, run: WorkflowHandle[Any, Result]) -> list[str]:
     return mine
 
 
+@slow
 async def test_notification_is_retried_until_delivery(serving: Serving) -> None:
     """A busy receiver gets the request again with the same body; the end of a run causes one notification."""
     with Receiver() as receiver:
@@ -55,6 +57,7 @@ async def test_notification_is_retried_until_delivery(serving: Serving) -> None:
     assert (sent["event"], sent["status"], sent["url"]) == ("finished", "done", f"http://ui/{run.id}")
 
 
+@slow
 async def test_report_does_not_wait_for_the_receiver(serving: Serving) -> None:
     """A run ends while its notification is still being delivered."""
     waiting = asyncio.Event()
@@ -91,6 +94,7 @@ async def test_failed_run_sends_a_notification(serving: Serving) -> None:
     assert [json.loads(body)["event"] for _, body in receiver.received] == ["failed"]
 
 
+@slow
 async def test_run_without_settings_sends_no_notification(serving: Serving) -> None:
     """A request without notification settings starts no notification."""
     with Receiver() as receiver:
@@ -102,6 +106,7 @@ async def test_run_without_settings_sends_no_notification(serving: Serving) -> N
     assert (begun, receiver.received) == ([], [])
 
 
+@slow
 async def test_waiting_run_sends_a_notification(serving: Serving) -> None:
     """A plan that waits for approval causes one notification, even if the run is paused meanwhile."""
     limits = REQUEST.limits.model_copy(update={"approve_plan": True})

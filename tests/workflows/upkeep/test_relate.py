@@ -13,6 +13,7 @@ from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.base import KnowledgeBase
 from tests.conftest import Serving, Stage
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
 from tests.support.worlds import Held, ScriptedChat
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.graph import GraphWorkflow
@@ -63,6 +64,7 @@ async def _relate(stage: Stage, **others: Any) -> RelateReport:
     )
 
 
+@slow
 async def test_each_passage_is_read_once(serving: Serving, knowledge: KnowledgeBase) -> None:
     """All passages are read, invented relations are rejected, and a second reading makes no model call."""
     chat = ScriptedChat({"relation_extractor": reader})
@@ -84,6 +86,7 @@ async def test_each_passage_is_read_once(serving: Serving, knowledge: KnowledgeB
     assert {relation.predicate for relation in reply.relations} == {"lies near"}
 
 
+@slow
 async def test_reading_ends_with_its_budget_and_can_be_continued(serving: Serving, knowledge: KnowledgeBase) -> None:
     """A reading makes no more calls than allowed; another one reads the rest, over several histories."""
     chat = ScriptedChat({"relation_extractor": reader})
@@ -100,6 +103,7 @@ async def test_reading_ends_with_its_budget_and_can_be_continued(serving: Servin
     assert chat.count("relation_extractor") == PASSAGES // 2
 
 
+@slow
 async def test_reading_without_a_model_ends_immediately(serving: Serving, knowledge: KnowledgeBase) -> None:
     """Co-occurrences are known without a model; the report says that no model is configured."""
     async with serving(None, knowledge) as stage:  # type: ignore[arg-type]
@@ -108,6 +112,7 @@ async def test_reading_without_a_model_ends_immediately(serving: Serving, knowle
     assert (report.stop_reason, report.passages, report.unread) == ("no model", 0, PASSAGES)
 
 
+@slow
 async def test_reading_can_be_queried_and_finished(serving: Serving, knowledge: KnowledgeBase) -> None:
     """A query returns the progress; after a finish no further call starts."""
     line = Held({"passages": []})
