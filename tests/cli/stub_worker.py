@@ -7,7 +7,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
 from temporalio import activity, workflow
 from temporalio.common import RetryPolicy
