@@ -93,6 +93,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Seconds between the cancellation of a test and the runner's own timeout.
 CLEAN_UP_SECONDS = 15
 
+DEADLOCK_SECONDS = 30
+"""Time after which a workflow task that does not yield counts as a deadlock."""
+
 
 def pytest_collection_finish() -> None:
     """Exclude imported modules from garbage collections, as a worker does: workflow tasks must be fast."""
@@ -292,6 +295,9 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                 for queue in methods
             ]
             for worker in started:
+                if worker._workflow_worker is not None:
+                    # The SDK's two seconds for a workflow task are a limit on speed, which a busy machine may exceed.
+                    worker._workflow_worker._deadlock_timeout_seconds = DEADLOCK_SECONDS
                 await worker.__aenter__()
             stage = Stage(client)
             try:

@@ -118,6 +118,8 @@ def _select_terms(run: Sequence[str]) -> Iterator[str]:
 
 
 def _singularize(word: str) -> str:
+    if any(character.isdigit() for character in word):
+        return word  # an identifier, whose last letter is part of its name
     for plural, singular in _PLURALS:
         if word.endswith(plural):
             return word.removesuffix(plural) + singular

@@ -1,7 +1,7 @@
 """Tests of noun phrases, identifiers and their keys."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tenure.algorithms.text.phrases import MAX_PHRASE_WORDS, extract_terms, is_identifier, normalize_term
@@ -74,6 +74,7 @@ def test_ordinary_words_are_not_identifiers(word: str) -> None:
 
 
 @given(st.text(max_size=200))
+@example("A00S")
 def test_terms_handle_any_text(sentence: str) -> None:
     """For any text, each term has its own key, occurs in the text and is bounded."""
     found = extract_terms(sentence)
