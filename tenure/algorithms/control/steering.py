@@ -347,7 +347,7 @@ def merge_bounds(before: BudgetBounds, change: BudgetBounds) -> BudgetBounds:
     return before.model_copy(update={name: value for name, value in change if value is not None})
 
 
-def is_exhausted_limit_raised(stance: ControlState, limits: RunLimits, change: BudgetBounds) -> bool:
+def is_exhausted_limit_raised(control: ControlState, limits: RunLimits, change: BudgetBounds) -> bool:
     """Return whether a change raises the limit that the run has exhausted."""
     names = {
         "tokens": "max_tokens",
@@ -356,7 +356,7 @@ def is_exhausted_limit_raised(stance: ControlState, limits: RunLimits, change: B
         "searches": "max_searches",
         "time": "max_seconds",
     }
-    name = names.get(stance.exhausted or "")
+    name = names.get(control.exhausted or "")
     wanted, had = (getattr(bounds, name) if name else None for bounds in (change, limits))
     return wanted is not None and (had is None or wanted > had)
 
