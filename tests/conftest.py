@@ -48,8 +48,11 @@ from workflows.run.ask import AskWorkflow
 from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
-# Generated cases take as long as they take: a busy machine is no bug.
-settings.register_profile("tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Generated cases take as long as they take: a busy machine is no bug. Only `--all` draws new ones in every run, so
+# that a change is judged by the same cases as the change before it.
+settings.register_profile(
+    "tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not RUN_ALL
+)
 settings.load_profile("tenure")
 
 # Sandboxed programs of tests use the installed packages, so that no test waits for an environment.

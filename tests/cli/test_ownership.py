@@ -46,7 +46,7 @@ def test_a_name_that_the_server_does_not_take_is_refused() -> None:
         parse_ownership(build_parser().parse_args(["start", "Why?", "--owner", "ä" * 33]))
 
 
-def test_a_standing_question_has_an_owner() -> None:
+def test_a_scheduled_question_has_an_owner() -> None:
     """Its runs are started with owner and priority."""
     arguments = build_parser().parse_args(["schedule", "Why?", "--cron", "@daily", *ASKED[2:]])
     wanted = build_schedule(arguments, RunRequest(question="Why?", scheduled=True), "s-1")

@@ -357,7 +357,7 @@ class CodingWorkflow(ControllableWorkflow):
             return "coder"
         if self.request.tests:
             return "person"
-        return "test_writer" if self.tests else "nobody"
+        return "test_writer" if self.tests else "none"
 
     def _build_feedback_records(self, best: Attempt | None) -> tuple[FeedbackRecord, ...]:
         count = self.feedback_counts.get(best.generation, 0) if best else 0

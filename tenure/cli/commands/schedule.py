@@ -113,7 +113,7 @@ def _ask_again(arguments: Namespace, settings: Settings) -> int:
     request = build_request(arguments, settings).model_copy(update={"scheduled": True})
     private = settings.encryption_keys is not None
     named = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
-    name = check_run(arguments.name) if arguments.name else f"standing-{named}"
+    name = check_run(arguments.name) if arguments.name else f"question-{named}"
     place = ensure_server(settings)
     print_notes(place)
     return asyncio.run(_create(arguments, place, add_notifications(request, place), name))
@@ -149,7 +149,7 @@ async def _manage(arguments: Namespace, place: ServerTarget) -> int:
     if arguments.json:
         print_json({"id": arguments.id, "action": arguments.what})
     else:
-        print_note(f"standing question {arguments.id} {_DONE[arguments.what]}")
+        print_note(f"scheduled question {arguments.id} {_DONE[arguments.what]}")
     return 0
 
 
@@ -191,7 +191,9 @@ async def _print_schedules(arguments: Namespace, place: ServerTarget) -> int:
     elif rows:
         print_table(_build_table(rows))
     else:
-        print_note('there is no standing question: `python client.py schedule "QUESTION" --cron "0 8 * * 1"` makes one')
+        print_note(
+            'there is no scheduled question: `python client.py schedule "QUESTION" --cron "0 8 * * 1"` makes one'
+        )
     return 0
 
 
@@ -234,7 +236,7 @@ async def _describe_schedule(client: Client, name: str) -> dict[str, Any]:
 def _build_table(rows: list[dict[str, Any]]) -> Table:
     """Return scheduled questions as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    for heading in ("standing question", "next", "last run", "runs"):
+    for heading in ("scheduled question", "next", "last run", "runs"):
         table.add_column(heading, no_wrap=True)
     table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)
     for row in rows:

@@ -9,8 +9,8 @@ from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.run.run import ControlState, Feedback, RunLimits
 from tenure.contracts.sandbox import CallCase, InputFile, Program, SandboxLimits, TestRun
 
-TestAuthor = Literal["person", "test_writer", "coder", "nobody"]
-"""Author of the tests that a program passed; `coder` if tests were requested; `nobody` if there are none."""
+TestAuthor = Literal["person", "test_writer", "coder", "none"]
+"""Author of the tests that a program passed; `coder` if tests were requested; `none` if there are none."""
 
 AttemptMaker = Literal["coder", "repair"]
 """Author of an attempt: the role, or the search for a small edit that makes the tests pass."""
@@ -207,8 +207,8 @@ class RepairReply(Contract):
 class ProgramVerification(Contract):
     """Test results of a delivered program."""
 
-    test_author: TestAuthor = "nobody"
-    """Author of the tests; `nobody` for a program that was only run."""
+    test_author: TestAuthor = "none"
+    """Author of the tests; `none` for a program that was only run."""
     passed: int = 0
     """Number of passed tests."""
     total: int = 0

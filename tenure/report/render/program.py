@@ -18,7 +18,7 @@ _AUTHORS = {
     "person": "the given tests",
     "test_writer": "tests written before the program by the role test_writer",
     "coder": "the requested tests, run against the given code",
-    "nobody": "running it to its end, without tests",
+    "none": "running it to its end, without tests",
 }
 
 

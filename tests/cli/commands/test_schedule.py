@@ -1,4 +1,4 @@
-"""`schedule`: standing questions on a real server, and what the command line refuses."""
+"""`schedule`: scheduled questions on a real server, and what the command line refuses."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -9,8 +9,14 @@ import pytest
 from temporalio.client import ScheduleOverlapPolicy
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.cli.commands import schedule as standing
-from tenure.cli.commands.schedule import build_schedule, create_schedule, schedule
+from tenure.cli.commands.schedule import (
+    apply_action,
+    build_schedule,
+    create_schedule,
+    list_schedules,
+    parse_catchup_window,
+    schedule,
+)
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tenure.contracts.run.run import RunRequest
@@ -62,24 +68,24 @@ def test_what_does_not_fit_together_is_refused(arguments: list[str], tmp_path: P
     assert not home.exists()
 
 
-async def test_a_standing_question_is_looked_after(server: WorkflowEnvironment) -> None:
+async def test_a_scheduled_question_is_looked_after(server: WorkflowEnvironment) -> None:
     """It is made once under a name, listed, paused, resumed and deleted."""
-    name = f"standing-{uuid4().hex[:8]}"
+    name = f"question-{uuid4().hex[:8]}"
     arguments = build_parser().parse_args(["schedule", "What is new?", "--cron", "0 8 1 1 *"])
     wanted = build_schedule(arguments, REQUEST, name)
     due = await create_schedule(server.client, wanted, name)
     with pytest.raises(UsageError, match="in use"):
         await create_schedule(server.client, wanted, name)
     while True:  # a list of schedules lags behind their making
-        if rows := [row for row in await standing.list_schedules(server.client) if row["id"] == name]:
+        if rows := [row for row in await list_schedules(server.client) if row["id"] == name]:
             break
         await asyncio.sleep(0.05)
     handle = server.client.get_schedule_handle(name)
     states = []
     for action in ("pause", "resume"):
-        await standing.apply_action(build_parser().parse_args(["schedule", action, name]), handle)
+        await apply_action(build_parser().parse_args(["schedule", action, name]), handle)
         states.append((await handle.describe()).schedule.state.paused)
-    await standing.apply_action(build_parser().parse_args(["schedule", "delete", name]), handle)
+    await apply_action(build_parser().parse_args(["schedule", "delete", name]), handle)
 
     assert due is not None and (due.month, due.day, due.hour) == (1, 1, 8)
     assert (rows[0]["question"], rows[0]["paused"], rows[0]["runs"]) == ("What is new?", False, 0)
@@ -91,13 +97,13 @@ async def test_an_invalid_time_is_refused(server: WorkflowEnvironment, option: l
     """The server's error about a cron expression or a time zone is a usage error."""
     arguments = build_parser().parse_args(["schedule", "Why?", *option])
     with pytest.raises(UsageError, match="does not take the schedule"):
-        await create_schedule(server.client, build_schedule(arguments, REQUEST, "never"), f"standing-{uuid4().hex[:8]}")
+        await create_schedule(server.client, build_schedule(arguments, REQUEST, "never"), f"question-{uuid4().hex[:8]}")
 
 
 def test_a_backfill_is_a_stretch_of_time() -> None:
     """Moments are in UTC unless they say otherwise, and runs made up for follow each other."""
     words = ["schedule", "backfill", "s-1", "--from", "2026-01-01", "--to", "2026-01-08T08:00+01:00"]
-    missed = standing.parse_catchup_window(build_parser().parse_args(words))
+    missed = parse_catchup_window(build_parser().parse_args(words))
 
     assert missed.start_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert missed.end_at == datetime(2026, 1, 8, 7, tzinfo=UTC)

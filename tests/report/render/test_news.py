@@ -18,14 +18,14 @@ def stated(text: str, quote: str) -> CitedStatement:
     )
 
 
-def standing(changes: ReportChanges | None) -> Result:
-    """Return the sample report as that of a standing question."""
+def _make_scheduled(changes: ReportChanges | None) -> Result:
+    """Return the sample report as that of a scheduled question."""
     return full(changes=changes)
 
 
 FULL = ReportChanges(
     at="2026-01-08T08:00:00+00:00",
-    since="standing-tides-1",
+    since="question-tides-1",
     since_at="2026-01-01T08:00:00+00:00",
     new=(stated("A new <b>thing</b>.", "words\nof it"),),
     changed=(RevisedStatement(before=stated("Old.", "Old."), after=stated("Now.", "Now, it is so.")),),
@@ -36,9 +36,9 @@ FULL = ReportChanges(
 
 def test_a_report_tells_what_is_new_changed_and_gone() -> None:
     """Every statement comes with the words it rests or rested on, and foreign text stays text."""
-    told = render_news(standing(FULL))
+    told = render_news(_make_scheduled(FULL))
 
-    assert told.startswith("The last report is `standing-tides-1` of 2026-01-01. Statements: 1 new, 1 changed, 1 no")
+    assert told.startswith("The last report is `question-tides-1` of 2026-01-01. Statements: 1 new, 1 changed, 1 no")
     assert "- A new \\<b>thing\\</b>. — “words of it” (On \\*tides\\*)" in told
     assert "- Now. — “Now, it is so.” (On \\*tides\\*); before: “Old.” (On \\*tides\\*)" in told
     assert "- Gone. — “It was so.” (On \\*tides\\*) (no longer in the source)" in told
@@ -46,24 +46,24 @@ def test_a_report_tells_what_is_new_changed_and_gone() -> None:
 
 def test_it_stands_before_everything_else() -> None:
     """Markdown, HTML and the view of PDF open with it."""
-    markdown, html = render_markdown(standing(FULL)), render_html(standing(FULL), Path())
+    markdown, html = render_markdown(_make_scheduled(FULL)), render_html(_make_scheduled(FULL), Path())
 
     assert markdown.index(f"## {HEADING}") < markdown.index("## Abstract")
     assert html.index('id="news"') < html.index('id="abstract"')
     assert "<b>thing" not in html
-    assert build_page(standing(FULL)).news[0].kind == "paragraph"
+    assert build_page(_make_scheduled(FULL)).news[0].kind == "paragraph"
 
 
 def test_without_a_last_report_there_is_no_such_part() -> None:
-    """Neither the first report of a standing question nor an ordinary one has news."""
-    for one in (standing(None), standing(ReportChanges(at=FULL.at))):
+    """Neither the first report of a scheduled question nor an ordinary one has news."""
+    for one in (_make_scheduled(None), _make_scheduled(ReportChanges(at=FULL.at))):
         assert render_news(one) == ""
         assert HEADING not in render_markdown(one) + render_html(one, Path())
 
 
 def test_no_change_is_one_line() -> None:
     """Without changes the counts say so, and there is no empty list."""
-    told = render_news(standing(ReportChanges(at=FULL.at, since="r-1", unchanged=7)))
+    told = render_news(_make_scheduled(ReportChanges(at=FULL.at, since="r-1", unchanged=7)))
 
     assert told == (
         "The last report is `r-1`. Statements: 0 new, 0 changed, 0 no longer supported; "

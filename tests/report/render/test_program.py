@@ -116,7 +116,7 @@ def test_a_program_that_fails_is_delivered_with_what_it_fails() -> None:
     assert "- `test_f`: assert 1 == 2 \\<b>bold\\</b>" in text
 
 
-@pytest.mark.parametrize(("by", "said"), [("nobody", "without tests"), ("coder", "against the given code")])
+@pytest.mark.parametrize(("by", "said"), [("none", "without tests"), ("coder", "against the given code")])
 def test_whose_tests_they_are_is_said(by: str, said: str) -> None:
     """A program without tests, and tests that are themselves the result, have words of their own."""
     assert said in render_markdown(result(verification=ProgramVerification.model_validate({"test_author": by})))

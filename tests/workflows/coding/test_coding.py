@@ -149,7 +149,7 @@ async def test_program_without_tests_has_to_run_successfully(serving: Serving) -
     async with serving(script(test_writer=none), MemoryKnowledge({}), box := ScriptedSandbox()) as stage:
         result = await (await stage.start(TASK.model_copy(update={"tests": ()}))).result()
 
-    assert result.status == "done" and result.verification and result.verification.test_author == "nobody"
+    assert result.status == "done" and result.verification and result.verification.test_author == "none"
     assert box.trials == [] and len(box.programs) == 1
     assert any("no tests" in note for note in result.notes)
 

@@ -52,7 +52,7 @@ async def test_report_starts_with_the_changes(serving: Serving, tmp_path: Path) 
     docs.mkdir()
     (docs / "bread.md").write_text(f"# Bread\n\n{SOURDOUGH}\n", encoding="utf-8")
     (docs / "rye.md").write_text("# Rye\n\nRye bread is baked for two hours in the oven.\n", encoding="utf-8")
-    corpus, name = f"c{uuid4().hex[:8]}", f"test-standing-{uuid4().hex[:8]}"
+    corpus, name = f"c{uuid4().hex[:8]}", f"test-question-{uuid4().hex[:8]}"
     request = RunRequest(
         question="How long is bread baked in the oven?",
         mode="research",
