@@ -51,10 +51,6 @@ class ModelRoutes:
         """Build the routes from the settings."""
         return cls(settings)
 
-    def list_models(self) -> tuple[str, ...]:
-        """Return all models that may be asked."""
-        return self._settings.chat_models
-
     def route(self, role: str, tier: Tier) -> ModelRoute:
         """Return the route of a role of a tier."""
         common = self._settings

@@ -16,7 +16,6 @@ without NUL, control characters, soft hyphens or zero-width spaces. Parsing is d
 offsets into the text.
 """
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -41,10 +40,6 @@ class Document:
     """Date in the metadata, in any notation; may be empty."""
     pages: tuple[int, ...] = ()
     """Offset of the start of each page; empty for a document without pages."""
-
-    def get_page_number(self, offset: int) -> int:
-        """Return the page number, from 1, of an offset in the text, or 0 for a document without pages."""
-        return bisect_right(self.pages, offset)
 
 
 @dataclass(frozen=True)

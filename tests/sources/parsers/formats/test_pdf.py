@@ -1,5 +1,6 @@
 """Tests of the PDF parser."""
 
+from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -107,11 +108,11 @@ def test_pages_have_offsets_in_the_text() -> None:
 
     assert starts == ["Introd", "until ", "Method", "Method", "- an i"]
     assert [
-        document.get_page_number(document.text.index(words)) for words in ("quick", "ends on", "Method", "item")
+        bisect_right(document.pages, document.text.index(words)) for words in ("quick", "ends on", "Method", "item")
     ] == [
         1,
         2,
         4,
         5,
     ]
-    assert document.get_page_number(len(document.text)) == 5
+    assert bisect_right(document.pages, len(document.text)) == 5
