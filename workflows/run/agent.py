@@ -134,7 +134,8 @@ class AgentWorkflow(InteractiveRun):
         self._publish(phase="done", status=result.status, error=reason, last=f"ended: {result.status}")
         await self.status.wait_for_notifications()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return result.model_copy(update={"notes": (*result.notes, *self.refusals)})
+        notes = (*result.notes, *self.refusals, *self.signal_queue.describe_dropped())
+        return result.model_copy(update={"notes": notes})
 
     # Phases
 

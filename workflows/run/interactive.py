@@ -4,6 +4,9 @@ The update `steer` carries any command and replies with its effect; a command th
 it is recorded. The same commands exist as plain signals, which have no reply, so refused signals are listed in the
 report. An input request of a part of the run waits here for its reply, with a timer that survives worker and client,
 and ends with the announced assumption.
+
+A workflow task must end within two seconds, so only a few signals are applied in one; the others of a burst wait in a
+bounded queue for the next tasks.
 """
 
 from datetime import timedelta
@@ -12,6 +15,7 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
+from workflows.run.signal_queue import SignalQueue
 from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.stopwatch import Stopwatch
 
@@ -53,6 +57,7 @@ class InteractiveRun(ControllableWorkflow):
         self.discarded = False
         self.asked_to_finish = False
         self.refusals: tuple[str, ...] = ()
+        self.signal_queue = SignalQueue(self._apply_signal)
         self.input_request: InputRequest | None = None
         self._reply: InputReply | None = None
 
@@ -103,51 +108,51 @@ class InteractiveRun(ControllableWorkflow):
     @workflow.signal(description="Pause the run: nothing new starts until it is resumed.")
     async def pause(self, *ignored: Any) -> None:
         """Pause the run."""
-        await self._handle_signal("pause")
+        await self.signal_queue.handle("pause")
 
     @workflow.signal(description="Resume a paused run.")
     async def resume(self, *ignored: Any) -> None:
         """Resume the run."""
-        await self._handle_signal("resume")
+        await self.signal_queue.handle("resume")
 
     @workflow.signal(description="Stop gathering and deliver what there is.")
     async def finish(self, *ignored: Any) -> None:
         """Stop gathering and deliver the results so far; a paused run is resumed for that."""
-        await self._handle_signal("finish")
+        await self.signal_queue.handle("finish")
 
     @workflow.signal(description="Give feedback to the run: a text, or an object with text and topic.")
     async def feedback(self, feedback: Any = None, *ignored: Any) -> None:
         """Accept feedback in any form that a person types."""
-        await self._handle_signal("feedback", feedback)
+        await self.signal_queue.handle("feedback", feedback)
 
     @workflow.signal(
         description='Stop immediately and deliver the text written so far; with {"discard": true} nothing.'
     )
     async def cancel(self, options: Any = None, *ignored: Any) -> None:
         """Stop immediately and deliver the text written so far, unless it is to be discarded."""
-        await self._handle_signal("cancel", options)
+        await self.signal_queue.handle("cancel", options)
 
     @workflow.signal(
         description="Set the outline: a list of headings, or of objects with heading, question and renamed_from."
     )
     async def outline(self, topics: Any = None, *ignored: Any) -> None:
         """Set the outline."""
-        await self._handle_signal("outline", topics)
+        await self.signal_queue.handle("outline", topics)
 
     @workflow.signal(description="Change limits: an object with max_tokens, max_cost_usd, max_calls, and so on.")
     async def budget(self, limits: Any = None, *ignored: Any) -> None:
         """Change the limits of the run."""
-        await self._handle_signal("budget", limits)
+        await self.signal_queue.handle("budget", limits)
 
     @workflow.signal(description="Approve the plan that waits for approval.")
     async def approve(self, *ignored: Any) -> None:
         """Start the research."""
-        await self._handle_signal("approve")
+        await self.signal_queue.handle("approve")
 
     @workflow.signal(description="Answer the question that the run has asked.")
     async def answer(self, text: Any = None, *ignored: Any) -> None:
         """Accept the answer to the run's question."""
-        await self._handle_signal("answer", text)
+        await self.signal_queue.handle("answer", text)
 
     @workflow.signal(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     async def request_input(self, request: InputRequest) -> None:
@@ -184,7 +189,7 @@ class InteractiveRun(ControllableWorkflow):
             self.write_note(f"no answer to “{request.text}”; assumed: {request.assumption}")
         return self._reply or InputReply(number=request.number)
 
-    async def _handle_signal(self, name: CommandName, argument: Any = None) -> None:
+    async def _apply_signal(self, name: CommandName, argument: Any) -> None:
         """Apply the command of a signal, or note why it is refused: a signal has no reply."""
         try:
             command = parse_command(name, argument)

@@ -13,7 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.steering import apply_bounds
+    from tenure.algorithms.control.steering import apply_bounds, find_feedback_excess
     from tenure.contracts.run.budget import BudgetGrant
     from tenure.contracts.run.control import InputReply
     from tenure.contracts.run.run import ControlState, Feedback, RunLimits
@@ -110,8 +110,10 @@ class ControllableWorkflow:
         """React to a new control state; overridden by the run, which displays it."""
 
     async def add_feedback(self, feedback: Feedback) -> None:
-        """Store feedback once; workflows with children also forward it."""
-        if feedback not in self.feedback_items:
+        """Store feedback once and within the limits of a run; workflows with children also forward it."""
+        if reason := find_feedback_excess(self.feedback_items, feedback.text):
+            workflow.logger.warning("dropped feedback to %s: %s", workflow.info().workflow_id, reason)
+        elif feedback not in self.feedback_items:
             self.feedback_items.append(feedback)
 
     async def start_child(

@@ -20,8 +20,8 @@ MAX_FEEDBACK_LENGTH = 4_000
 """Maximum characters of one piece of feedback."""
 MAX_ANSWER_LENGTH = 2_000
 """Maximum characters of an answer, which is forwarded together with its question."""
-MAX_TOTAL_FEEDBACK_BYTES = 64_000
-"""Maximum bytes of all feedback to one run, since it is forwarded to all parts of the run."""
+MAX_FEEDBACK_ITEMS, MAX_TOTAL_FEEDBACK_BYTES = 200, 64_000
+"""Maximum number and bytes of all feedback to one run, since it is forwarded to all parts of the run."""
 MAX_OUTLINE_TOPICS, MAX_HEADING_LENGTH, MAX_QUESTION_LENGTH = 12, 160, 1_000
 """Maximum number of topics of an outline, and characters of a heading and of a topic's question."""
 MAX_BOUND, MAX_TIME_BOUND_SECONDS = 10**12, 315_360_000
@@ -142,11 +142,10 @@ def _accept(command: RunCommand, situation: RunSituation) -> str:
 
 
 def _check_feedback(command: RunCommand, situation: RunSituation) -> str:
-    used = sum(len(entry.text.encode()) for entry in situation.feedback)
     if why := _check_text(command.text, "feedback", MAX_FEEDBACK_LENGTH):
         return why
-    if used + len(command.text.encode()) > MAX_TOTAL_FEEDBACK_BYTES:
-        return f"the run has {used:,} bytes of feedback already, and the limit is {MAX_TOTAL_FEEDBACK_BYTES:,}"
+    if why := find_feedback_excess(situation.feedback, command.text):
+        return why
     if command.topic is None:
         return ""
     if not 0 < len(command.topic.strip()) <= MAX_HEADING_LENGTH:
@@ -154,6 +153,16 @@ def _check_feedback(command: RunCommand, situation: RunSituation) -> str:
     if not situation.topics or match_headings(convert_to_feedback(command), situation.topics):
         return ""
     return f"there is no topic “{_shorten_quote(command.topic)}”: the outline has {_quote_names(situation.topics)}"
+
+
+def find_feedback_excess(feedback: Sequence[Feedback], text: str) -> str:
+    """Return the limit that one more piece of feedback would exceed, in one line; empty if there is none."""
+    if len(feedback) >= MAX_FEEDBACK_ITEMS:
+        return f"the run has {len(feedback)} pieces of feedback already, and the limit is {MAX_FEEDBACK_ITEMS}"
+    used = sum(len(entry.text.encode()) for entry in feedback)
+    if used + len(text.encode()) > MAX_TOTAL_FEEDBACK_BYTES:
+        return f"the run has {used:,} bytes of feedback already, and the limit is {MAX_TOTAL_FEEDBACK_BYTES:,}"
+    return ""
 
 
 def _check_text(text: str, label: str, max_length: int) -> str:

@@ -29,7 +29,7 @@ from tenure.models.openai.reply import ErrorDetail
 
 
 class EndpointReply(BaseModel):
-    """Response with status 200, which may hold an error all the same."""
+    """Response with status 200, which may contain an error nevertheless."""
 
     error: ErrorDetail | None = None
 

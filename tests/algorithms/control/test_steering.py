@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.algorithms.control.steering import (
+    MAX_FEEDBACK_ITEMS,
     MAX_FEEDBACK_LENGTH,
     MAX_TOTAL_FEEDBACK_BYTES,
     RunSituation,
@@ -114,8 +115,13 @@ def test_cancelled_run_accepts_only_cancel() -> None:
         (says("x", topic=LONG), now(), "must have 1 to 160 characters"),
         (
             says("x" * MAX_FEEDBACK_LENGTH),
-            now(feedback=(Feedback(text="y"),) * MAX_TOTAL_FEEDBACK_BYTES),
+            now(feedback=(Feedback(text="y" * (MAX_TOTAL_FEEDBACK_BYTES // 20)),) * 20),
             "bytes of feedback already, and the limit is 64,000",
+        ),
+        (
+            says("x"),
+            now(feedback=(Feedback(text="y"),) * MAX_FEEDBACK_ITEMS),
+            "the run has 200 pieces of feedback already, and the limit is 200",
         ),
         (outline("A"), now(mode="CODE"), "a program has no outline"),
         (outline("A"), now(control=ControlState(finishing=True)), "starts no new section"),
