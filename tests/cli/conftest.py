@@ -67,7 +67,7 @@ class CommandLine:
             redirect_stderr(err),
             ThreadPoolExecutor(1) as thread,
         ):
-            code = thread.submit(client.main, arguments).result(timeout=45)
+            code = thread.submit(client.main, arguments).result()
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 

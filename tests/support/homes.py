@@ -46,7 +46,7 @@ class Home(CommandLine):
             [temporal_binary(), *shlex.split(command), *address],
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=110,
             env=self.environment(),
             check=False,
         )

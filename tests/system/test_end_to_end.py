@@ -253,7 +253,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
     ):
         assert gate.arrived.wait(60)
         left.send_signal(signal.SIGINT)
-        out, err = left.communicate(timeout=30)
+        out, err = left.communicate(timeout=110)
         assert modelled.json("state", "left")["progress"]["status"] == "running"
 
     assert (left.returncode, out) == (130, "")
