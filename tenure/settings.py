@@ -143,6 +143,8 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's local Temporal server, on 127.0.0.1."""
     ui_port: int = Field(default=8233, ge=1, le=65535)
     """Port of this home's Temporal web UI, on 127.0.0.1."""
+    retention_days: int = Field(default=365, ge=1, le=36_500)
+    """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""
     vector_index: VectorIndex = "auto"

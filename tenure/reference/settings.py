@@ -27,6 +27,7 @@ GROUPS: Final = {
             "home",
             "temporal_port",
             "ui_port",
+            "retention_days",
             "lancedb_uri",
             "vector_index",
             "maintenance_hours",

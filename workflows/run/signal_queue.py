@@ -1,7 +1,7 @@
 """Spread a burst of signals over several workflow tasks, within bounds.
 
 All signals that arrive between two workflow tasks are delivered to one task, which has to end within two seconds. The
-first ones of a task are applied immediately, the others wait for tasks of their own. Beyond the bounds of the queue signals
+first ones of a task are applied immediately, the others wait for later tasks. Signals beyond the bounds of the queue
 are dropped and counted, except for commands that repeat an older one: of those only the latest is kept.
 """
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from tenure.cli.errors import CommandError
+from tenure.cli.session.retention import raise_retention
 from tenure.cli.terminal import print_note
 from tenure.prices import load_prices
 from tenure.settings import Settings
@@ -66,7 +67,7 @@ def ensure_server(settings: Settings) -> ServerTarget:
     if profile.address:
         return locate_server(settings)
     try:
-        return _of_stack(settings, local.start_stack(settings), profile.namespace or "default")
+        return _of_stack(settings, _start_stack(settings), profile.namespace or "default")
     except PortTaken as taken:
         if not asyncio.run(_is_temporal(settings)):
             raise StackError(str(taken)) from taken
@@ -88,11 +89,19 @@ def start_missing(settings: Settings) -> StackStatus:
         asyncio.run(connection.connect(settings))
         return local.start_stack(settings, external=address)
     try:
-        return local.start_stack(settings)
+        return _start_stack(settings)
     except PortTaken as taken:
         if not asyncio.run(_is_temporal(settings)):
             raise StackError(str(taken)) from taken
         return local.start_stack(settings, external=connection.get_local_address(settings))
+
+
+def _start_stack(settings: Settings) -> StackStatus:
+    """Start the local stack, and let a new or updated one keep finished runs as long as the settings say."""
+    status = local.start_stack(settings)
+    if status.started:
+        asyncio.run(raise_retention(settings))
+    return status
 
 
 def print_notes(place: ServerTarget) -> None:
