@@ -292,15 +292,22 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
                 running.push_async_callback(chromium.aclose)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
-            for worker in build_workers(client, settings, queues, threads, engines, visitor, chromium):
+            workers = build_workers(client, settings, queues, threads, engines, visitor, chromium)
+            for worker in workers:
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
-                await running.enter_async_context(build_sandbox_worker(client, settings, box))
+                workers.append(await running.enter_async_context(build_sandbox_worker(client, settings, box)))
             if TENURE_QUEUE in queues:
                 await schedule_upkeep(client, settings)
             structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
             await stop.wait()
             structlog.get_logger().info("worker is stopping")
+            await stop_workers(workers)
+
+
+async def stop_workers(workers: Sequence[Worker]) -> None:
+    """Stop all workers concurrently: one that still polled would take work that this process cannot finish."""
+    await asyncio.gather(*(worker.shutdown() for worker in workers))
 
 
 def parse_queues(value: str) -> list[str]:

@@ -1,10 +1,17 @@
 """The worker: task queues, activities and the command line."""
 
 import argparse
+import asyncio
 import socket
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
+from temporalio import activity
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
 
 from activities.mcp import McpActivities
 from tenure.models.factory import create_chat_model
@@ -24,6 +31,7 @@ from worker import (
     choose_max_activities,
     main,
     parse_queues,
+    stop_workers,
 )
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import (
@@ -97,6 +105,34 @@ def test_workflow_names_are_unique() -> None:
     names = [workflow.__name__ for workflow in WORKFLOWS]
 
     assert len(names) == len(set(names)) >= 5
+
+
+async def test_no_queue_takes_work_while_another_one_finishes_its_own(server: WorkflowEnvironment) -> None:
+    """Stopping ends the polling of every queue, also while an activity of one queue still runs."""
+    running, released = asyncio.Event(), asyncio.Event()
+
+    @activity.defn
+    async def hold() -> None:
+        running.set()
+        await released.wait()
+
+    @activity.defn
+    async def unused() -> None:
+        return
+
+    name = f"stop-{uuid4().hex[:8]}"
+    options: dict[str, Any] = {"graceful_shutdown_timeout": timedelta(minutes=1)}
+    idle = Worker(server.client, task_queue=f"{name}-idle", activities=[unused], **options)
+    busy = Worker(server.client, task_queue=name, activities=[hold], **options)
+    async with idle, busy:
+        await server.client.start_activity(hold, id=name, task_queue=name, start_to_close_timeout=timedelta(minutes=1))
+        await running.wait()
+        stopping = asyncio.create_task(stop_workers([idle, busy]))
+        while idle.is_running:  # noqa: ASYNC110 - the SDK has no event for it
+            await asyncio.sleep(0.01)
+        assert busy.is_running and not stopping.done()
+        released.set()
+        await stopping
 
 
 def test_some_or_all_queues_can_be_served() -> None:
