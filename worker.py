@@ -306,7 +306,7 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
 
 
 async def stop_workers(workers: Sequence[Worker]) -> None:
-    """Stop all workers concurrently: one that still polled would take work that this process cannot finish."""
+    """Stop all workers concurrently; a worker that still polls would take work that this process cannot finish."""
     await asyncio.gather(*(worker.shutdown() for worker in workers))
 
 

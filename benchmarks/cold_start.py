@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
 from benchmarks.start import environment
@@ -39,6 +38,7 @@ from tenure.settings import Settings
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.discover import discover_files
 from tenure.sources.parsers.parse import parse_file
+from tenure.temporal.converter import DATA_CONVERTER
 
 _ROOT = Path(__file__).resolve().parents[1]
 _QUESTION = "How did Python get type hints, and what do they cost?"
@@ -145,7 +145,7 @@ def run(folder: Path, question: str, home: Path) -> dict[str, float]:
 
 
 async def _times(address: str) -> dict[str, float]:
-    client = await Client.connect(address, data_converter=pydantic_data_converter)
+    client = await Client.connect(address, data_converter=DATA_CONVERTER)
     began = (await client.get_workflow_handle("cold").describe()).start_time.timestamp()
     searches = [at async for at in _starts(client, "cold", "search_passages")]
     writers = [at for n in range(1, 13) async for at in _starts(client, f"cold/section-{n}", "section_writer")]

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -31,6 +30,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
 from tenure.settings import Settings
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import ModelServer, RandomFaults
 from tests.support.schema_instance import Json
@@ -142,7 +142,7 @@ async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict
     ) as model:
         async with await WorkflowEnvironment.start_local(
             dev_server_existing_path=temporal_binary(),
-            data_converter=pydantic_data_converter,
+            data_converter=DATA_CONVERTER,
             search_attributes=list(search_attributes.ALL),
             dev_server_extra_args=SERVER_OPTIONS,
             dev_server_log_level="error",

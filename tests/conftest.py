@@ -20,7 +20,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer, Worker
@@ -34,6 +33,7 @@ from tenure.contracts.run.run import RunRequest
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.worlds import MemoryKnowledge
 from worker import (
@@ -152,7 +152,7 @@ async def server() -> AsyncIterator[WorkflowEnvironment]:
     """Run a real Temporal server for this test process."""
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
-        data_converter=pydantic_data_converter,
+        data_converter=DATA_CONVERTER,
         search_attributes=list(search_attributes.ALL),
         dev_server_extra_args=SERVER_OPTIONS,
         dev_server_log_level="error",
@@ -227,7 +227,7 @@ class Stage:
         replayer = Replayer(
             workflows=WORKFLOWS,
             workflow_runner=prepared_once(),
-            data_converter=pydantic_data_converter,
+            data_converter=DATA_CONVERTER,
         )
         await replayer.replay_workflows(_each(histories))
 

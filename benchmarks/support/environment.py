@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from worker import WORKFLOWS, create_workflow_runner
 from workflows.runtime import search_attributes
@@ -21,7 +21,7 @@ async def stage(methods: Mapping[str, list[Callable[..., Any]]], besides: Sequen
     """Serve activities by their queues, all workflows and some besides, and yield a client that starts them."""
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
-        data_converter=pydantic_data_converter,
+        data_converter=DATA_CONVERTER,
         search_attributes=list(search_attributes.ALL),
         dev_server_extra_args=SERVER_OPTIONS,
         dev_server_log_level="error",

@@ -7,16 +7,13 @@ converters cannot read each other's payloads.
 
 import asyncio
 import re
-from dataclasses import replace
 from datetime import timedelta
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 
 from tenure.settings import Settings
-from tenure.temporal.encryption import EncryptionCodec
+from tenure.temporal.converter import make_data_converter
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -53,18 +50,6 @@ def load_profile() -> ClientConfigProfile:
 def get_local_address(settings: Settings) -> str:
     """Return the address of the local stack's server."""
     return f"127.0.0.1:{settings.temporal_port}"
-
-
-def make_data_converter(settings: Settings) -> DataConverter:
-    """Return the data converter for Pydantic models, with encryption if keys are set."""
-    codec = EncryptionCodec.from_settings(settings)
-    if codec is None:
-        return pydantic_data_converter
-    return replace(
-        pydantic_data_converter,
-        payload_codec=codec,
-        failure_converter_class=DefaultFailureConverterWithEncodedAttributes,
-    )
 
 
 async def connect(settings: Settings) -> Client:

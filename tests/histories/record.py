@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -22,6 +21,7 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.worlds import (
@@ -202,7 +202,7 @@ async def main(names: Sequence[str]) -> None:
     """Record the named runs, or all of them."""
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
-        data_converter=pydantic_data_converter,
+        data_converter=DATA_CONVERTER,
         search_attributes=list(search_attributes.ALL),
         dev_server_extra_args=SERVER_OPTIONS,
     ) as environment:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tenure.cli.session.history import collect_events
 from tenure.contracts.research.trace import RecordedHistory
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.histories.record import HERE, SLASH
 
 PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")
@@ -23,4 +23,4 @@ async def told(way: str) -> list[RecordedHistory]:
     """Return the histories of a recorded way, those that were recorded."""
     ids = [f"recorded-{way}{part}" for part in PARTS]
     there = [name for name in ids if (HERE / f"{name.replace('/', SLASH)}.json").exists()]
-    return [await collect_events(name, events(name), pydantic_data_converter) for name in there]
+    return [await collect_events(name, events(name), DATA_CONVERTER) for name in there]

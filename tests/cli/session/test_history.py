@@ -18,7 +18,7 @@ from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.report.trace.story import build_trace
 from tenure.settings import Settings
-from tenure.temporal.connection import make_data_converter
+from tenure.temporal.converter import make_data_converter
 from tests.cli.conftest import no_stack
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
