@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.histories.record import SLASH
 from tests.support.tiers import slow
 from worker import WORKFLOWS, create_workflow_runner
@@ -24,8 +24,6 @@ def test_histories_exist() -> None:
 async def test_history_replays(path: Path) -> None:
     """The workflows of today make the decisions of the recorded run."""
     history = WorkflowHistory.from_json(path.stem.replace(SLASH, "/"), path.read_text())
-    replayer = Replayer(
-        workflows=WORKFLOWS, workflow_runner=create_workflow_runner(), data_converter=pydantic_data_converter
-    )
+    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=create_workflow_runner(), data_converter=DATA_CONVERTER)
 
     await replayer.replay_workflow(history)
