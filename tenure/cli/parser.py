@@ -404,6 +404,17 @@ def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
+    backup = _add(
+        commands, "backup", "tenure.cli.commands.backup:back_up", "copy the home into a folder, also while it is in use"
+    )
+    backup.add_argument("folder", type=_path, metavar="DIR", help="new or empty folder")
+    restore = _add(
+        commands,
+        "restore",
+        "tenure.cli.commands.backup:restore",
+        "restore a copy into TENURE_HOME, which must be empty",
+    )
+    restore.add_argument("folder", type=_path, metavar="DIR", help="folder that `backup` has written")
 
 
 def _text(value: str) -> str:

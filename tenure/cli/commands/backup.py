@@ -1,0 +1,42 @@
+"""Commands `backup` and `restore`: copy a home while it is in use, and restore it elsewhere."""
+
+from argparse import Namespace
+
+from tenure.cli.errors import CommandError
+from tenure.cli.terminal import print_json, print_note
+from tenure.settings import Settings
+from tenure.temporal.stack.backup import Backup, BackupError, create_backup, restore_backup
+
+
+def back_up(arguments: Namespace, settings: Settings) -> int:
+    """Run `backup`."""
+    try:
+        backup = create_backup(settings.home.absolute(), arguments.folder.absolute())
+    except BackupError as error:
+        raise CommandError(str(error)) from error
+    _print(arguments, backup, f"{settings.home} copied to {arguments.folder}")
+    knowledge = settings.home.absolute() / "knowledge"
+    if settings.knowledge_uri != str(knowledge):
+        print_note(f"the knowledge base is outside of the home and was not copied: {settings.knowledge_uri}")
+    return 0
+
+
+def restore(arguments: Namespace, settings: Settings) -> int:
+    """Run `restore`."""
+    try:
+        backup = restore_backup(arguments.folder.absolute(), settings.home.absolute())
+    except BackupError as error:
+        raise CommandError(str(error)) from error
+    _print(
+        arguments, backup, f"{arguments.folder} restored to {settings.home}; `python client.py up` continues its runs"
+    )
+    return 0
+
+
+def _print(arguments: Namespace, backup: Backup, message: str) -> None:
+    if arguments.json:
+        facts = {"files": len(backup.files), "bytes": backup.total_bytes, "created_at": backup.created_at}
+        print_json(facts | {"folder": str(arguments.folder)})
+    else:
+        size = f"{len(backup.files):,} files, {backup.total_bytes / 1e6:,.1f} MB"
+        print(f"{message}: {size}, {backup.created_at[:19]} UTC")
