@@ -66,6 +66,10 @@ def test_a_table_is_described(engine: SqlEngine) -> None:
         "INSERT INTO shop.sales VALUES ('x', 'y', 1, '2026-01-01')",
         "SELECT * FROM postgres_scan('host=127.0.0.1', 'public', 'sales')",
         "SELECT * FROM duckdb_databases()",
+        "SELECT path, 1 IN (WITH duckdb_databases AS (SELECT 1) FROM duckdb_databases) FROM duckdb_databases",
+        'SELECT path FROM system.main.duckdb_databases, (WITH "system.main.duckdb_databases" AS (SELECT 1) SELECT 1)',
+        "SELECT * FROM _shop.pg_catalog.pg_authid",
+        "SELECT * FROM duckdb_secrets(redact = false)",
     ],
 )
 def test_no_statement_reaches_the_server_itself(engine: SqlEngine, sql: str) -> None:
@@ -75,6 +79,29 @@ def test_no_statement_reaches_the_server_itself(engine: SqlEngine, sql: str) -> 
 
     assert "swordfish" not in str(refused.value)
     assert engine.run_select("SELECT count(*) FROM shop.sales").rows == ((4,),)
+
+
+def test_no_statement_shows_the_connection(engine: SqlEngine, address: str) -> None:
+    """Without the guard, neither the catalogue nor the secrets of the engine hold the password, host or user."""
+    functions = ("duckdb_databases", "duckdb_secrets", "duckdb_views", "duckdb_settings", "duckdb_logs")
+    with engine._limit_time():
+        shown = "\n".join(str(engine._fetch_all(f"SELECT * FROM {name}()")) for name in functions)
+
+    assert not any(part in shown for part in (address, "swordfish", "127.0.0.1", "'reader'"))
+
+
+def test_the_list_form_of_a_connection_string_is_read(address: str) -> None:
+    """A database may be given by options, and its user must exist."""
+    port = address.rpartition(":")[2].partition("/")[0]
+    options = f"host = 127.0.0.1 port={port} user='reader' password='sword\\'fish' dbname=postgres"
+    engine = SqlEngine((Database("shop", options, "postgres"),), SqlLimits(seconds=10.0))
+    assert "shop.sales" in engine.names
+    engine.close()
+    nobody = Database("shop", options.replace("'reader'", "'nobody'"), "postgres")
+
+    with pytest.raises(SqlError, match=r"role … does not exist") as problem:
+        SqlEngine((nobody,), SqlLimits(seconds=10.0))
+    assert "nobody" not in str(problem.value)
 
 
 def test_the_database_is_attached_read_only(engine: SqlEngine) -> None:

@@ -1,11 +1,13 @@
 """Query tables in files and databases in place, with DuckDB in memory.
 
-All access is read-only: files become views, and databases are attached. Then the engine is locked: it can access no
-other file, no network and no further extension, and its settings cannot change. The extensions for SQLite and
-PostgreSQL are part of the installation; DuckDB verifies their signatures.
+All access is read-only: databases are attached, and files become views. Before the first statement the engine is
+locked: it can access no other file, no network and no further extension, its settings cannot change, and the views of
+its catalogue are hidden. Passwords are secrets of the engine, which are dropped when the database is attached. The
+extensions for SQLite and PostgreSQL are part of the installation; DuckDB verifies their signatures.
 """
 
 import math
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +23,7 @@ import duckdb
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.tables.catalogue import CellValue, Column, ColumnKind, Database, ResultTable, Table
+from tenure.sources.tables.postgres_options import ConnectionStringError, parse_connection_string
 from tenure.sources.tables.sql_guard import check_sql
 
 DEFAULT_SAMPLE_ROWS: Final = 200
@@ -34,6 +37,15 @@ _MAX_TABLES = 40
 _MAX_CELL_LENGTH = 500
 """Maximum length of a cell in characters."""
 
+_MAX_RESULT_COLUMNS = 2_000
+"""Maximum number of columns of a result."""
+_MAX_RESULT_CHARACTERS = 20_000_000
+"""Maximum number of characters of all cells of a result."""
+_FETCHED_ROWS = 200
+"""Number of rows that are converted at a time."""
+_MAX_INTEGER_BITS = 256
+"""Maximum size of an integer; a larger one is described."""
+
 _INTERRUPT_SECONDS = 2.0
 """Time in which an interrupted statement should stop."""
 
@@ -43,6 +55,10 @@ _READERS: Final = {
     "parquet": "read_parquet({0})",
     "jsonl": "read_json({0}, format = 'newline_delimited', sample_size = -1, maximum_object_size = 16777216)",
 }
+_CONNECTION_SECRET: Final = "connection"
+"""Name of the secret for attaching a database."""
+_NO_CONNECTION: Final = "Unable to connect to Postgres"
+_QUOTED: Final = re.compile(r'"[^"]*"')
 _EXTENSIONS: Final = {"sqlite": "sqlite_scanner", "postgres": "postgres_scanner"}
 _SYSTEM_SCHEMAS: Final = ("information_schema", "pg_catalog", "pg_toast")
 _NUMBERS: Final = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL", "NUMERIC")
@@ -93,8 +109,9 @@ class SqlEngine:
         """
         self._limits = limits
         self._on_stuck = on_stuck
-        self._names: list[str] = []
+        self._tables: dict[str, list[str]] = {database.name: [] for database in opened}
         self._open_errors: list[str] = []
+        self._hidden: frozenset[str] = frozenset()
         config: dict[str, Any] = {
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -102,6 +119,9 @@ class SqlEngine:
             "memory_limit": f"{limits.memory_mb}MB",
             "threads": 2,
             "temp_directory": "",
+            # A name in a statement is neither a variable of Python nor a secret of the machine's user.
+            "python_enable_replacements": False,
+            "allow_persistent_secrets": False,
         }
         self._connection = duckdb.connect(":memory:", config=config)
         # The progress bar would be written to standard output before the reply.
@@ -109,10 +129,17 @@ class SqlEngine:
         try:
             with self._limit_time():
                 self._load_extensions({database.format for database in opened}, as_text)
+                self._hide_catalogue()
+                files = [database for database in opened if database.format in _READERS]
                 for database in opened:
-                    self._open(database)
-                self._lock_down([database.location for database in opened if database.format in _READERS])
-            if not self._names:
+                    if database not in files:
+                        self._open(database, self._load_sheets if database.format == "sheets" else self._attach)
+                self._close_off([database.location for database in files])
+                # A file is opened only after the others are out of reach: its name may be a pattern of file names.
+                for database in files:
+                    self._open(database, self._create_view)
+                self._lock()
+            if not self.names:
                 raise SqlError("; ".join(self._open_errors) or "there are no tables")
         except SqlError:
             self.close()
@@ -121,7 +148,7 @@ class SqlEngine:
     @property
     def names(self) -> tuple[str, ...]:
         """SQL names of the tables."""
-        return tuple(self._names)
+        return tuple(name for names in self._tables.values() for name in names)
 
     def close(self) -> None:
         """Close the engine."""
@@ -134,12 +161,14 @@ class SqlEngine:
             SqlRefused: the statement is not permitted.
             SqlError: the statement failed or timed out.
         """
-        checked = check_sql(sql, self._names, self._connection, self._open_errors)
         with self._limit_time():
+            checked = check_sql(sql, self.names, self._connection, self._open_errors)
             cursor = self._connection.execute(checked.sql)
             columns = tuple(str(column[0]) for column in cursor.description or ())
-            rows = cursor.fetchmany(self._limits.rows + 1)
-        kept = tuple(tuple(map(_convert_value, row)) for row in rows[: self._limits.rows])
+            if len(columns) > _MAX_RESULT_COLUMNS:
+                raise SqlError(f"the result has {len(columns)} columns: select at most {_MAX_RESULT_COLUMNS}")
+            rows = list(islice(_fetch_rows(cursor), self._limits.rows + 1))
+        kept = tuple(rows[: self._limits.rows])
         return ResultTable(columns, kept, is_truncated=len(rows) > self._limits.rows, tables_read=checked.tables)
 
     def describe_tables(self, sample: int = DEFAULT_SAMPLE_ROWS) -> tuple[Table, ...]:
@@ -148,7 +177,7 @@ class SqlEngine:
         Raises:
             SqlError: a table cannot be read, or listing its columns times out.
         """
-        return tuple(self._describe_table(name, sample) for name in self._names)
+        return tuple(self._describe_table(name, sample) for name in self.names)
 
     def _describe_table(self, name: str, sample: int) -> Table:
         with self._limit_time():
@@ -199,21 +228,21 @@ class SqlEngine:
         if "sqlite" in formats and as_text:
             self._connection.execute("SET sqlite_all_varchar = true")
 
-    def _open(self, database: Database) -> None:
+    def _open(self, database: Database, open_: Callable[[Database], None]) -> None:
         try:
-            if database.format in _READERS:
-                reader = _READERS[database.format].format(_quote_text(database.location))
-                self._connection.execute(f"CREATE VIEW {_quote_name(database.name)} AS SELECT * FROM {reader}")
-                self._names.append(database.name)
-            elif database.format == "sheets":
-                self._load_sheets(database)
-            else:
-                self._attach(database)
+            open_(database)
         except Unreadable as error:
             self._open_errors.append(f"{database.name} {error.reason}")
-        except duckdb.Error as error:
+        except (duckdb.Error, ConnectionStringError) as error:
             # A database that cannot be opened must not prevent the use of the others.
+            self._tables[database.name] = []
+            self._connection.execute(f"DETACH DATABASE IF EXISTS {_quote_name(_get_alias(database))}")
             self._open_errors.append(f"{database.name} cannot be opened: {_format_error(error, database.location)}")
+
+    def _create_view(self, database: Database) -> None:
+        reader = _READERS[database.format].format(_quote_text(_escape_pattern(database.location)))
+        self._connection.execute(f"CREATE OR REPLACE VIEW {_quote_name(database.name)} AS SELECT * FROM {reader}")
+        self._tables[database.name].append(database.name)
 
     def _load_sheets(self, database: Database) -> None:
         """Load the sheets of a workbook into the tables of a schema, with better types than DuckDB would infer."""
@@ -226,15 +255,17 @@ class SqlEngine:
             held = f"{_quote_name(database.name)}.{_quote_name(sheet.name)}"
             self._connection.execute(f"CREATE TABLE {held} AS SELECT * FROM _sheet")
             self._connection.unregister("_sheet")
-            self._names.append(f"{database.name}.{sheet.name}")
+            self._tables[database.name].append(f"{database.name}.{sheet.name}")
 
     def _attach(self, database: Database) -> None:
         """Attach a database under a reserved name, and create views of its tables in a schema."""
-        attached = f"_{database.name}"
-        kind = "sqlite" if database.format == "sqlite" else "postgres"
-        self._connection.execute(
-            f"ATTACH {_quote_text(database.location)} AS {_quote_name(attached)} (TYPE {kind}, READ_ONLY)"
-        )
+        attached = _get_alias(database)
+        if database.format == "postgres":
+            self._attach_postgres(database.location, attached)
+        else:
+            self._connection.execute(
+                f"ATTACH {_quote_text(database.location)} AS {_quote_name(attached)} (TYPE sqlite, READ_ONLY)"
+            )
         found = self._fetch_all(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? "
             "UNION SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = ? AND NOT internal "
@@ -249,16 +280,44 @@ class SqlEngine:
             shown = f"{_quote_name(database.name)}.{_quote_name(name)}"
             inside = f"{_quote_name(attached)}.{_quote_name(schema)}.{_quote_name(table)}"
             self._connection.execute(f"CREATE VIEW {shown} AS SELECT * FROM {inside}")
-            self._names.append(f"{database.name}.{name}")
+            self._tables[database.name].append(f"{database.name}.{name}")
 
-    def _lock_down(self, files: Sequence[str]) -> None:
-        """Block access to everything that is not open; this cannot be undone."""
-        schemas = dict.fromkeys(["main", *(name.partition(".")[0] for name in self._names if "." in name)])
+    def _attach_postgres(self, location: str, attached: str) -> None:
+        """Attach a database by a secret, which is dropped afterwards: no statement can show it."""
+        options = {"type": "postgres", **parse_connection_string(location)}
+        listed = ", ".join(f"{name} {_quote_text(value)}" for name, value in options.items())
+        self._connection.execute(f"CREATE TEMPORARY SECRET {_CONNECTION_SECRET} ({listed})")
+        try:
+            self._connection.execute(
+                f"ATTACH '' AS {_quote_name(attached)} (TYPE postgres, SECRET {_CONNECTION_SECRET}, READ_ONLY)"
+            )
+        finally:
+            self._connection.execute(f"DROP SECRET {_CONNECTION_SECRET}")
+
+    def _close_off(self, files: Sequence[str]) -> None:
+        """Block access to everything except attached databases and the given files; this cannot be undone."""
+        allowed = dict.fromkeys(path for file in files for path in (file, _escape_pattern(file)))
+        self._connection.execute(f"SET allowed_paths = [{', '.join(map(_quote_text, allowed))}]")
+        self._connection.execute("SET enable_external_access = false")
+
+    def _lock(self) -> None:
+        """Set the search path, and lock the settings."""
+        files = {names[0].lower() for names in self._tables.values() if names and "." not in names[0]}
+        for name in self.names:
+            _, dot, table = name.partition(".")
+            if dot and table.lower() in self._hidden - files:
+                self._connection.execute(f"DROP VIEW IF EXISTS main.{_quote_name(table)}")
+        schemas = dict.fromkeys(["main", *(name.partition(".")[0] for name in self.names if "." in name)])
         path = ",".join(_quote_name(schema) for schema in schemas)
         self._connection.execute(f"SET search_path = {_quote_text(path)}")
-        self._connection.execute(f"SET allowed_paths = [{', '.join(map(_quote_text, files))}]")
-        self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
+
+    def _hide_catalogue(self) -> None:
+        """Create an empty view with the name of each view of the catalogue, which is found first."""
+        internal = self._fetch_all("SELECT DISTINCT view_name FROM duckdb_views() WHERE internal")
+        self._hidden = frozenset(str(name) for (name,) in internal)
+        for name in self._hidden:
+            self._connection.execute(f"CREATE VIEW {_quote_name(name)} AS SELECT NULL AS hidden WHERE false")
 
     def _fetch_all(self, sql: str, parameters: Sequence[str] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, list(parameters)).fetchall()
@@ -283,9 +342,28 @@ class SqlEngine:
                 timer.cancel()
 
 
+def _fetch_rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[CellValue, ...]]:
+    """Yield the rows of a result; a result that is too large is an error."""
+    characters = 0
+    while rows := cursor.fetchmany(_FETCHED_ROWS):
+        for row in rows:
+            converted = tuple(map(_convert_value, row))
+            characters += sum(len(cell) for cell in converted if isinstance(cell, str))
+            if characters > _MAX_RESULT_CHARACTERS:
+                raise SqlError(
+                    f"the result has more than {_MAX_RESULT_CHARACTERS:,} characters: select fewer columns or rows"
+                )
+            yield converted
+
+
 def is_type_mismatch(problem: SqlError) -> bool:
     """Return whether an error was caused by a SQLite column whose values contradict its declared type."""
     return isinstance(problem.__cause__, duckdb.TypeMismatchException)
+
+
+def _get_alias(database: Database) -> str:
+    """Return the reserved name under which a database is attached."""
+    return f"_{database.name}"
 
 
 def _find_extension(name: str) -> Path:
@@ -311,8 +389,11 @@ def _classify_type(declared: str) -> ColumnKind:
 
 def _convert_value(cell: object) -> CellValue:
     """Return a cell as a value that JSON can represent."""
-    if cell is None or isinstance(cell, bool | int):
+    if cell is None or isinstance(cell, bool):
         return cell
+    if isinstance(cell, int):
+        bits = cell.bit_length()
+        return cell if bits <= _MAX_INTEGER_BITS else f"(an integer of {bits} bits)"
     if isinstance(cell, Decimal):
         return int(cell) if cell == cell.to_integral_value() else float(cell)
     if isinstance(cell, float):
@@ -337,7 +418,15 @@ def _quote_text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def _escape_pattern(path: str) -> str:
+    """Return a path as a pattern that matches only this path."""
+    return re.sub(r"([*?\[])", r"[\1]", path)
+
+
 def _format_error(error: Exception, location: str = "") -> str:
-    """Return the first line of an error of the engine, without the connection string, which may contain a password."""
+    """Return the first line of an error of the engine, without connection strings, hosts and users."""
     line = str(error).strip().splitlines()[0]
+    if _NO_CONNECTION in line:
+        _, _, reason = line.rpartition(": ")
+        return f"its server cannot be reached: {_QUOTED.sub('…', reason)}"
     return line.replace(location, "the database") if location else line

@@ -134,6 +134,7 @@ def test_any_plain_select_runs(engine: SqlEngine, sql: str) -> None:
         "SELECT * FROM sales UNION ALL SELECT content, 1, 1, NULL FROM read_text('{secret}')",
         "SELECT * FROM sales, LATERAL (SELECT * FROM read_text('{secret}'))",
         "PIVOT sales ON region USING sum(revenue)",
+        "SELECT 1 \0; SELECT * FROM duckdb_databases()",
     ],
 )
 def test_hostile_sql_is_refused(engine: SqlEngine, folder: Path, sql: str) -> None:
@@ -308,5 +309,94 @@ def test_errors_contain_no_connection_string() -> None:
     with pytest.raises(SqlError) as problem:
         SqlEngine((shop,), SqlLimits())
 
-    assert "shop cannot be opened" in str(problem.value)
-    assert "swordfish" not in str(problem.value)
+    assert "shop cannot be opened: its server cannot be reached" in str(problem.value)
+    assert not any(part in str(problem.value) for part in ("swordfish", "reader", "127.0.0.1"))
+
+
+def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
+    """A file whose name is a pattern is read itself, and shows no line of another file."""
+    (tmp_path / "[s]ecret.csv").write_text("harmless\n1\n")
+    (tmp_path / "*.csv").write_text("star\n2\n")
+    (tmp_path / "secret.csv").write_text("swordfish\n3\n")
+    engine = SqlEngine(opened(tmp_path / "[s]ecret.csv", tmp_path / "*.csv"), SqlLimits())
+    try:
+        described = engine.describe_tables()
+        found = {table.name: (table.columns[0].name, table.sample) for table in described}
+    finally:
+        engine.close()
+
+    assert found == {"table": ("star", ((2,),)), "s_ecret": ("harmless", ((1,),))}
+
+
+def test_a_table_may_have_the_name_of_a_view_of_the_catalogue(tmp_path: Path) -> None:
+    """Such a table is read by its plain name and its qualified one; a name with a point ends no search for it."""
+    path = sqlite(
+        tmp_path / "shop.db",
+        "CREATE TABLE pg_class (n INT)",
+        "INSERT INTO pg_class VALUES (5)",
+        'CREATE TABLE "x.duckdb_databases" (n INT)',
+    )
+    csv = tmp_path / "pg_type.csv"
+    csv.write_text("n\n7\n")
+    engine = SqlEngine(opened(path, csv), SqlLimits())
+    try:
+        assert engine.run_select("SELECT n FROM pg_class UNION ALL SELECT n FROM shop.pg_class").rows == ((5,), (5,))
+        assert engine.run_select("SELECT n FROM pg_type").rows == ((7,),)
+        with pytest.raises(SqlRefused, match="there is no table 'duckdb_databases'"):
+            engine.run_select("SELECT * FROM duckdb_databases")
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("view", ["duckdb_databases", "duckdb_views", "sqlite_master", "pg_class", "pg_settings"])
+def test_views_of_the_catalogue_are_hidden_without_the_guard(engine: SqlEngine, view: str) -> None:
+    """Their plain names lead to empty views."""
+    assert engine._fetch_all(f"SELECT * FROM {view}") == []
+
+
+def test_a_name_in_a_statement_is_no_variable_of_the_process(engine: SqlEngine) -> None:
+    """The engine does not look for tables in the variables of Python."""
+    frame = [1, 2]
+
+    with pytest.raises(SqlError, match="frame does not exist"), engine._limit_time():
+        engine._fetch_all("SELECT * FROM frame")
+    assert frame
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("SELECT " + "*, " * 1000 + "1 FROM sales", "has 4001 columns"),
+        ("SELECT " + ", ".join(["repeat('x', 500)"] * 300) + " FROM range(1000)", "more than 20,000,000 characters"),
+    ],
+)
+def test_a_huge_result_is_an_error(tmp_path: Path, sql: str, problem: str) -> None:
+    """A result is bounded in its columns and its characters, before it leaves the process."""
+    engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits(rows=100_000))
+    try:
+        with pytest.raises(SqlError, match=problem):
+            engine.run_select(sql)
+    finally:
+        engine.close()
+
+
+def test_a_huge_integer_is_described(tmp_path: Path) -> None:
+    """An integer of any size becomes a value that JSON can represent."""
+    engine = SqlEngine(opened(table_file(tmp_path, "sales.csv")), SqlLimits())
+    try:
+        rows = engine.run_select("SELECT (2::HUGEINT ** 126)::HUGEINT, ('1' || repeat('0', 5000))::BIGNUM").rows
+    finally:
+        engine.close()
+
+    assert rows[0][0] == 2**126 and len(str(rows[0][1])) <= 500
+
+
+def test_a_damaged_database_does_not_affect_later_ones(tmp_path: Path) -> None:
+    """A database that cannot be opened is detached, so that those after it are listed."""
+    (tmp_path / "bad.db").write_text("no database")
+    engine = SqlEngine(opened(tmp_path / "bad.db", table_file(tmp_path, "shop.sqlite")), SqlLimits())
+    try:
+        assert engine.names == ("shop.sales",)
+        assert engine.run_select("SELECT count(*) FROM shop.sales").rows == ((4,),)
+    finally:
+        engine.close()
