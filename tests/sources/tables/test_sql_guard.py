@@ -125,7 +125,7 @@ def test_other_relations_are_refused(connection: duckdb.DuckDBPyConnection, name
     ],
 )  # fmt: skip
 def test_other_functions_are_refused(connection: duckdb.DuckDBPyConnection, expression: str) -> None:
-    """A function outside the closed list is refused in every notation, and so is a parameter."""
+    """A parameter, and a function outside the closed list, are refused in every notation."""
     with pytest.raises(SqlRefused):
         check_sql(f"SELECT {expression} FROM (SELECT 'search_path' AS x)", OFFERED, connection)
 
