@@ -32,11 +32,11 @@ from benchmarks.support.datasets import UnknownFormat, collection
 from tenure.algorithms.text.sentences import split_sentences
 from tenure.contracts.evidence.corpora import EmbedRequest, IngestProgress, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
+from tenure.files.discovery import discover_files
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.discover import discover_files
 from tenure.sources.parsers.parse import parse_file
 from tenure.temporal.converter import DATA_CONVERTER
 
@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
 def asked_of(folder: Path, count: int) -> list[Asked]:
     """Make up questions about a folder: in turns the title of a document, and a sentence of its middle."""
-    files = list(discover_files([folder.absolute()]))
+    files = [Path(file.path) for file in discover_files([folder.absolute()]).files]
     found: list[Asked] = []
     for number, path in enumerate(files[:: max(1, len(files) // count)][:count]):
         try:

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
+from tenure.files.discovery import discover_files
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
-from tenure.sources.parsers.discover import discover_files
 
 _QUERIES = (
     "How are errors reported to the caller?",
@@ -54,7 +54,7 @@ def measure(paths: list[str], home: Path, settings: Settings) -> dict[str, float
 
 def shared(paths: list[str], workers: int, settings: Settings) -> float:
     """Return the chunks per second that the processes write together, from the first start to the last end."""
-    files = [str(path) for path in discover_files([Path(path).absolute() for path in paths])]
+    files = [file.path for file in discover_files([Path(path).absolute() for path in paths]).files]
     threads = max(1, (os.cpu_count() or 1) // workers)
     context = multiprocessing.get_context("spawn")
     with (

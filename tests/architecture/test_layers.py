@@ -45,6 +45,7 @@ APPLICATION = {"tenure.cli", "tenure.temporal", "tenure.reference"}
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
     "tenure.extensions": set(),
+    "tenure.files": set(),
     "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
@@ -56,10 +57,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.models": {"tenure.contracts", "tenure.algorithms", "tenure.settings", "tenure.prices"},
     # Asks models on behalf of roles, which stay pure.
     "tenure.role_executor": {*PURE, "tenure.models"},
-    "tenure.sources": {*PURE, "tenure.settings", "tenure.extensions"},
+    "tenure.sources": {*PURE, "tenure.settings", "tenure.extensions", "tenure.files"},
     # The knowledge base reads sources and embeds them.
-    "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources"},
-    "tenure.sandbox": {*PURE, "tenure.settings"},
+    "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources", "tenure.files"},
+    "tenure.sandbox": {*PURE, "tenure.settings", "tenure.files"},
     "tenure.report": PURE,
     "tenure.temporal": {"tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "workflows"},
     "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"},
@@ -67,7 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workflows": {*PURE, "activities", "tenure.extensions"},
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
-        "tenure.extensions",
+        *("tenure.extensions", "tenure.files", "tenure.algorithms"),
     },
 }
 """Packages that each layer may import besides itself."""

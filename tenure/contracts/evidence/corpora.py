@@ -21,13 +21,15 @@ class IngestRequest(Contract):
     """Name of the corpus."""
     paths: tuple[str, ...] = Field(min_length=1)
     """Absolute paths; folders are read recursively. Sources below them that no longer exist are removed."""
+    include_secrets: bool = False
+    """Whether files that hold keys, passwords or tokens are read as well."""
 
 
 class SkippedFile(Contract):
     """A file that was not read, with the reason."""
 
     path: str
-    """Absolute path."""
+    """Absolute path; control characters in it are escaped."""
     reason: str
     """Short phrase: empty, encrypted, binary, not readable, …"""
 

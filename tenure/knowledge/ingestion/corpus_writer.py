@@ -43,6 +43,8 @@ class CorpusWriter:
         max_vectors: int | None,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
+        *,
+        include_secrets: bool = False,
     ) -> None:
         """Keep the dependencies; read and write nothing yet.
 
@@ -55,11 +57,12 @@ class CorpusWriter:
             max_vectors: missing vectors up to which `embed` computes them; None for no limit.
             report: called with the progress of the embedding.
             cancelled: returns True to stop.
+            include_secrets: whether files with secrets are added; a corpus with them is read again without them.
         """
         self._store, self._model, self._corpus, self._max_vectors = store, model, corpus, max_vectors
         self._chunks = ChunkVectors(store, model, cache)
         self._embedding = EmbeddingBackfill(store, model, cache, corpus, report, cancelled, holds_lock=True)
-        self.recipe_name = f"{PARSER_VERSION}/{chunk_tokens}/{model.name}"
+        self.recipe_name = f"{PARSER_VERSION}/{chunk_tokens}/{model.name}{'/secrets' if include_secrets else ''}"
         self._batch = WriteBatch(store, model, corpus, self.recipe_name, cache)
 
     def claim(self, *, keeps_other_sources: bool) -> None:

@@ -9,24 +9,25 @@ missing vectors are computed here; many are left to the backfill.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
+from tenure.files.discovery import MAX_LISTED_SKIPS, FoundFile
 from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
 from tenure.knowledge.ingestion.readers import ReaderPool, choose_reader_count
+from tenure.knowledge.ingestion.reading_budget import DEFAULT_INGEST_SECONDS, ReadingBudget
+from tenure.knowledge.ingestion.scanning import scan_files
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import KnownFile
 from tenure.knowledge.store.errors import IngestCancelled
 from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
-from tenure.sources.parsers.discover import discover_files
 from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReaderOutcome, UnreadableFile
 
-_MAX_LISTED_SKIPS = 200
 _REPORT_SECONDS = 0.5
 
 
@@ -55,11 +56,24 @@ class Ingestion:
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
         max_vectors: int | None = None,
+        seconds: float = DEFAULT_INGEST_SECONDS,
     ) -> None:
         """Keep the dependencies; read and write nothing yet."""
+        self._include_secrets = request.include_secrets
+        self._budget = ReadingBudget(seconds)
         self._store, self._corpus, self._paths = store, request.corpus, request.paths
         self._recipe = build_recipe(model, chunk_tokens)
-        self._writer = CorpusWriter(store, model, cache, chunk_tokens, request.corpus, max_vectors, report, cancelled)
+        self._writer = CorpusWriter(
+            store,
+            model,
+            cache,
+            chunk_tokens,
+            request.corpus,
+            max_vectors,
+            report,
+            cancelled,
+            include_secrets=request.include_secrets,
+        )
         self._report, self._cancelled = report, cancelled
         self._progress = IngestProgress()
         self._reported = 0.0
@@ -68,39 +82,45 @@ class Ingestion:
     def run(self) -> IngestReport:
         """Run the ingestion; see `Corpora.ingest`."""
         started = time.monotonic()
-        roots = _check_paths(self._paths)
+        roots = [Path(path).absolute() for path in self._paths]
         with process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True)):
             self._report_progress(stage="scanning", force=True)
-            files = {str(path): None for path in discover_files(roots)}
+            found = scan_files(roots, self._report_progress, include_secrets=self._include_secrets)
+            paths = {file.path for file in found.files}
+            total = len(paths) + found.skipped_total
             known = catalogue.list_known_files(self._store, self._corpus)
             self._writer.claim(keeps_other_sources=any(not _is_below(uri, roots) for uri in known))
-            self._report_progress(stage="reading", files_total=len(files), force=True)
-            self._read(list(files), known)
+            self._report_progress(stage="reading", files_done=found.skipped_total, files_total=total, force=True)
+            for path, reason in found.skipped:
+                self._skip(path, reason)
+            self._counts.skipped_total = found.skipped_total
+            self._read(found.files, known)
             self._report_progress(stage="indexing", force=True)
-            self._remove([file for uri, file in known.items() if uri not in files and _is_below(uri, roots)])
+            self._remove([file for uri, file in known.items() if uri not in paths and _is_below(uri, roots)])
             self._counts.embedded = self._writer.embed()
             pending = self._writer.finish(
                 changed=bool(self._counts.added or self._counts.changed or self._counts.removed)
             )
-        self._report_progress(stage="done", files_done=len(files), force=True)
-        return self._build_report(len(files), pending, time.monotonic() - started)
+        self._report_progress(stage="done", files_done=total, force=True)
+        return self._build_report(total, pending, time.monotonic() - started)
 
-    def _read(self, files: list[str], known: dict[str, KnownFile]) -> None:
-        with ReaderPool(self._recipe, choose_reader_count(len(files))) as readers:
+    def _read(self, files: Sequence[FoundFile], known: dict[str, KnownFile]) -> None:
+        with ReaderPool(self._recipe, choose_reader_count(len(files)), self._budget) as readers:
             for outcome in readers.read_all(self._tasks(files, known), self._report_progress):
                 self._handle_outcome(outcome, known.get(outcome.path))
         self._count_chunks(self._writer.flush())
 
-    def _tasks(self, files: list[str], known: dict[str, KnownFile]) -> Iterator[FileTask]:
+    def _tasks(self, files: Sequence[FoundFile], known: dict[str, KnownFile]) -> Iterator[FileTask]:
         """Yield the files that must be opened; files with unchanged size and time are skipped."""
-        for path in files:
+        for path, size, mtime_ns in files:
             file = known.get(path)
             current = file is not None and file.recipe == self._writer.recipe_name
-            if file is not None and current and _is_unchanged(path, file):
+            if file is not None and current and (size, mtime_ns) == (file.size, file.mtime_ns):
                 self._counts.unchanged += 1
                 self._report_progress(files_done=self._progress.files_done + 1, last_file=path)
             else:
-                yield FileTask(path, file.content_hash if file is not None and current else "")
+                known_hash = file.content_hash if file is not None and current else ""
+                yield FileTask(path, known_hash, size, self._include_secrets)
 
     def _handle_outcome(self, outcome: ReaderOutcome, known: KnownFile | None) -> None:
         if isinstance(outcome, ParsedFile):
@@ -108,7 +128,10 @@ class Ingestion:
             self._counts.changed += known is not None
             self._counts.added += known is None
         elif isinstance(outcome, UnreadableFile):
-            self._skip(outcome, known)
+            self._skip(outcome.path, outcome.reason)
+            if known is not None:
+                # Its earlier text is no longer evidence.
+                self._remove([known])
         else:
             self._counts.unchanged += 1
         self._report_progress(files_done=self._progress.files_done + 1, last_file=outcome.path)
@@ -117,13 +140,11 @@ class Ingestion:
         self._counts.chunks += chunks
         self._report_progress(chunks=self._counts.chunks)
 
-    def _skip(self, bad: UnreadableFile, known: KnownFile | None) -> None:
-        """Record a file that cannot be parsed, and remove its earlier text, which is no longer evidence."""
+    def _skip(self, path: str, reason: str) -> None:
+        """Record a file that is not read."""
         self._counts.skipped_total += 1
-        if len(self._counts.skipped) < _MAX_LISTED_SKIPS:
-            self._counts.skipped.append(SkippedFile(path=bad.path, reason=bad.reason))
-        if known is not None:
-            self._remove([known])
+        if len(self._counts.skipped) < MAX_LISTED_SKIPS:
+            self._counts.skipped.append(SkippedFile(path=path, reason=reason))
 
     def _remove(self, gone: list[KnownFile]) -> None:
         self._writer.remove_sources([file.source for file in gone])
@@ -156,21 +177,5 @@ class Ingestion:
         )
 
 
-def _check_paths(paths: tuple[str, ...]) -> list[Path]:
-    roots = [Path(path).absolute() for path in paths]
-    for root in roots:
-        if not root.exists():
-            raise FileNotFoundError(f"no such file or folder: {root}")
-    return roots
-
-
 def _is_below(uri: str, roots: list[Path]) -> bool:
     return any(Path(uri).is_relative_to(root) for root in roots)
-
-
-def _is_unchanged(path: str, file: KnownFile) -> bool:
-    try:
-        stat = Path(path).stat()
-    except OSError:
-        return False
-    return (stat.st_size, stat.st_mtime_ns) == (file.size, file.mtime_ns)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +13,9 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from multiprocessing.connection import Connection, Pipe
 from types import TracebackType
 
+import psutil
+
+from tenure.knowledge.ingestion.reading_budget import ReadingBudget, limit_file
 from tenure.knowledge.store.errors import ReaderFailed
 from tenure.sources.isolation import build_child_environment
 from tenure.sources.parsers.reader_process import (
@@ -24,14 +28,17 @@ from tenure.sources.parsers.reader_process import (
 )
 
 _FILE_TIMEOUT_SECONDS = 180.0
-"""Time for one file, after which its parser counts as hung."""
+"""Time after which the parser of even the largest file counts as hung."""
 _PAGE_TIMEOUT_SECONDS = 30.0
 """Time for one web page; shorter, because there are others."""
 _MAX_MEMORY_MB = 2048
 """Memory limit of a reader, in megabytes: twice what the table engine needs, and far more than other parsers."""
 _START_TIMEOUT_SECONDS = 60.0
+_MEASURE_SECONDS = 0.2
+"""Interval in which the computing time of a reader is measured."""
 _PREFETCH_FILES = 12
 """Files per reader that are parsed ahead of the writer: enough to keep it busy, few enough for memory."""
+_FOREVER = float("inf")
 _POLL_SECONDS = 0.5
 _MAX_READERS = 8
 """Readers above which the single writer is the bottleneck."""
@@ -55,7 +62,10 @@ class ReaderProcess:
         """Keep the recipe and the limits."""
         self._recipe, self._timeout, self._memory_mb = recipe, timeout, memory_mb
         self._stopped = False
+        self.last_seconds = 0.0
+        """Time that the last file has taken: computing time, or the time that passed if its parser was killed."""
         self._running: tuple[subprocess.Popen[bytes], Connection] | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
     def read(self, task: ReaderTask) -> ReaderOutcome:
         """Parse one file or page; a crash or a timeout is reported as an unreadable file.
@@ -67,18 +77,33 @@ class ReaderProcess:
             self._running = self._start()
         if self._stopped:
             return UnreadableFile(task.path, "was not read: the ingestion was stopped")
-        _, connection = self._running
-        timeout = min(self._timeout, _PAGE_TIMEOUT_SECONDS) if isinstance(task, PageTask) else self._timeout
+        process, connection = self._running
+        size, timeout = (len(task.body), _PAGE_TIMEOUT_SECONDS) if isinstance(task, PageTask) else (task.size, _FOREVER)
+        cpu_limit, wall_limit = limit_file(size, min(self._timeout, timeout))
+        began, cpu_before = time.monotonic(), _measure_cpu(process)
+        cpu = passed = 0.0
         try:
             connection.send(task)
-            if connection.poll(timeout):
+            while not connection.poll(min(_MEASURE_SECONDS, wall_limit - passed)):
+                passed, cpu = time.monotonic() - began, _measure_cpu(process) - cpu_before
+                if passed >= wall_limit or cpu > cpu_limit:
+                    break
+            else:
                 outcome: ReaderOutcome = connection.recv()
+                self.last_seconds = _measure_cpu(process) - cpu_before
                 return outcome
         except (EOFError, OSError):
-            self.close()
+            self._end_slow(began)
             return UnreadableFile(task.path, "crashed its parser")
+        self._end_slow(began)
+        if cpu > cpu_limit:
+            return UnreadableFile(task.path, f"needed more than {cpu_limit:.0f} s of computing time to parse")
+        return UnreadableFile(task.path, f"took longer than {wall_limit:g} s to parse")
+
+    def _end_slow(self, began: float) -> None:
+        """End the process and record the time since the start of the task."""
         self.close()
-        return UnreadableFile(task.path, f"took longer than {timeout:g} s to parse")
+        self.last_seconds = time.monotonic() - began
 
     def stop(self) -> None:
         """Make a concurrent `read` return soon, and every later one immediately."""
@@ -94,15 +119,20 @@ class ReaderProcess:
             connection.close()
             process.kill()
             process.wait()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
         connection, child_connection = Pipe()
+        # Temporary files of the reader are deleted even if it is killed.
+        self._scratch = tempfile.TemporaryDirectory(prefix="tenure-reader-")
         with tempfile.TemporaryFile() as last_words:
             # The reader imports from the same path as this process; its output never reaches a terminal.
             process = subprocess.Popen(
                 [sys.executable, "-c", _READER_PROGRAM, str(child_connection.fileno()), str(self._memory_mb)],
                 pass_fds=[child_connection.fileno()],
-                env=build_child_environment(),
+                env=build_child_environment() | {"TMPDIR": self._scratch.name},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=last_words,
@@ -113,6 +143,7 @@ class ReaderProcess:
             process.kill()
             process.wait()
             connection.close()
+            self._scratch.cleanup()
             last_words.seek(0)
             lines = last_words.read().decode(errors="replace").strip().splitlines()
         raise ReaderFailed(lines[-1] if lines else "")
@@ -128,9 +159,9 @@ class ReaderProcess:
 class ReaderPool:
     """Reader processes behind one ordered stream of results."""
 
-    def __init__(self, recipe: ReadingOptions, count: int = 1) -> None:
-        """Use up to `count` processes, each with the modules and the memory of its own."""
-        self._count = count
+    def __init__(self, recipe: ReadingOptions, count: int = 1, budget: ReadingBudget | None = None) -> None:
+        """Use up to `count` processes, each with its own modules and memory, within a budget of time for all files."""
+        self._count, self._budget = count, budget
         self._local = threading.local()
         self._recipe = recipe
         self._readers: list[ReaderProcess] = []
@@ -168,7 +199,22 @@ class ReaderPool:
         if reader is None:
             reader = self._local.reader = ReaderProcess(self._recipe)
             self._readers.append(reader)
-        return reader.read(task)
+        if self._budget is None or isinstance(task, PageTask):
+            return reader.read(task)
+        if not self._budget.begin_file(task.size):
+            return UnreadableFile(task.path, self._budget.reason)
+        outcome = reader.read(task)
+        self._budget.charge(reader.last_seconds)
+        return outcome
+
+
+def _measure_cpu(process: "subprocess.Popen[bytes]") -> float:
+    """Return the computing time that a process has used, in seconds; 0 if it has ended."""
+    try:
+        times = psutil.Process(process.pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return times.user + times.system
 
 
 def _await_outcome(future: "Future[ReaderOutcome]", on_wait: Callable[[], None]) -> ReaderOutcome:

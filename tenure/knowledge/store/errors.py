@@ -14,6 +14,7 @@
     ├── CorruptTable             a table cannot be read
     ├── CommitConflict           all attempts to commit conflicted with other writers
     ├── ReaderFailed             the process that parses files does not start
+    ├── FilesUnlistable          the files of a path cannot be listed
     ├── IngestCancelled          an ingestion was cancelled
     ├── EmbeddingCancelled       an embedding was cancelled
     ├── MaintenanceCancelled     a maintenance was cancelled
@@ -130,6 +131,15 @@ class ReaderFailed(KnowledgeError):
         """Build the message from the last line that the process wrote to stderr."""
         super().__init__(f"the process that reads documents does not start: {reason or 'no output'}")
         self.reason = reason
+
+
+class FilesUnlistable(KnowledgeError):
+    """The files of a path cannot be listed; a repetition would fail as well."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        """Build the message from the path and a reason that completes the sentence "the path …"."""
+        super().__init__(f"the path {path} {reason}")
+        self.path, self.reason = path, reason
 
 
 class IngestCancelled(KnowledgeError):

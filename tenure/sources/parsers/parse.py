@@ -4,13 +4,13 @@ The suffix decides; the content of a file without a known suffix is sniffed.
 """
 
 import re
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import clean_text, collapse_whitespace, strip_lines
@@ -55,10 +55,10 @@ _NAME_SEPARATORS = re.compile(r"[\s_\-]+")
 
 
 def parse_file(path: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Document:
-    """Parse a file.
+    """Open and parse a file.
 
     Args:
-        path: path of the file.
+        path: path of the file, without symbolic links.
         limit_bytes: maximum size of the file.
 
     Returns:
@@ -67,13 +67,37 @@ def parse_file(path: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Document:
     Raises:
         Unreadable: the file cannot be parsed, whatever the cause.
     """
+    with open_document(path) as opened:
+        return parse_open_file(opened, limit_bytes)
+
+
+def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Document:
+    """Parse an open file; see `parse_file`."""
+    path = opened.path
     suffix = path.suffix.lower()
     if reason := _REASONS.get(suffix):
         raise Unreadable(reason)
-    _check_size(path, TABLE_LIMIT_BYTES if suffix in TABLE_FORMATS else limit_bytes)
+    _check_size(opened, TABLE_LIMIT_BYTES if suffix in TABLE_FORMATS else limit_bytes)
     document = _describe_tables(path) if suffix in TABLE_FORMATS else None
-    document = document or parse_bytes(_load(path, limit_bytes), path.name, suffix, limit_bytes)
+    document = document or parse_bytes(_load(opened, limit_bytes), path.name, suffix, limit_bytes)
     return complete_metadata(document, make_title(path))
+
+
+@contextmanager
+def open_document(path: Path) -> Iterator[OpenFile]:
+    """Open a file to parse it.
+
+    Raises:
+        Unreadable: it cannot be opened, or not without following a symbolic link.
+    """
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(open_file(path.absolute()))
+        except FileRefused as error:
+            raise Unreadable(error.reason) from error
+        except OSError as error:
+            raise Unreadable(describe_os_error(error)) from error
+        yield opened
 
 
 def parse_bytes(
@@ -146,36 +170,29 @@ def make_title(path: Path) -> str:
     return collapse_whitespace(_NAME_SEPARATORS.sub(" ", path.stem)) or path.name
 
 
-def _check_size(path: Path, limit_bytes: int) -> None:
-    """Check that a path is a regular file of a permitted size."""
-    with _translate_os_errors():
-        status = path.stat()
-    if stat.S_ISDIR(status.st_mode):
-        raise Unreadable("is a folder that cannot be listed")
-    # Reading a pipe or a device could block forever.
-    if not stat.S_ISREG(status.st_mode):
-        raise Unreadable("is not a regular file")
-    if status.st_size > limit_bytes:
+def _check_size(opened: OpenFile, limit_bytes: int) -> None:
+    """Check that a file has a permitted size."""
+    size = opened.status.st_size
+    if size > limit_bytes:
         raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")
-    if not status.st_size:
+    if not size:
         raise Unreadable("is empty")
 
 
-def _load(path: Path, limit_bytes: int) -> bytes:
-    _check_size(path, limit_bytes)
-    with _translate_os_errors():
-        data = path.read_bytes()
+def _load(opened: OpenFile, limit_bytes: int) -> bytes:
+    _check_size(opened, limit_bytes)
+    try:
+        data = opened.read(limit_bytes)
+    except OSError as error:
+        raise Unreadable(describe_os_error(error)) from error
     if not data.strip():
         raise Unreadable("is empty")
     return data
 
 
-@contextmanager
-def _translate_os_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
+def describe_os_error(error: OSError) -> str:
+    """Return the reason for a file that the system does not open."""
+    return f"could not be opened ({(error.strerror or type(error).__name__).lower()})"
 
 
 def _describe_tables(path: Path) -> Document | None:
@@ -183,8 +200,7 @@ def _describe_tables(path: Path) -> Document | None:
     from tenure.sources.parsers.table_text import describe_table_file
 
     try:
-        with _translate_os_errors():
-            return describe_table_file(path)
+        return describe_table_file(path)
     except Unreadable:
         # Text without a table is still parsed as text.
         if path.suffix.lower() in _TEXT_TABLES:

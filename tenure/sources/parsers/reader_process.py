@@ -6,7 +6,6 @@ the socket closes, and this process ends.
 """
 
 import hashlib
-import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,13 +19,16 @@ from tenure.algorithms.text.chunking import chunk_text
 from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
+from tenure.files.discovery import INCLUDE_SECRETS_HINT
+from tenure.files.opening import OpenFile
+from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import limit_memory
-from tenure.sources.parsers.parse import parse_file
+from tenure.sources.parsers.parse import open_document, parse_open_file
 from tenure.sources.parsers.web_page import parse_page
 
 READY_MESSAGE = "ready"
-PARSER_VERSION = "6"
+PARSER_VERSION = "7"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -49,7 +51,13 @@ class FileTask:
     """A file to read, unless its content has the known hash."""
 
     path: str
+    """Absolute path, without symbolic links."""
     known_hash: str = ""
+    """Hash of the content that an earlier reading stored."""
+    size: int = 0
+    """Size in bytes, by which the reader is given time."""
+    include_secrets: bool = False
+    """Whether the file is read even if it holds keys, passwords or tokens."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +171,14 @@ def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
 
 def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | UnchangedFile:
     path = Path(task.path)
-    status = path.stat()
-    content_hash = _hash_content(path) if stat.S_ISREG(status.st_mode) else ""
-    if content_hash and content_hash == task.known_hash:
-        return UnchangedFile(task.path)
-    document = parse_file(path)
+    with open_document(path) as opened:
+        status = opened.status
+        if not task.include_secrets:
+            _check_secrets(opened)
+        content_hash = _hash_content(opened)
+        if content_hash == task.known_hash:
+            return UnchangedFile(task.path)
+        document = parse_open_file(opened)
     return ParsedFile(
         task.path, content_hash, status.st_size, status.st_mtime_ns, document, split_document(document, recipe)
     )
@@ -195,9 +206,20 @@ def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
     )
 
 
-def _hash_content(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _check_secrets(opened: OpenFile) -> None:
+    """Check that a file holds no secrets.
+
+    Raises:
+        Unreadable: it does.
+    """
+    reason = describe_secret_name(opened.path.name) or describe_secret_content(opened.read(SNIFFED_BYTES))
+    if reason:
+        raise Unreadable(f"{reason}: {INCLUDE_SECRETS_HINT}")
+
+
+def _hash_content(opened: OpenFile) -> str:
+    opened.file.seek(0)
+    return hashlib.file_digest(opened.file, "sha256").hexdigest()
 
 
 def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedChunk, ...]:

@@ -6,6 +6,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
+from tenure.files.opening import FileRefused, open_file
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.tables.catalogue import (
@@ -18,6 +19,7 @@ from tenure.sources.tables.catalogue import (
     Table,
     to_sql_identifier,
 )
+from tenure.sources.tables.pinned_files import pin_databases
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, is_type_mismatch
 
 _LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
@@ -39,11 +41,15 @@ def describe_table_file(path: Path) -> Document:
         Unreadable: the file contains no readable table.
     """
     kind = TABLE_FORMATS[path.suffix.lower()]
-    if kind == "sqlite" and not _is_sqlite(path):
-        raise Unreadable("is a binary file")
     database = Database(to_sql_identifier(path.stem), str(path.absolute()), kind)
     try:
+        if kind == "sqlite" and not _is_sqlite(path.absolute()):
+            raise Unreadable("is a binary file")
         found = describe_tables(database, _LIMITS)
+    except FileRefused as error:
+        raise Unreadable(error.reason) from error
+    except OSError as error:
+        raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
     except SqlError as problem:
         raise Unreadable(f"holds no table that can be read ({problem})") from problem
     if not any(table.sample for table in found):
@@ -143,16 +149,17 @@ def format_value(value: CellValue) -> str:
 
 
 def _describe_database(database: Database, limits: SqlLimits, *, as_text: bool) -> tuple[Table, ...]:
-    engine = SqlEngine([database], limits, as_text=as_text)
-    try:
-        return engine.describe_tables()
-    finally:
-        engine.close()
+    with pin_databases([database]) as pinned:
+        engine = SqlEngine(pinned.databases, limits, as_text=as_text, problems=pinned.problems)
+        try:
+            return engine.describe_tables()
+        finally:
+            engine.close()
 
 
 def _is_sqlite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    with open_file(path) as opened:
+        return opened.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
 def _describe(form: NormalFormWriter, table: Table) -> None:

@@ -84,7 +84,7 @@ def _truncate(text: str) -> str:
 def _parse_table(body: bytes, name: str, suffix: str) -> Document:
     """Parse a table from a temporary file, because the SQL engine reads files."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"{PurePosixPath(name).stem or 'table'}{suffix}")
+        path = Path(folder).resolve() / f"{PurePosixPath(name).stem or 'table'}{suffix}"
         path.write_bytes(body)
         return parse_file(path)
 

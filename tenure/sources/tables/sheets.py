@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
+from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
+from tenure.files.opening import FileRefused, open_file
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package
 from tenure.sources.tables.catalogue import to_sql_identifier
@@ -39,12 +41,16 @@ def read_sheets(path: Path) -> Iterator[Sheet]:
         Unreadable: the workbook is encrypted, damaged or too large.
     """
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        with open_file(path.absolute()) as opened:
+            data = opened.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
             raise Unreadable(f"is larger than {_MAX_BYTES / 1e6:g} MB")
         if path.suffix.lower() in _PACKAGES:
-            check_package(path.read_bytes(), _MAX_BYTES, "the old binary Excel format")
-        with CalamineWorkbook.from_path(str(path)) as workbook:
+            check_package(data, _MAX_BYTES, "the old binary Excel format")
+        with CalamineWorkbook.from_filelike(BytesIO(data)) as workbook:
             yield from _read_workbook(workbook)
+    except FileRefused as error:
+        raise Unreadable(error.reason) from error
     except PasswordError as error:
         raise Unreadable("is encrypted") from error
     except (CalamineError, OSError, *PACKAGE_ERRORS) as error:

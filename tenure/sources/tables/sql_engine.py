@@ -94,6 +94,7 @@ class SqlEngine:
         *,
         as_text: bool = False,
         on_stuck: Callable[[], None] | None = None,
+        problems: Sequence[str] = (),
     ) -> None:
         """Open databases, and lock the engine.
 
@@ -103,6 +104,7 @@ class SqlEngine:
             as_text: whether columns of SQLite are read as text, for columns whose values contradict their declared
                 type.
             on_stuck: function that is called if a statement does not react to its interruption.
+            problems: reasons for databases that could not be opened before.
 
         Raises:
             SqlError: no table can be opened.
@@ -110,7 +112,7 @@ class SqlEngine:
         self._limits = limits
         self._on_stuck = on_stuck
         self._tables: dict[str, list[str]] = {database.name: [] for database in opened}
-        self._open_errors: list[str] = []
+        self._open_errors = list(problems)
         self._hidden: frozenset[str] = frozenset()
         config: dict[str, Any] = {
             "autoinstall_known_extensions": False,

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -16,6 +17,7 @@ from pydantic import TypeAdapter
 
 from tenure.sources.isolation import build_child_environment, limit_memory
 from tenure.sources.tables.catalogue import Database, ResultTable, Table
+from tenure.sources.tables.pinned_files import pin_databases
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, SqlTimeout, is_type_mismatch
 from tenure.sources.tables.sql_guard import SqlRefused
 
@@ -53,14 +55,16 @@ def _run_process(request: dict[str, Any], databases: Sequence[Database], limits:
     # Tables are described one after the other, each within the time limit of one statement.
     seconds = limits.seconds * (1 if "sql" in request else 2 * max(len(databases), 1)) + _START_SECONDS
     try:
-        ended = subprocess.run(
-            [sys.executable, "-c", _MAIN],
-            input=sent,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            env=build_child_environment(),
-        )
+        # Its temporary files are deleted even if it is killed.
+        with tempfile.TemporaryDirectory(prefix="tenure-sql-") as scratch:
+            ended = subprocess.run(
+                [sys.executable, "-c", _MAIN],
+                input=sent,
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+                env=build_child_environment() | {"TMPDIR": scratch},
+            )
     except subprocess.TimeoutExpired as error:
         raise SqlTimeout(f"it took longer than {limits.seconds:g} s") from error
     try:
@@ -91,13 +95,20 @@ def answer_request(request: dict[str, Any]) -> dict[str, Any]:
 def _execute(
     request: dict[str, Any], databases: Sequence[Database], limits: SqlLimits, *, as_text: bool
 ) -> dict[str, Any]:
-    engine = SqlEngine(databases, limits, as_text=as_text, on_stuck=lambda: _exit_with_timeout(limits))
-    try:
-        if "sql" in request:
-            return {"answer": _RESULT.dump_python(engine.run_select(request["sql"]), mode="json")}
-        return {"answer": _TABLES.dump_python(engine.describe_tables(request["sample"]), mode="json")}
-    finally:
-        engine.close()
+    with pin_databases(databases) as pinned:
+        engine = SqlEngine(
+            pinned.databases,
+            limits,
+            as_text=as_text,
+            on_stuck=lambda: _exit_with_timeout(limits),
+            problems=pinned.problems,
+        )
+        try:
+            if "sql" in request:
+                return {"answer": _RESULT.dump_python(engine.run_select(request["sql"]), mode="json")}
+            return {"answer": _TABLES.dump_python(engine.describe_tables(request["sample"]), mode="json")}
+        finally:
+            engine.close()
 
 
 def _exit_with_timeout(limits: SqlLimits) -> None:
