@@ -225,6 +225,7 @@ def build_workers(
         databases={name: address.get_secret_value() for name, address in settings.databases.items()},
         rerank_model=create_rerank_model(settings),
         cold_start_chunks=settings.cold_start_chunks,
+        ingest_seconds=settings.ingest_seconds,
         page_cache_bytes=settings.page_cache_megabytes * 1_000_000,
         domain_authority=settings.domain_authority,
         memory_policy=settings.memory_policy,

@@ -217,6 +217,11 @@ class Settings(BaseSettings, LimitFields):
     cold_start_chunks: int = Field(default=512, ge=0, le=100_000)
     """Number of chunks up to which ingestion computes all vectors; with more, they are computed in the background."""
 
+    ingest_seconds: float = Field(default=900.0, gt=0, le=86_400)
+    """Seconds of computing time that one ingestion may spend on slow files beyond what their sizes explain; the files
+    after that are skipped with a note.
+    """
+
     sql_seconds: float = Field(default=20.0, gt=0, le=600)
     """Timeout of a query over tables in seconds."""
     sql_rows: int = Field(default=200, ge=1, le=5000)

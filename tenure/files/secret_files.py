@@ -23,9 +23,7 @@ _KEY_SUFFIXES: Final = (
     *(".pem", ".key", ".p12", ".pfx", ".p8", ".pk8", ".ppk", ".jks", ".jceks", ".keystore", ".bks"),
     *(".kdbx", ".kdb", ".agilekeychain", ".opvault", ".keychain", ".keychain-db", ".keytab", ".agekey", ".htpasswd"),
 )
-_KEY_NAMES: Final = re.compile(
-    r"(?:.*[._-])?id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?|identity|ssh_host_\w+_key|secring\.gpg"
-)
+_KEY_NAMES: Final = re.compile(r"(?:.*[._-])?id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?|ssh_host_\w+_key|secring\.gpg")
 _PASSWORD_NAMES: Final = re.compile(
     r"netrc|pgpass|pgpass\.conf|my\.cnf|mylogin\.cnf|npmrc|pypirc|git-credentials|htpasswd|htdigest|g?shadow|"
     r"master\.passwd|kubeconfig|vault-token|vault_pass\w*|dockercfg|s3cfg|boto|wallet\.dat|"
@@ -38,7 +36,7 @@ _CREDENTIAL_NAMES: Final = re.compile(
 )
 """Names of collections of secrets; `credentials.md` is a document about them."""
 _ENVIRONMENT_NAMES: Final = re.compile(
-    r"(?:[\w.-]+[._-])?env|env[._-](?!(?:d|md|rst|html?|py|pyi|pyc|js|mjs|cjs|jsx|tsx?|sh|bash|go|rs|rb|java|c|h|css|ipynb)$)[\w.-]+"
+    r"(?:[\w-]+\.){0,3}env(?:\.(?:prod|dev|stag|test|secret|local|live|vault|private|docker|shared|ci\b|keys?\b)[\w-]*){0,2}"
 )
 _SAMPLE: Final = re.compile(r"example|sample|template|\bdist\b|default|dummy")
 """Part of the name of a file that shows the form of a secret and holds none."""
@@ -51,7 +49,7 @@ _TOKENS: Final = re.compile(
     rb"(?<![A-Za-z0-9_-])(?:"
     rb"(?:gh[pousr]_[A-Za-z0-9]{36,255})|github_pat_\w{60,255}|glpat-[\w-]{20,100}|xox[abeoprs]-[\w-]{20,250}|"
     rb"xapp-\d-[\w-]{20,250}|[sr]k_live_[A-Za-z0-9]{20,250}|sk-ant-[\w-]{60,250}|"
-    rb"sk-(?:proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_-]{40,250}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|"
+    rb"sk-[A-Za-z0-9]{40,250}|sk-(?:proj|svcacct|admin|or-v1)-[\w-]{40,250}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|"
     rb"pypi-[\w-]{85,250}|hf_[A-Za-z0-9]{34,40}|SG\.[\w-]{22}\.[\w-]{43}|AGE-SECRET-KEY-1[0-9A-Z]{58}|"
     rb"dop_v1_[a-f0-9]{64}|shpat_[a-fA-F0-9]{32}|lin_api_[A-Za-z0-9]{40}|gsk_[A-Za-z0-9]{48,60}|hvs\.[\w-]{60,250}|"
     rb"(?i:aws_?secret_?access_?key|secretaccesskey)[\"']?\s{0,5}[:=]\s{0,5}[\"']?(?P<aws>[A-Za-z0-9/+]{40})|"
@@ -75,7 +73,7 @@ def describe_secret_name(name: str) -> str:
         return ""
     while (shorter := _COPY_SUFFIX.sub("", name)) != name and shorter:
         name = shorter
-    if name.endswith(_KEY_SUFFIXES) or f".{name}" in _KEY_SUFFIXES or _KEY_NAMES.fullmatch(name):
+    if name.endswith(_KEY_SUFFIXES) or _KEY_NAMES.fullmatch(name):
         return "has the name of a private key or a key store"
     if any(names.fullmatch(name) for names in (_PASSWORD_NAMES, _CREDENTIAL_NAMES)):
         return "has the name of a file with passwords or tokens"

@@ -8,6 +8,7 @@ from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.graph.knowledge_graph import KnowledgeGraph
+from tenure.knowledge.ingestion.reading_budget import DEFAULT_INGEST_SECONDS
 from tenure.knowledge.ingestion.results import StoredResults
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.memory.conversations import Conversations
@@ -52,6 +53,7 @@ class KnowledgeBase:
         databases: Mapping[str, str] | None = None,
         rerank_model: RerankModel | None = None,
         cold_start_chunks: int | None = None,
+        ingest_seconds: float = DEFAULT_INGEST_SECONDS,
         page_cache_bytes: int | None = None,
         domain_authority: Mapping[str, float] | None = None,
         memory_policy: MemoryPolicy | None = None,
@@ -68,6 +70,7 @@ class KnowledgeBase:
             databases: connection URIs of PostgreSQL databases, by name.
             rerank_model: model that scores candidates of searches that ask for it.
             cold_start_chunks: missing vectors up to which an ingestion computes them itself; None for no limit.
+            ingest_seconds: computing time that one ingestion may spend on slow files, in seconds.
             page_cache_bytes: size to which maintenance trims the page cache, in bytes; None for no limit.
             domain_authority: authority of web domains, from 0 to 1.
             memory_policy: rules by which memories decay, merge and are deleted.
@@ -79,7 +82,14 @@ class KnowledgeBase:
         self.encoder = CachedSentenceEncoder(embedding)
         encode = self.encoder.encode
         self.corpora = Corpora(
-            store, embedding, cache, chunk_tokens, cold_start_chunks, domain_authority or {}, metrics
+            store,
+            embedding,
+            cache,
+            chunk_tokens,
+            cold_start_chunks,
+            domain_authority or {},
+            metrics,
+            ingest_seconds=ingest_seconds,
         )
         self.retrieval = Retrieval(store, embedding, chunks, encode, Reranker(embedding, rerank_model), metrics)
         self.graph = KnowledgeGraph(store, embedding.dimensions)

@@ -22,6 +22,7 @@ from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
 from tenure.knowledge.ingestion.ingest import Ingestion
 from tenure.knowledge.ingestion.readers import ReaderPool
+from tenure.knowledge.ingestion.reading_budget import DEFAULT_INGEST_SECONDS
 from tenure.knowledge.ingestion.web_pages import WebPageIngestion
 from tenure.knowledge.memory.memories import forget_sources
 from tenure.knowledge.pages import readings
@@ -48,6 +49,8 @@ class Corpora:
         cold_start_chunks: int | None,
         domain_authority: Mapping[str, float],
         metrics: SearchMetrics | None = None,
+        *,
+        ingest_seconds: float = DEFAULT_INGEST_SECONDS,
     ) -> None:
         """Keep the dependencies; start no process yet.
 
@@ -59,9 +62,11 @@ class Corpora:
             cold_start_chunks: missing vectors up to which an ingestion computes them itself; None for no limit.
             domain_authority: authority of web domains, from 0 to 1.
             metrics: counters of cache hits.
+            ingest_seconds: computing time that one ingestion may spend on slow files.
         """
         self._store, self._model, self._cache, self._metrics = store, model, cache, metrics
         self._chunk_tokens, self._cold_start_chunks, self._authority = chunk_tokens, cold_start_chunks, domain_authority
+        self._ingest_seconds = ingest_seconds
         self._page_readers = ReaderPool(build_recipe(model, chunk_tokens), PAGE_READERS)
 
     def ingest(
@@ -77,6 +82,7 @@ class Corpora:
 
         Raises:
             FileNotFoundError: a path does not exist.
+            FilesUnlistable: the files of a path cannot be listed.
             EmbeddingModelMismatch: documents outside the paths were embedded with another model.
             IngestCancelled: `cancelled` returned True.
             EmbeddingCancelled: `cancelled` returned True after all files were read.
@@ -90,6 +96,7 @@ class Corpora:
             report,
             cancelled,
             self._cold_start_chunks,
+            self._ingest_seconds,
         ).run()
 
     def embed(

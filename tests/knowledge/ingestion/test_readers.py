@@ -83,7 +83,7 @@ def test_vanished_file_is_reported_as_unreadable(tmp_path: Path, recipe: Reading
     outcome = read_source(FileTask(str(tmp_path / "gone.md")), recipe)
 
     assert isinstance(outcome, UnreadableFile)
-    assert "No such file" in outcome.reason
+    assert "no such file" in outcome.reason
 
 
 @slow
