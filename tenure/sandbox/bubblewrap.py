@@ -29,6 +29,16 @@ MIN_SYSTEM_VERSION: Final = (0, 12, 0)
 SCRATCH_BYTES: Final = 16 << 20
 """Size of /dev/shm and of /tmp, for programs that ignore TMPDIR; TMPDIR is the scratch space."""
 
+DEVICES_BYTES: Final = 1 << 16
+"""Size of /dev, which holds names only."""
+
+DEVICES: Final = {"null": "null", "full": "full", "random": "random", "urandom": "urandom", "zero": "full"}
+"""Devices of a program, with the host's device behind each.
+
+The host's /dev/zero can be mapped as shared memory that is in the resident memory of no process; /dev/full gives the
+same zeros and cannot be mapped.
+"""
+
 ADVICE: Final = {
     "setting up uid map": "user namespaces are restricted: allow them for bwrap (an AppArmor profile on Ubuntu)",
     "No permissions to create new namespace": "user namespaces are switched off (sysctl user.max_user_namespaces)",
@@ -143,10 +153,19 @@ class Bubblewrap:
         for path in self._runtime.visible_folders:
             arguments += ["--ro-bind", str(self._launcher.map_path(path)), str(path)]
         arguments += ["--ro-bind", str(self._launcher.map_path(INSIDE_FOLDER)), "/in/tenure/sandbox/inside"]
-        arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+        arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *self._devices()]
         arguments += ["--size", str(SCRATCH_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
         arguments += ["--size", str(scratch), "--perms", "0700", "--tmpfs", "/box"]
         return [*arguments, "--remount-ro", "/", "--chdir", "/box", "--seccomp", str(rules)]
+
+    def _devices(self) -> list[str]:
+        """Return the arguments that mount a few harmless devices; there are no terminals, which hosts count."""
+        arguments = ["--size", str(DEVICES_BYTES), "--perms", "0755", "--tmpfs", "/dev"]
+        for name, source in DEVICES.items():
+            arguments += ["--dev-bind", f"/dev/{source}", f"/dev/{name}"]
+        for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+            arguments += ["--symlink", f"/proc/self/fd{target}", f"/dev/{name}"]
+        return arguments
 
     def _system(self) -> list[str]:
         """Return the arguments that mount the system's programs and libraries."""

@@ -6,10 +6,14 @@ compares the list with the kernel's headers, and interprets the filter.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 EPERM: Final = 1
+ENOMEM: Final = 12
+EINVAL: Final = 22
 ENOSYS: Final = 38
+EPROTONOSUPPORT: Final = 93
 EAFNOSUPPORT: Final = 97
 
 ALLOW: Final = 0x7FFF0000
@@ -37,7 +41,13 @@ REFUSED: Final[dict[str, tuple[int | None, int | None]]] = {
     **{"ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271)},
     **{"process_madvise": (440, 440), "process_mrelease": (448, 448), "kcmp": (312, 272), "pidfd_getfd": (438, 438)},
     **{"move_pages": (279, 239), "migrate_pages": (256, 238), "mbind": (237, 235), "set_mempolicy": (238, 237)},
-    **{"set_mempolicy_home_node": (450, 450)},
+    **{"set_mempolicy_home_node": (450, 450), "ioprio_set": (251, 30)},
+    # Signals to a thread or with a value, which no argument here can tie to the sender's own processes.
+    **{"tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240)},
+    **{"pidfd_send_signal": (424, 424)},
+    # Slots of asynchronous input and output are counted for the whole host.
+    **{"io_setup": (206, 0), "io_destroy": (207, 1), "io_submit": (209, 2), "io_cancel": (210, 3)},
+    **{"io_getevents": (208, 4), "io_pgetevents": (333, 292)},
     # Parts of the kernel that attacks use often.
     **{"bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "fanotify_init": (300, 262)},
     **{"add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "lookup_dcookie": (212, 18)},
@@ -48,27 +58,68 @@ REFUSED: Final[dict[str, tuple[int | None, int | None]]] = {
     **{"shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "shmdt": (67, 197)},
     **{"msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187)},
     **{"semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192)},
+    **{"mq_open": (240, 180), "mq_unlink": (241, 181)},
 }
 """Calls that fail with EPERM, with their numbers on x86_64 and aarch64."""
 
 ABSENT: Final[dict[str, tuple[int | None, int | None]]] = {
-    name: (number, number)
-    for name, number in {
-        **{"clone3": 435, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427},
-        **{"open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433},
-        **{"mount_setattr": 442, "memfd_secret": 447, "statmount": 457, "listmount": 458},
-    }.items()
+    **{"clone3": (435, 435), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426)},
+    **{"io_uring_register": (427, 427), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430)},
+    **{"fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442)},
+    **{"memfd_secret": (447, 447), "statmount": (457, 457), "listmount": (458, 458)},
+    # A pipe that refers to a small part of a large page keeps all of it.
+    **{"splice": (275, 76), "tee": (276, 77), "vmsplice": (278, 75)},
+    # Kernel memory that no limit counts, or that is counted for the host's user.
+    **{"inotify_init": (253, None), "inotify_init1": (294, 26), "landlock_create_ruleset": (444, 444)},
 }
-"""Calls that fail with ENOSYS, so that the C library falls back to calls whose arguments can be inspected."""
+"""Calls that fail with ENOSYS, so that libraries fall back to calls that are counted or can be inspected."""
+
+INSPECTED: Final[dict[str, tuple[int, int]]] = {
+    **{"clone": (56, 220), "ioctl": (16, 29), "fcntl": (72, 25), "prctl": (157, 167), "mmap": (9, 222)},
+    **{"socket": (41, 198), "socketpair": (53, 199), "setsockopt": (54, 208), "kill": (62, 129)},
+    **{"prlimit64": (302, 261), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119)},
+    **{"sched_setaffinity": (203, 122), "sched_setattr": (314, 274), "setpriority": (141, 140)},
+}
+"""Calls whose arguments decide."""
 
 NEW_NAMESPACES: Final = 0x7E020080
 """Flags of clone() that create namespaces: time, mount, cgroup, uts, ipc, user, pid, net."""
 
-TERMINAL_TRICKS: Final = (0x5412, 0x541C, 0x5423)
-"""TIOCSTI, TIOCLINUX, TIOCSETD: insert terminal input, or change the line discipline."""
+REFUSED_REQUESTS: Final = (0x5412, 0x541C, 0x5423, 0x8901, 0x8902)
+"""TIOCSTI, TIOCLINUX, TIOCSETD: insert terminal input, or change the line discipline; FIOSETOWN, SIOCSPGRP: have the
+kernel send signals to another process.
+"""
+
+REFUSED_FILE_COMMANDS: Final = (8, 15, 1031)
+"""F_SETOWN, F_SETOWN_EX: have the kernel send signals to another process; F_SETPIPE_SZ: enlarge a pipe."""
+
+LAST_KNOWN_OPTION: Final = 76
+"""Newest known option of prctl(); later ones allocate kernel memory (PR_FUTEX_HASH) or are unknown."""
+_SET_THP_DISABLE: Final = 41
+_SCHED_CORE: Final = 62
 
 SOCKET_FAMILIES: Final = (1, 2, 10, 16)
 """Unix, IPv4, IPv6 and netlink; other families reach the hypervisor or rarely used kernel code."""
+_INTERNET: Final = (2, 10)
+_NETLINK: Final = 16
+_SOCKET_TYPES: Final = (1, 2)
+"""Streams and datagrams, of IPv4 and IPv6."""
+_PROTOCOLS: Final = (0, 6, 17)
+"""TCP and UDP, of IPv4 and IPv6."""
+
+IGNORED_SOCKET_OPTIONS: Final = (7, 8, 32, 33)
+"""SO_SNDBUF, SO_RCVBUF and their forced variants: the default is kept, as for a value above the host's maximum."""
+REFUSED_SOCKET_OPTIONS: Final = (26, 50, 51, 52)
+"""SO_ATTACH_FILTER, SO_ATTACH_BPF and their variants for groups: programs in the kernel."""
+
+MAX_SHARED_BYTES: Final = 1 << 20
+"""Maximum size of one anonymous shared mapping: its pages remain while any part of it is mapped, and are in the
+resident memory of no process.
+"""
+
+_SOL_SOCKET: Final = 1
+_SOCKET_OPTIONS: Final = (*IGNORED_SOCKET_OPTIONS, *REFUSED_SOCKET_OPTIONS)
+_MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 """Offsets in `struct seccomp_data`."""
@@ -82,15 +133,9 @@ class Architecture(NamedTuple):
     """AUDIT_ARCH constant of the kernel."""
     column: int
     """Column in the tables."""
-    clone: int
-    ioctl: int
-    socket: int
 
 
-MACHINES: Final = (
-    Architecture("x86_64", 0xC000003E, 0, 56, 16, 41),
-    Architecture("aarch64", 0xC00000B7, 1, 220, 29, 198),
-)
+MACHINES: Final = (Architecture("x86_64", 0xC000003E, 0), Architecture("aarch64", 0xC00000B7, 1))
 
 
 class Instruction(NamedTuple):
@@ -137,6 +182,80 @@ def refuse(errno: int) -> Instruction:
     return return_value(_ERRNO | errno)
 
 
+def load_argument(number: int, high: bool = False) -> Instruction:
+    """Load one half of an argument of the call.
+
+    For an argument of 32 bits only the low half counts: the kernel ignores the high half, which could be set to evade
+    a full comparison.
+    """
+    return load(_ARGUMENTS + 8 * number + 4 * high)
+
+
+def refuse_values(values: Sequence[int], errno: int) -> list[Instruction]:
+    """Refuse the call if the word has one of the values."""
+    return [step for value in values for step in (skip_unless_equal(value, 1), refuse(errno))]
+
+
+def refuse_other_values(values: Sequence[int], errno: int) -> list[Instruction]:
+    """Refuse the call unless the word has one of the values."""
+    # Each comparison that holds jumps behind the refusal.
+    checks = [Instruction(0x15, len(values) - place, 0, value) for place, value in enumerate(values)]
+    return [*checks, refuse(errno)]
+
+
+def run_if_equal(value: int, body: Sequence[Instruction]) -> list[Instruction]:
+    """Run instructions if the word equals a value."""
+    return [skip_unless_equal(value, len(body)), *body]
+
+
+def _build_inspections() -> dict[str, list[Instruction]]:
+    """Return the instructions for each inspected call; a call that they do not refuse is allowed."""
+    families = [load_argument(0), *refuse_other_values(SOCKET_FAMILIES, EAFNOSUPPORT)]
+    internet = [
+        # The flags of a type are above its four bits.
+        *(load_argument(1), Instruction(0x54, 0, 0, 0xF), *refuse_other_values(_SOCKET_TYPES, EPROTONOSUPPORT)),
+        *(load_argument(2), *refuse_other_values(_PROTOCOLS, EPROTONOSUPPORT), return_value(ALLOW)),
+    ]
+    netlink = [load_argument(2), *refuse_other_values((0,), EPROTONOSUPPORT)]
+    # Zero is the caller; any number could be the driver's or that of the tests' process.
+    caller_only = [load_argument(0), *refuse_other_values((0,), EPERM)]
+    return {
+        "clone": [load_argument(0), skip_unless_any_bit(NEW_NAMESPACES, 1), refuse(EPERM)],
+        "ioctl": [load_argument(1), *refuse_values(REFUSED_REQUESTS, EPERM)],
+        "fcntl": [load_argument(1), *refuse_values(REFUSED_FILE_COMMANDS, EPERM)],
+        "prctl": [
+            *(load_argument(0), skip_unless_at_least(LAST_KNOWN_OPTION + 1, 1), refuse(EINVAL)),
+            *refuse_values((_SCHED_CORE,), EPERM),
+            # Large pages stay off: one remaining small part keeps a whole large page.
+            *run_if_equal(_SET_THP_DISABLE, [load_argument(1), *refuse_other_values((1,), EPERM)]),
+        ],
+        "mmap": [
+            *(load_argument(3), skip_unless_any_bit(_MAP_ANONYMOUS, 7), skip_unless_any_bit(_MAP_SHARED, 6)),
+            *(load_argument(1, high=True), *refuse_other_values((0,), ENOMEM)),
+            *(load_argument(1), skip_unless_at_least(MAX_SHARED_BYTES + 1, 1), refuse(ENOMEM)),
+        ],
+        "socket": [
+            *families,
+            *[step for family in _INTERNET for step in (load_argument(0), *run_if_equal(family, internet))],
+            *(load_argument(0), *run_if_equal(_NETLINK, netlink)),
+        ],
+        "socketpair": families,
+        "setsockopt": [
+            *(load_argument(1), skip_unless_equal(_SOL_SOCKET, 2 * len(_SOCKET_OPTIONS) + 1), load_argument(2)),
+            *refuse_values(IGNORED_SOCKET_OPTIONS, 0),
+            *refuse_values(REFUSED_SOCKET_OPTIONS, EPERM),
+        ],
+        "kill": [load_argument(0), *refuse_values((1,), EPERM)],
+        "prlimit64": caller_only,
+        "sched_setparam": caller_only,
+        "sched_setscheduler": caller_only,
+        "sched_setaffinity": caller_only,
+        "sched_setattr": caller_only,
+        # The first argument chooses between a process, a group and a user.
+        "setpriority": [*caller_only, load_argument(1), *refuse_other_values((0,), EPERM)],
+    }
+
+
 def _build_architecture_filter(machine: Architecture) -> list[Instruction]:
     """Return the filter of one architecture."""
     program = [load(_NUMBER)]
@@ -147,24 +266,9 @@ def _build_architecture_filter(machine: Architecture) -> list[Instruction]:
         for numbers in table.values():
             if (number := numbers[machine.column]) is not None:
                 program += [skip_unless_equal(number, 1), refuse(errno)]
-    # Only the low halves of arguments: the kernel ignores the high half, which could be set to evade a full comparison.
-    program += [
-        skip_unless_equal(machine.clone, 4),
-        load(_ARGUMENTS),
-        skip_unless_any_bit(NEW_NAMESPACES, 1),
-        refuse(EPERM),
-    ]
-    program += [
-        return_value(ALLOW),
-        skip_unless_equal(machine.ioctl, 2 * len(TERMINAL_TRICKS) + 2),
-        load(_ARGUMENTS + 8),
-    ]
-    for request in TERMINAL_TRICKS:
-        program += [skip_unless_equal(request, 1), refuse(EPERM)]
-    program += [return_value(ALLOW), skip_unless_equal(machine.socket, 2 * len(SOCKET_FAMILIES) + 2), load(_ARGUMENTS)]
-    for family in SOCKET_FAMILIES:
-        program += [skip_unless_equal(family, 1), return_value(ALLOW)]
-    return [*program, refuse(EAFNOSUPPORT), return_value(ALLOW)]
+    for name, body in _build_inspections().items():
+        program += run_if_equal(INSPECTED[name][machine.column], [*body, return_value(ALLOW)])
+    return [*program, return_value(ALLOW)]
 
 
 def build_filter() -> list[Instruction]:
