@@ -213,6 +213,8 @@ class Isolation(Contract):
     """Version of the backend."""
     memory: Literal["enforced", "best-effort"] = "best-effort"
     """Whether the kernel limits the memory of all processes together, or a watchdog does."""
+    memory_note: str = ""
+    """Where control groups are made, or why there are none."""
     uid_drop: bool = False
     """Whether a supervisor running as root dropped its privileges first."""
 
@@ -231,7 +233,7 @@ class SandboxOutcome(Contract):
     signal: str | None = None
     """Name of the signal that ended it."""
     limits_hit: tuple[str, ...] = ()
-    """Limits reached: wall, cpu, memory, file, output, artifacts."""
+    """Limits reached: wall, cpu, memory, host-memory, file, files, output, artifacts."""
     stdout: str = ""
     """Beginning and end of standard output, with unprintable characters escaped."""
     stderr: str = ""

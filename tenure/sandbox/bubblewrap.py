@@ -18,8 +18,9 @@ from typing import Final
 from tenure.contracts.sandbox import Isolation, SandboxLimits
 from tenure.sandbox import seccomp
 from tenure.sandbox.base import NoSandbox, SetupFailed
+from tenure.sandbox.groups import GroupSource, RunGroup
 from tenure.sandbox.launcher import UNPRIVILEGED_ID, Launcher
-from tenure.sandbox.memory import ControlGroup, list_descendants, measure_memory
+from tenure.sandbox.memory import MemoryUse, MemoryWatch, get_host_reserve_mib, list_descendants, read_available_mib
 from tenure.sandbox.runtime import INSIDE_FOLDER, Runtime
 from tenure.sandbox.supervisor import StartedSandbox
 
@@ -93,34 +94,41 @@ def _read_version(path: Path) -> BubblewrapBinary | None:
 class Bubblewrap:
     """Back-end that starts sandboxes with bubblewrap."""
 
-    def __init__(self, binary: BubblewrapBinary, runtime: Runtime, cgroup: Path | None) -> None:
+    def __init__(self, binary: BubblewrapBinary, runtime: Runtime, groups: GroupSource) -> None:
         self._binary = binary
         self._runtime = runtime
-        self._cgroup = cgroup
+        self._groups = groups
         # The folder that contains the binary's own libraries, too.
         home = binary.path.parents[2] if binary.path.parent.name == "_bin" else binary.path.parent
         self._launcher = Launcher([home, INSIDE_FOLDER, *runtime.visible_folders])
         self.isolation = Isolation(
             backend="bubblewrap",
             version=binary.version,
-            memory="enforced" if cgroup is not None else "best-effort",
+            memory="enforced" if groups.make is not None else "best-effort",
+            memory_note=groups.note,
             uid_drop=self._launcher.drops,
         )
 
-    def make_control_group(self, limits: SandboxLimits) -> ControlGroup | None:
-        """Create the control group of a run if one was delegated.
+    def make_control_group(self, limits: SandboxLimits) -> RunGroup | None:
+        """Create the control group of a run if groups can be had.
 
         Raises:
-            SetupFailed: it cannot be created.
+            SetupFailed: it cannot be created, or without one, the host is short of memory.
         """
-        if self._cgroup is None:
+        if self._groups.make is None:
+            available, reserve = read_available_mib(), get_host_reserve_mib()
+            if available < reserve:
+                raise SetupFailed(
+                    f"this machine has {available} MiB of memory left, less than the {reserve} MiB that programs leave "
+                    "free: end other programs, or delegate a control group (TENURE_SANDBOX_CGROUP)"
+                )
             return None
         try:
-            return ControlGroup(self._cgroup, limits.memory_mib, limits.processes)
+            return self._groups.make(limits)
         except OSError as error:
-            raise SetupFailed(f"TENURE_SANDBOX_CGROUP {self._cgroup}: {error.strerror}") from None
+            raise SetupFailed(f"{self._groups.note}: {error.strerror}") from None
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: ControlGroup | None) -> StartedSandbox:
+    def start(self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None) -> StartedSandbox:
         """Start a sandbox whose driver waits for its job.
 
         Raises:
@@ -132,7 +140,14 @@ class Bubblewrap:
             os.lseek(rules, 0, os.SEEK_SET)
             command = [str(self._launcher.map_path(self._binary.path)), *self.build_arguments(limits, rules)]
             process = self._launcher.start(
-                [*command, "--", *self._runtime.build_driver_command(needs_packages)], [rules]
+                [
+                    *(control.command if control else ()),
+                    *command,
+                    "--",
+                    *self._runtime.build_driver_command(needs_packages),
+                ],
+                [rules],
+                control.environment if control else {},
             )
         except OSError as error:
             raise SetupFailed(f"{self._binary.path} cannot be started: {error.strerror or error}") from None
@@ -184,9 +199,10 @@ class Bubblewrap:
 class BubblewrapProcess:
     """Running sandbox of bubblewrap."""
 
-    def __init__(self, process: subprocess.Popen[bytes], control: ControlGroup | None) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], control: RunGroup | None) -> None:
         self.process = process
         self._control = control
+        self._watch = MemoryWatch(process.pid)
         self._first: int | None = None
 
     def mark_ready(self) -> None:
@@ -208,9 +224,9 @@ class BubblewrapProcess:
         except ProcessLookupError:
             return
 
-    def measure_memory(self, limit_mib: int) -> float | None:
-        """Sum up the memory, unless a control group limits it."""
-        return None if self._control is not None else measure_memory(self.process.pid, limit_mib)
+    def measure_memory(self, limit_mib: int) -> MemoryUse | None:
+        """Measure the memory, unless a control group limits it."""
+        return None if self._control is not None else self._watch.measure(limit_mib)
 
     def close(self) -> None:
         """Release process 1 and the control group."""

@@ -9,6 +9,7 @@ from tenure.sandbox.base import NoSandbox, Sandbox
 from tenure.sandbox.bubblewrap import Bubblewrap, find_binary
 from tenure.sandbox.docker import Docker
 from tenure.sandbox.engine import ContainedSandbox
+from tenure.sandbox.groups import find_groups
 from tenure.sandbox.runtime import Runtime, find_current, prepare
 from tenure.settings import Settings
 
@@ -33,7 +34,7 @@ def make_bubblewrap_sandbox(settings: Settings, runtime: Runtime) -> ContainedSa
     Raises:
         NoSandbox: bubblewrap cannot be used.
     """
-    return ContainedSandbox(Bubblewrap(find_binary(), runtime, settings.sandbox_cgroup), runtime)
+    return ContainedSandbox(Bubblewrap(find_binary(), runtime, find_groups(settings.sandbox_cgroup)), runtime)
 
 
 class PreparedSandbox:

@@ -15,8 +15,8 @@ from typing import Final
 
 from tenure.contracts.sandbox import Isolation, SandboxLimits
 from tenure.sandbox.base import NoSandbox, SetupFailed
+from tenure.sandbox.groups import RunGroup
 from tenure.sandbox.launcher import UNPRIVILEGED_ID
-from tenure.sandbox.memory import ControlGroup
 from tenure.sandbox.runtime import INSIDE_FOLDER, INSPECTION_SCRIPT, Runtime
 from tenure.sandbox.supervisor import StartedSandbox
 from tenure.settings import Settings
@@ -47,7 +47,10 @@ class Docker:
         )
         self.runtime = _inspect_interpreter(output)
         self.isolation = Isolation(
-            backend="docker", version=" ".join(filter(None, [version, self._engine_runtime])), memory="enforced"
+            backend="docker",
+            version=" ".join(filter(None, [version, self._engine_runtime])),
+            memory="enforced",
+            memory_note="control groups of the container engine",
         )
 
     def _ask(self, *arguments: str) -> str:
@@ -71,7 +74,7 @@ class Docker:
         """Return None: the engine manages control groups."""
         return
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: ControlGroup | None) -> StartedSandbox:
+    def start(self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None) -> StartedSandbox:
         """Start a container whose driver waits for its job.
 
         Raises:
@@ -143,9 +146,9 @@ class DockerProcess:
             # The engine does not answer; containers that still run have the label.
             self.process.kill()
 
-    def measure_memory(self, limit_mib: int) -> float | None:
+    def measure_memory(self, limit_mib: int) -> None:
         """Return None: the engine limits the memory."""
-        return None
+        return
 
     def close(self) -> None:
         """Release nothing: `--rm` removes the container."""

@@ -26,7 +26,7 @@ from tenure.contracts.sandbox import (
 )
 from tenure.sandbox import selftest, verdict
 from tenure.sandbox.base import SetupFailed
-from tenure.sandbox.memory import ControlGroup
+from tenure.sandbox.groups import RunGroup
 from tenure.sandbox.runtime import Runtime
 from tenure.sandbox.supervisor import Observed, StartedSandbox, Supervision, UnitResult
 
@@ -48,11 +48,11 @@ class Backend(Protocol):
     isolation: Isolation
     """Description of the isolation."""
 
-    def make_control_group(self, limits: SandboxLimits) -> ControlGroup | None:
+    def make_control_group(self, limits: SandboxLimits) -> RunGroup | None:
         """Create the control group of a run, or return None."""
         ...
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: ControlGroup | None) -> StartedSandbox:
+    def start(self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None) -> StartedSandbox:
         """Start a sandbox whose driver waits for its job."""
         ...
 

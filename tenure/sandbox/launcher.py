@@ -10,7 +10,7 @@ import ctypes
 import os
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -43,11 +43,15 @@ class Launcher:
                 return place / path.relative_to(hidden)
         return path
 
-    def start(self, command: Sequence[str], descriptors: Sequence[int]) -> subprocess.Popen[bytes]:
-        """Start a process with an empty environment and only the given file descriptors."""
-        return self._thread.submit(self._start, command, descriptors).result()
+    def start(
+        self, command: Sequence[str], descriptors: Sequence[int], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Start a process with only the given file descriptors and environment."""
+        return self._thread.submit(self._start, command, descriptors, environment).result()
 
-    def _start(self, command: Sequence[str], descriptors: Sequence[int]) -> subprocess.Popen[bytes]:
+    def _start(
+        self, command: Sequence[str], descriptors: Sequence[int], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         """Start a process, in the thread."""
         return subprocess.Popen(
             command,
@@ -56,7 +60,7 @@ class Launcher:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd="/",
-            env={},
+            env=dict(environment),
             pass_fds=tuple(descriptors),
             start_new_session=True,
             user=UNPRIVILEGED_ID if self.drops else None,

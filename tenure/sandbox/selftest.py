@@ -38,7 +38,8 @@ async def check(run: Run, isolation: Isolation, runtime: Runtime) -> SandboxSelf
     if findings:
         problem = f"the isolation does not hold: {findings[0]}"
         return facts.model_copy(update={"message": problem, "findings": findings})
-    memory = "memory enforced" if isolation.memory == "enforced" else "memory watched, best effort"
+    memory = "memory limited by the kernel" if isolation.memory == "enforced" else "memory watched, best effort"
+    memory += f" ({isolation.memory_note})" if isolation.memory_note else ""
     note = f"; {runtime.note}" if runtime.note else ""
     message = f"{isolation.backend} {isolation.version}, {memory}{note}"
     return facts.model_copy(update={"usable": True, "message": message})

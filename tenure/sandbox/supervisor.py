@@ -18,7 +18,8 @@ from typing import Final, Protocol
 
 from tenure.contracts.sandbox import Artifact, SandboxLimits
 from tenure.sandbox.base import SetupFailed
-from tenure.sandbox.memory import ControlGroup
+from tenure.sandbox.groups import RunGroup, was_killed
+from tenure.sandbox.memory import MemoryUse, get_host_reserve_mib, read_available_mib
 from tenure.sandbox.output import BoundedOutput, escape_control_characters
 
 SETUP_TIMEOUT_SECONDS: Final = 30.0
@@ -47,8 +48,8 @@ class StartedSandbox(Protocol):
         """Kill everything in the sandbox."""
         ...
 
-    def measure_memory(self, limit_mib: int) -> float | None:
-        """Return the memory in use in MiB, exact above a limit; None if the back-end itself limits it."""
+    def measure_memory(self, limit_mib: int) -> MemoryUse | None:
+        """Return the memory in use, exact above a limit; None if the back-end itself limits it."""
         ...
 
     def close(self) -> None:
@@ -92,7 +93,7 @@ class Supervision:
         job: bytes,
         keep: Path | None,
         goes_on: Callable[[UnitResult], bool],
-        control: ControlGroup | None,
+        control: RunGroup | None,
     ) -> None:
         self._limits = limits
         self._job = job
@@ -106,6 +107,7 @@ class Supervision:
         self._complaint = BoundedOutput(4096)
         self._hello = False
         self._look = 0.0
+        self._reserve_mib = get_host_reserve_mib()
 
     def stop(self) -> None:
         """Request the end of the run; callable from any thread."""
@@ -140,7 +142,11 @@ class Supervision:
 
     def _account(self) -> None:
         """Add the measurements of the control group."""
-        if self._control is not None and self._control.has_exceeded_limit:
+        if self._control is None:
+            return
+        # Asking can take longer than a run, so only a run in which something was killed asks.
+        killed = not self._seen.finished or any(was_killed(unit.status) for unit in self._seen.units)
+        if killed and self._control.has_exceeded_limit:
             self._note("memory")
 
     def _follow(self, started: StartedSandbox, began: float) -> None:
@@ -186,19 +192,23 @@ class Supervision:
         now = time.monotonic()
         if not self._hello or now < self._look:
             return False
-        self._look = now + MEMORY_POLL_SECONDS
-        if self._exceeds_memory(started):
-            self._note("memory")
+        limit = self._find_exceeded_memory(started)
+        # Many processes take long to measure, and run only between two measurements.
+        self._look = now + max(MEMORY_POLL_SECONDS, 2 * (time.monotonic() - now))
+        if limit is not None:
+            self._note(limit)
             return True
         return False
 
-    def _exceeds_memory(self, started: StartedSandbox) -> bool:
-        """Return whether more memory is in use than allowed."""
+    def _find_exceeded_memory(self, started: StartedSandbox) -> str | None:
+        """Return the limit of memory that is exceeded, of the program or of the host."""
         used = started.measure_memory(self._limits.memory_mib)
         if used is None:
-            return False
-        self._seen.peak_mib = max(self._seen.peak_mib, used)
-        return used > self._limits.memory_mib
+            return None
+        self._seen.peak_mib = max(self._seen.peak_mib, used.programs)
+        if max(used) > self._limits.memory_mib:
+            return "memory"
+        return "host-memory" if read_available_mib() < self._reserve_mib else None
 
     def _note(self, limit: str) -> None:
         if limit not in self._seen.limits:

@@ -18,8 +18,11 @@ from tenure.sandbox.supervisor import Observed, UnitResult, get_signal_name
 _MAX_TRACE_CHARS: Final = 6000
 _BY_SIGNAL: Final = {"SIGXCPU": "cpu", "SIGXFSZ": "file"}
 """Limits that the kernel reports by a signal."""
-_HARD: Final = ("memory", "output", "cpu", "file")
+_HARD: Final = ("memory", "output", "cpu", "file", "files")
 """Limits that end a program."""
+_HOST: Final = "host-memory"
+"""Reserve of the host's memory, which other programs may have used as well."""
+_HOST_REASON: Final = "ended because this machine was short of memory"
 
 
 def judge_program(seen: Observed) -> SandboxOutcome:
@@ -31,8 +34,9 @@ def judge_program(seen: Observed) -> SandboxOutcome:
     limits = _limits(seen, unit, signal)
     code = os.WEXITSTATUS(unit.status) if unit.status is not None and os.WIFEXITED(unit.status) else None
     verdict = _judge_limits(limits) or ("passed" if code == 0 else "failed" if unit.status is not None else "error")
+    reason = _HOST_REASON if _HOST in limits else ""
     return _make_outcome(seen, unit, limits).model_copy(
-        update={"verdict": verdict, "basis": "exit_code", "exit_code": code, "signal": signal}
+        update={"verdict": verdict, "basis": "exit_code", "exit_code": code, "signal": signal, "reason": reason}
     )
 
 
@@ -146,7 +150,7 @@ def _build_outcome(
     verdict: SandboxVerdict = "passed" if tests and all(test.passed for test in tests) else "failed"
     first = next((test.error for test in tests if not test.passed), "")
     if stopped := _judge_limits(limits):
-        verdict, reason = stopped, f"limit reached: {', '.join(limits)}"
+        verdict, reason = stopped, _HOST_REASON if stopped == "error" else f"limit reached: {', '.join(limits)}"
     elif forged:
         verdict, reason = "forged", forged
     else:
@@ -284,6 +288,8 @@ def _judge_limits(limits: tuple[str, ...]) -> SandboxVerdict | None:
     """Return the verdict for a run that was ended by a limit."""
     if any(limit in _HARD for limit in limits):
         return "limit"
+    if _HOST in limits:
+        return "error"
     return "timeout" if "wall" in limits else None
 
 

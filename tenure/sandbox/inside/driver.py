@@ -28,8 +28,12 @@ MAX_OUTPUT_BYTES: Final = 32 << 20
 MIB: Final = 1 << 20
 MAX_DEPTH: Final = 16
 """Maximum depth of folders searched for artifacts."""
-REAP_INTERVAL_MS: Final = 200
-"""Maximum time in milliseconds until ended orphans are reaped."""
+REAP_INTERVAL_MS: Final = 50
+"""Maximum time in milliseconds until ended orphans are reaped, and files are counted."""
+SCRATCH: Final = ("/box", "/tmp", "/dev/shm")
+"""File systems in memory that a program can write."""
+BYTES_PER_FILE: Final = 4096
+"""Size of the working folder for which a program may have one file: the kernel keeps up to 2 KiB for a name."""
 MAX_ENTRIES: Final = 4000
 """Maximum number of folder entries searched for artifacts."""
 
@@ -143,6 +147,7 @@ class Child:
         self.output = 0
         self.hit: list[bytes] = []
         self.readers: dict[int, bytes] = {}
+        self.max_files = max(1024, job["limits"]["scratch_mib"] * MIB // BYTES_PER_FILE)
         writers = []
         for kind in (b"O", b"E", b"R"):
             reader, writer = os.pipe()
@@ -166,6 +171,8 @@ class Child:
             left = deadline - time.monotonic()
             if left <= 0:
                 self._end(b"wall")
+            if count_files() > self.max_files:
+                self._end(b"files")
             self._pass_on(poll, min(max(1, int(left * 1000) + 1), REAP_INTERVAL_MS))
             ended = self._reap()
         kill_all()
@@ -209,6 +216,11 @@ class Child:
                 return None
             if pid == self.pid:
                 return (status, usage.ru_maxrss)
+
+
+def count_files() -> int:
+    """Return the number of files, folders and links that a program can have created."""
+    return sum(facts.f_files - facts.f_ffree for facts in map(os.statvfs, SCRATCH))
 
 
 def kill_all() -> None:
