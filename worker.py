@@ -44,6 +44,7 @@ from tenure.logs import configure_logging
 from tenure.models.chat import ChatModel
 from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.notifications import Notifier
+from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings, describe_settings_error
@@ -331,12 +332,25 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def prepare_home(home: Path) -> None:
+    """Keep files of this process from other users, and remove their permissions from an existing home."""
+    os.umask(PRIVATE_UMASK)
+    try:
+        corrected = make_private(home)
+    except OSError as error:
+        structlog.get_logger().warning("the home's permissions cannot be corrected", why=str(error))
+        return
+    if corrected:
+        structlog.get_logger().warning("the home was open to other users; it is private now", corrected=corrected)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the worker; return the process's exit code."""
     chosen = build_parser().parse_args(argv)
     try:
         settings = Settings()
         configure_logging(settings.log_level)
+        prepare_home(settings.home.absolute())
         asyncio.run(serve(settings, chosen.queues))
     except (ServerUnreachable, StoreUnreachable) as error:
         print(f"error: {error}", file=sys.stderr)

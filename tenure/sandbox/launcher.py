@@ -99,7 +99,8 @@ def _mount_hidden_folders(hidden: Sequence[Path]) -> dict[Path, Path]:
         places = {}
         for number, path in enumerate(hidden):
             place = cover / str(number)
-            place.mkdir(mode=0o755)
+            place.mkdir()
+            place.chmod(0o755)  # whatever the umask of this process is
             _check_result(libc.mount(os.fsencode(path.resolve()), os.fsencode(place), None, _BIND | _RECURSIVE, None))
             places[path] = place
     except OSError as error:

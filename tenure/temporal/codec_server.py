@@ -1,114 +1,142 @@
-"""Decrypt payloads for the Temporal web UI and the `temporal` command, on the loopback interface only.
+"""Decrypt payloads for the Temporal web UI and the `temporal` command, on this machine only.
 
-Both send payloads to `/decode` and show the reply, so the keys stay in this process. The worker runs the server
-while encryption keys are set; started as a program it serves a web UI on a machine without a worker.
+Both send payloads to `/decode` and show the reply, so the keys stay in this process. The worker runs the server while
+encryption keys are set: on a Unix socket of the home, for the web UI of the local stack, and on a port, for programs
+with the home's key and for a web UI on another port. Started as a program it serves a machine without a worker.
 """
 
 import asyncio
+import os
+import socket
 import sys
 import threading
+from contextlib import ExitStack, suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Self
-from urllib.parse import urlsplit
 
 import structlog
 from google.protobuf import json_format
 from temporalio.api.common.v1 import Payloads
 
+from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
+from tenure.temporal.gate.access import HOST, SECURITY_HEADERS, AccessPolicy, build_link, load_key
+from tenure.temporal.gate.http_server import HttpServer, Request, RequestRefused, Response, Timeouts
+from tenure.temporal.gate.peers import PeerTable
+from tenure.temporal.gate.sockets import CODEC_SOCKET, address_socket
+from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES
 
-MAX_REQUEST_BYTES = 64 * 1024 * 1024
-"""Maximum size of a request in bytes, enough for one page of a history."""
+MAX_CONCURRENT_REQUESTS = 4
+"""Requests whose payloads are in memory at the same time."""
+
+_ROOT = 0
 
 
-class CodecServer(ThreadingHTTPServer):
-    """HTTP server for remote codecs; as a context manager it runs in its own threads.
+class CodecServer:
+    """HTTP server for remote codecs; as a context manager it runs in its own thread.
 
     Args:
         codec: codec that holds the keys.
+        home: home with the key of access and the Unix socket.
         port: port on 127.0.0.1; 0 for any free port.
-        ui_port: port of the web UI, the only origin that may read replies.
+        ui_port: port of the web UI, the only other origin that may read replies.
+        timeouts: time limits of requests.
 
     Raises:
-        OSError: the port is in use.
+        OSError: the port is in use, or the home cannot be written.
     """
 
-    daemon_threads = True
-
-    def __init__(self, codec: EncryptionCodec, port: int, ui_port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
-        self.codec = codec
-        self.origins = {f"http://{host}:{ui_port}" for host in ("127.0.0.1", "localhost")}
+    def __init__(
+        self, codec: EncryptionCodec, home: Path, port: int, ui_port: int, timeouts: Timeouts | None = None
+    ) -> None:
+        self._codec, self._timeouts = codec, timeouts
+        with ExitStack() as opened:
+            self._listener = opened.enter_context(socket.create_server((HOST, port)))
+            self.port: int = self._listener.getsockname()[1]
+            self._key = load_key(home)
+            self._own = opened.enter_context(_listen_in_home(home))
+            opened.pop_all()
+        self._policy = AccessPolicy(self._key, self.port, [f"http://{name}:{ui_port}" for name in (HOST, "localhost")])
+        self._peers = PeerTable()
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), name="codec-server", daemon=True)
+        self._started = threading.Event()
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, args=(0.2,), name="codec-server", daemon=True).start()
+        self._thread.start()
+        self._started.wait()
         return self
 
     def __exit__(self, *exit: object) -> None:
-        self.shutdown()
-        self.server_close()
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
 
+    def build_link(self) -> str:
+        """Return a link that lets a browser use this server for a web UI on another port."""
+        return build_link(self._key, f"http://{HOST}:{self.port}")
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: CodecServer
+    async def serve(self) -> None:
+        """Serve until the context manager is left, or the task is cancelled."""
+        self._loop = asyncio.get_running_loop()
+        port = HttpServer(self._answer, self._may_connect, self._timeouts)
+        own = HttpServer(self._answer_own, None, self._timeouts)
+        async with port.serve(self._listener), own.serve(self._own):
+            self._started.set()
+            await self._stop.wait()
 
-    def do_OPTIONS(self) -> None:
-        """Answer a CORS preflight request."""
-        self._answer(HTTPStatus.NO_CONTENT, b"")
-
-    def do_POST(self) -> None:
-        """Encode or decode the payloads of the request."""
-        length = int(self.headers.get("content-length") or 0)
-        if self.headers.get("origin") and self.headers["origin"] not in self.server.origins:
-            self._refuse(HTTPStatus.FORBIDDEN, "only the web UI of this home may use this server")
-        elif length > MAX_REQUEST_BYTES:
-            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
-        else:
-            self._changed(self.rfile.read(length))
-
-    def _changed(self, body: bytes) -> None:
-        offered = {"/decode": self.server.codec.decode, "/encode": self.server.codec.encode}
-        change = offered.get(urlsplit(self.path).path)
-        if change is None:
-            self._refuse(HTTPStatus.NOT_FOUND, "there are /decode and /encode")
-            return
+    def _may_connect(self, accepted: socket.socket) -> bool:
+        """Return whether a connection comes from this user, or from root, which forwards ports for users."""
+        if not self._peers.is_available:
+            return True
         try:
-            given = json_format.Parse(body, Payloads())
-            made = Payloads(payloads=asyncio.run(change(list(given.payloads))))
-        except json_format.ParseError:
-            self._refuse(HTTPStatus.BAD_REQUEST, "the request contains no payloads")
-        except DecryptionError as error:
-            self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
-        else:
-            self._answer(HTTPStatus.OK, json_format.MessageToJson(made).encode())
+            return self._peers.find_user(accepted) in (os.geteuid(), _ROOT)
+        except OSError:
+            return False
 
-    def _refuse(self, status: HTTPStatus, why: str) -> None:
-        # An unread body would be parsed as the next request on this connection. Announce the close, or the client sends
-        # its
-        # next request on a connection that is being closed.
-        self._answer(status, why.encode(), "text/plain; charset=utf-8", last=True)
+    async def _answer(self, request: Request) -> Response:
+        """Answer a request to the port."""
+        origin = request.get_header("origin")
+        allowed = self._policy.allows_origin(origin)
+        if request.method == "OPTIONS" and allowed:
+            return Response(HTTPStatus.NO_CONTENT, headers=_list_cors_headers(request, origin))
+        try:
+            response = self._policy.check(request) or await self._answer_own(request)
+        except RequestRefused as error:
+            if not allowed:
+                raise
+            headers = (("content-type", "text/plain; charset=utf-8"), *_list_cors_headers(request, origin))
+            return Response(error.status, f"{error}\n".encode(), headers)
+        return (
+            Response(response.status, response.body, response.headers + _list_cors_headers(request, origin))
+            if (allowed)
+            else response
+        )
 
-    def _answer(self, status: HTTPStatus, body: bytes, kind: str = "application/json", last: bool = False) -> None:
-        self.send_response(status)
-        if last:
-            self.send_header("connection", "close")
-        origin = self.headers.get("origin")
-        if origin in self.server.origins:
-            self.send_header("access-control-allow-origin", origin)
-            self.send_header("access-control-allow-methods", "POST, OPTIONS")
-            # The headers and parameters that the web UI sends differ between versions; only the origin is checked.
-            self.send_header("access-control-allow-headers", self.headers.get("access-control-request-headers", "*"))
-            self.send_header("vary", "origin")
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Write no log: requests contain user data."""
+    async def _answer_own(self, request: Request) -> Response:
+        """Answer a request of a program that may use this server."""
+        changes = {"/decode": self._codec.decode, "/encode": self._codec.encode}
+        change = changes.get(request.path)
+        if change is None:
+            raise RequestRefused(HTTPStatus.NOT_FOUND, "there are /decode and /encode")
+        if request.method != "POST":
+            raise RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "payloads are sent with POST")
+        async with self._slots:
+            body = await request.read(MAX_CODEC_BYTES)
+            try:
+                given = await asyncio.to_thread(json_format.Parse, body, Payloads())
+                made = Payloads(payloads=await change(list(given.payloads)))
+            except json_format.ParseError:
+                raise RequestRefused(HTTPStatus.BAD_REQUEST, "the request contains no payloads") from None
+            except DecryptionError as error:
+                raise RequestRefused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+            text = await asyncio.to_thread(json_format.MessageToJson, made)
+        kind = ("content-type", "application/json")
+        return Response(HTTPStatus.OK, text.encode(), (kind, ("cache-control", "no-store"), *SECURITY_HEADERS))
 
 
 def make_codec_server(settings: Settings) -> CodecServer | None:
@@ -117,7 +145,7 @@ def make_codec_server(settings: Settings) -> CodecServer | None:
     if codec is None:
         return None
     try:
-        return CodecServer(codec, settings.codec_port, settings.ui_port)
+        return CodecServer(codec, settings.home.absolute(), settings.codec_port, settings.ui_port)
     except OSError as error:
         structlog.get_logger().warning(
             "this worker does not decrypt payloads for the web UI", port=settings.codec_port, error=error.strerror
@@ -127,19 +155,55 @@ def make_codec_server(settings: Settings) -> CodecServer | None:
 
 def main() -> int:
     """Serve until interrupted."""
+    os.umask(PRIVATE_UMASK)
     try:
-        server = make_codec_server(Settings())
+        settings = Settings()
+        make_private(settings.home.absolute())
+        server = make_codec_server(settings)
     except ValueError as error:
         print(f"error: the settings are not valid: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: the home cannot be used ({error.strerror or error})", file=sys.stderr)
         return 2
     if server is None:
         print("error: set TENURE_ENCRYPTION_KEYS, and TENURE_CODEC_PORT to a free port", file=sys.stderr)
         return 2
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        server.server_close()
+    print(f"open this link once in the browser of the web UI: {server.build_link()}", flush=True)
+    with suppress(KeyboardInterrupt):
+        asyncio.run(server.serve())
     return 0
+
+
+def _listen_in_home(home: Path) -> socket.socket:
+    """Return a socket that listens in the home, in the place of one that an ended worker left.
+
+    Raises:
+        OSError: the home cannot be written.
+    """
+    address = address_socket(home, CODEC_SOCKET)
+    Path(address).unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(address)
+        Path(address).chmod(0o600)
+        listener.listen()
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _list_cors_headers(request: Request, origin: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers that let the pages of an origin read the response."""
+    return (
+        ("access-control-allow-origin", origin),
+        ("access-control-allow-credentials", "true"),
+        ("access-control-allow-methods", "POST, OPTIONS"),
+        # The headers that the web UI sends differ between versions; only the origin is checked.
+        ("access-control-allow-headers", request.get_header("access-control-request-headers") or "content-type"),
+        ("vary", "origin"),
+    )
 
 
 if __name__ == "__main__":

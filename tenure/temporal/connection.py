@@ -1,19 +1,26 @@
 """Connect to Temporal; used by the worker, the command line and `doctor`.
 
 The standard `TEMPORAL_*` variables and profiles decide. If they name no server, the local stack of this home is
-used, on 127.0.0.1 and the port of the settings. The data converter is set here only: programs with different
-converters cannot read each other's payloads.
+used, through the Unix socket of its gate. Without one, another server on the port of the settings is used if it runs
+as the same user: another user could otherwise start workflows on this worker. The data converter is set here only:
+programs with different converters cannot read each other's payloads.
 """
 
 import asyncio
+import os
 import re
 from datetime import timedelta
+from functools import cache
 
 from temporalio.client import Client
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
+from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
+from temporalio.service import HttpConnectProxyConfig
 
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
+from tenure.temporal.gate.peers import find_listener_user
+from tenure.temporal.gate.sockets import GATE_SOCKET, address_socket
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -58,12 +65,18 @@ async def connect(settings: Settings) -> Client:
     Raises:
         CannotReach: the server does not answer in time or refuses the connection.
     """
-    config = _connect_config(load_profile(), settings)
+    profile = load_profile()
+    config = _connect_config(profile, settings)
     try:
+        gate = None if profile.address else _find_gate(settings)
         # The SDK's own timeout covers the TCP connection only; a process that accepts it may still never answer.
         async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
             return await Client.connect(
-                **config, data_converter=make_data_converter(settings), connect_timeout=CONNECT_TIMEOUT
+                **config,
+                data_converter=make_data_converter(settings),
+                connect_timeout=CONNECT_TIMEOUT,
+                http_connect_proxy_config=gate,
+                runtime=None if gate is None else _create_runtime(),
             )
     except (RuntimeError, ValueError, OSError) as error:
         raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error
@@ -74,6 +87,30 @@ def _connect_config(found: ClientConfigProfile, settings: Settings) -> ClientCon
     if found.address:
         return found.to_client_connect_config()
     return {"target_host": get_local_address(settings), "namespace": found.namespace or "default"}
+
+
+def _find_gate(settings: Settings) -> HttpConnectProxyConfig | None:
+    """Return the way to the server of this home, or None if the program on the local port is another server.
+
+    Raises:
+        ServerUnreachable: the program on the local port belongs to another user.
+    """
+    if (settings.home / GATE_SOCKET).exists():
+        return HttpConnectProxyConfig(target_host=f"unix:{address_socket(settings.home, GATE_SOCKET)}")
+    if find_listener_user(settings.temporal_port) in (None, os.geteuid()):
+        return None
+    address = get_local_address(settings)
+    raise ServerUnreachable(
+        address, f"another user runs the program on this port: set TEMPORAL_ADDRESS={address} only if you trust it"
+    )
+
+
+@cache
+def _create_runtime() -> Runtime:
+    """Return the SDK's runtime for connections through a gate, without its warning that these resolve no names."""
+    levels = TelemetryFilter(core_level="WARN", other_level="ERROR").formatted()
+    logging = LoggingConfig(filter=f"{levels},temporal_sdk_bridge::client=ERROR")
+    return Runtime(telemetry=TelemetryConfig(logging=logging))
 
 
 def _reason(message: str) -> str:

@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
     "tenure.extensions": set(),
     "tenure.files": set(),
+    "tenure.private_files": set(),
     "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
@@ -62,7 +63,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources", "tenure.files"},
     "tenure.sandbox": {*PURE, "tenure.settings", "tenure.files"},
     "tenure.report": PURE,
-    "tenure.temporal": {"tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "workflows"},
+    "tenure.temporal": {
+        *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
+        "workflows",
+    },
     "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"},
     # Activity classes for their names only.
     "workflows": {*PURE, "activities", "tenure.extensions"},

@@ -97,11 +97,11 @@ async def run_batch(
     """Start or continue a batch, follow it to its end and print the summary."""
     with explain_refusals(chosen):
         handle = await _start_or_continue(client, request, chosen, parse_ownership(arguments))
-    print_note(f"batch {chosen}" + (f", web UI: {place.build_run_url(chosen)}" if place.ui else ""))
+    print_note(f"batch {chosen}" + (f", web UI: {place.build_run_link(chosen)}" if place.ui else ""))
     if not arguments.detach:
         return await follow_batch(arguments, place, client, handle)
     if arguments.json:
-        print_json({"id": chosen, "url": place.build_run_url(chosen), "status": "running"})
+        print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
     else:
         print_note(f"follow it with `python client.py watch {chosen}`")
     return 0

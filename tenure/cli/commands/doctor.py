@@ -29,7 +29,7 @@ from tenure.contracts.sandbox import SandboxSelfTest
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
-from tenure.temporal.stack import local, server
+from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import StackError
 
 Level = Literal["ok", "warn", "fail"]
@@ -88,7 +88,10 @@ def check_binary(settings: Settings) -> Check:
     """Check that the Temporal binary exists and answers with its version."""
     try:
         path = server.find_binary()
-        found = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True)
+        environment = processes.build_child_environment()
+        found = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, check=True, env=environment
+        )
     except StackError as error:
         return Check("temporal binary", "fail", str(error))
     except (OSError, subprocess.SubprocessError) as error:
@@ -122,7 +125,10 @@ def check_ports(settings: Settings) -> Check:
     if address := connection.load_profile().address:
         return Check("ports", "ok", f"not needed: TEMPORAL_ADDRESS names {address}")
     try:
-        if local.get_status(settings).server_pid is not None:
+        found = local.get_status(settings)
+        if found.exposure:
+            return Check("ports", "warn", f"other users of this machine can reach the server: {found.exposure}")
+        if found.server_pid is not None:
             return Check("ports", "ok", f"{settings.temporal_port} and {settings.ui_port} are this home's stack's")
         server.check_ports(settings)
     except StackError as error:

@@ -82,7 +82,7 @@ async def _watch(arguments: Namespace, place: ServerTarget) -> int:
     with explain_refusals(arguments.id):
         description = await handle.describe()
     if place.ui:
-        print_note(f"run {arguments.id}, web UI: {place.build_run_url(arguments.id)}")
+        print_note(f"run {arguments.id}, web UI: {place.build_run_link(arguments.id)}")
     if description.workflow_type == BATCH_WORKFLOW:
         return await batches.follow_batch(arguments, place, client, batches.get_batch_handle(client, arguments.id))
     with choose_display(make_stderr_console()) as display:
@@ -145,7 +145,7 @@ async def _list(arguments: Namespace, place: ServerTarget) -> int:
             async for execution in client.list_workflows(_build_query(arguments), limit=arguments.limit)
         ]
     if arguments.json:
-        print_json([row | {"url": place.build_run_url(row["id"])} for row in rows])
+        print_json([row | {"url": place.build_run_link(row["id"])} for row in rows])
     elif rows:
         print_table(_build_table(rows))
     else:

@@ -41,3 +41,5 @@ def print_status(arguments: Namespace, found: StackStatus) -> None:
     print(f"Temporal server  {server_line}, 127.0.0.1:{found.port}")
     print(f"web UI           {found.ui_url}")
     print(f"worker           {worker_line}")
+    if found.exposure:
+        print(f"warning          other users of this machine can reach the Temporal server: {found.exposure}")

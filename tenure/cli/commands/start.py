@@ -196,10 +196,10 @@ async def follow_started_run(
 ) -> int:
     """Follow a started run to its end, unless the command is detached."""
     chosen = handle.id
-    print_note(f"run {chosen}" + (f", web UI: {place.build_run_url(chosen)}" if place.ui else ""))
+    print_note(f"run {chosen}" + (f", web UI: {place.build_run_link(chosen)}" if place.ui else ""))
     if arguments.detach:
         if arguments.json:
-            print_json({"id": chosen, "url": place.build_run_url(chosen), "status": "running"})
+            print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
         else:
             print_note(f"follow it with `python client.py watch {chosen}`")
         return 0
@@ -207,7 +207,7 @@ async def follow_started_run(
         result = await follow_workflow(client, place, handle, display)
     code = deliver(result, arguments)
     print_note(
-        f"again: `python client.py report {chosen}`" + (f", or {place.build_run_url(chosen)}" if place.ui else "")
+        f"again: `python client.py report {chosen}`" + (f", or {place.build_run_link(chosen)}" if place.ui else "")
     )
     return code
 

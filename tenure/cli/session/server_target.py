@@ -11,7 +11,10 @@ The rules, in order:
 """
 
 import asyncio
+import http.client
+from contextlib import closing
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import quote
 
 from tenure.cli.errors import CommandError
@@ -20,7 +23,8 @@ from tenure.cli.terminal import print_note
 from tenure.prices import load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
-from tenure.temporal.stack import local, server
+from tenure.temporal.gate.access import HOST, build_link, load_key
+from tenure.temporal.stack import local
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.local import StackStatus
 
@@ -44,6 +48,14 @@ class ServerTarget:
     def build_run_url(self, run_id: str) -> str:
         """Return the URL of the run's page in the web UI, empty if unknown."""
         return f"{self.ui}/namespaces/{self.namespace}/workflows/{quote(run_id, safe='')}" if self.ui else ""
+
+    def build_run_link(self, run_id: str) -> str:
+        """Return the URL with a token that opens the web UI of this home's stack, for the person at the terminal."""
+        return self.build_link(self.build_run_url(run_id))
+
+    def build_link(self, url: str) -> str:
+        """Add a token to a URL of this home's web UI; return other URLs unchanged."""
+        return build_link(load_key(self.settings.home), url) if url and self.is_local else url
 
 
 def locate_server(settings: Settings) -> ServerTarget:
@@ -109,7 +121,7 @@ def print_notes(place: ServerTarget) -> None:
     for note in place.notes:
         print_note(note)
     if place.started:
-        print_note(f"local stack is up, web UI: {place.ui}")
+        print_note(f"local stack is up, web UI: {place.build_link(place.ui)}")
 
 
 def suggest_remedy(place: ServerTarget) -> str:
@@ -134,7 +146,7 @@ def _of_stack(settings: Settings, status: StackStatus, namespace: str) -> Server
         raise CommandError(status.notes[-1])
     is_local = status.server_pid is not None
     address = connection.get_local_address(settings)
-    ui = status.ui_url if is_local else _web_ui(address, settings)
+    ui = f"http://{HOST}:{status.ui_port}" if is_local else _web_ui(address, settings)
     return ServerTarget(settings, address, namespace, is_local, ui, status.notes, status.started)
 
 
@@ -143,6 +155,16 @@ def _web_ui(address: str, settings: Settings) -> str:
     host = address.rsplit(":", 1)[0]
     if host.endswith((".tmprl.cloud", ".api.temporal.io")):
         return "https://cloud.temporal.io"
-    if host in ("127.0.0.1", "localhost") and server.is_ready(settings.ui_port):
-        return f"http://127.0.0.1:{settings.ui_port}"
+    if host in (HOST, "localhost") and _has_web_ui(settings.ui_port):
+        return f"http://{HOST}:{settings.ui_port}"
     return ""
+
+
+def _has_web_ui(port: int) -> bool:
+    """Return whether a web UI answers on a port of this machine, be it one that asks for a link."""
+    with closing(http.client.HTTPConnection(HOST, port, timeout=2)) as connection:
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status in (HTTPStatus.OK, HTTPStatus.UNAUTHORIZED)
+        except (OSError, http.client.HTTPException):
+            return False

@@ -8,13 +8,13 @@ import hashlib
 import hmac
 import json
 import os
-import secrets
 from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
 
 from tenure.contracts.run.run import RunLimits
 from tenure.prices import load_prices
+from tenure.private_files import read_or_create_secret
 from tenure.settings import RoleSettings, Settings, get_environment_variable
 
 KEY_FILE = "stack.key"
@@ -38,7 +38,7 @@ def compute_fingerprint(settings: Settings, address: str) -> str:
     temporal = {name: value for name, value in os.environ.items() if name.startswith("TEMPORAL_")}
     prices = {model: price.model_dump() for model, price in load_prices(settings).items()}
     message = json.dumps([known, settings.knowledge_uri, prices, address, temporal], sort_keys=True).encode()
-    return hmac.new(_key(settings.home), message, hashlib.sha256).hexdigest()
+    return hmac.new(read_or_create_secret(settings.home / KEY_FILE), message, hashlib.sha256).hexdigest()
 
 
 def _text(value: object) -> str | None:
@@ -59,13 +59,3 @@ def _text(value: object) -> str | None:
 def _inner(value: SecretStr | RoleSettings) -> object:
     """Serialize a value inside a setting that is a JSON object."""
     return value.get_secret_value() if isinstance(value, SecretStr) else value.model_dump()
-
-
-def _key(home: Path) -> bytes:
-    """Read the home's key, creating it if it does not exist."""
-    path = home / KEY_FILE
-    if not path.exists():
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
-    return path.read_bytes()

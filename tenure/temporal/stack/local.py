@@ -19,7 +19,10 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
 import tenure
+from tenure.private_files import ForeignHome, make_private
 from tenure.settings import Settings
+from tenure.temporal.gate.access import HOST, build_link, load_key
+from tenure.temporal.gate.sockets import GATE_SOCKET
 from tenure.temporal.stack import processes, server
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
@@ -49,10 +52,14 @@ class StackStatus(BaseModel):
     """Start time of the worker in seconds since the epoch."""
     port: int
     """Port of the Temporal server."""
+    ui_port: int
+    """Port of the web UI."""
     ui_url: str
-    """URL of the web UI."""
+    """URL of the web UI; while the server runs, a link with a token that opens it."""
     server_ready: bool = False
     """Whether this home's server answers."""
+    exposure: str = ""
+    """Reason why other users of this machine can reach the running server; empty if they cannot."""
     started: bool = False
     """Whether `up` started anything."""
     notes: tuple[str, ...] = ()
@@ -73,11 +80,14 @@ def start_stack(
         PortTaken: another program listens on the server's port.
         StackError: the stack cannot be started; the message says what to do.
     """
-    home = _prepare(settings.home)
+    home, notes = settings.home.absolute(), list[str]()
+    _prepare(home, notes)
     with _locked(home):
         record = load(home)
         _check_strays(home, record)
-        notes: list[str] = []
+        if not processes.is_alive(record.server):
+            # Left by a killed gate: with it, a connection would never try the port.
+            (home / GATE_SOCKET).unlink(missing_ok=True)
         before = record
         if external is None:
             record = _ensure_server(settings, record, notes)
@@ -149,14 +159,22 @@ def get_server_log(home: Path) -> Path:
     return home.absolute() / "logs" / "temporal.log"
 
 
-def _prepare(home: Path) -> Path:
-    """Create the home's folders."""
-    home = home.absolute()
+def _prepare(home: Path, notes: list[str]) -> None:
+    """Create the home's folders, and remove the permissions of other users from an existing home.
+
+    Raises:
+        StackError: the home cannot be written, or belongs to another user.
+    """
     try:
-        (home / "logs").mkdir(parents=True, exist_ok=True)
+        if corrected := make_private(home):
+            notes.append(
+                f"{home} was open to other users: the permissions of {corrected} files and folders were removed"
+            )
+        (home / "logs").mkdir(mode=0o700, exist_ok=True)
+    except ForeignHome as error:
+        raise StackError(f"{error}: set TENURE_HOME to a folder of your own") from error
     except OSError as error:
         raise _unwritable(home, error) from error
-    return home
 
 
 def _unwritable(home: Path, error: OSError) -> StackError:
@@ -167,7 +185,7 @@ def _unwritable(home: Path, error: OSError) -> StackError:
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
     """Hold the home's lock, and report failed writes as errors of the home."""
-    lock = FileLock(home / "stack.lock", timeout=LOCK_SECONDS)
+    lock = FileLock(home / "stack.lock", timeout=LOCK_SECONDS, mode=0o600)
     try:
         with lock:
             yield
@@ -189,6 +207,8 @@ def _ensure_server(settings: Settings, record: StackRecord, notes: list[str]) ->
         return record
     if record.server:
         notes.append(f"the Temporal server (process {record.server.pid}) was gone: started again")
+    for orphan in processes.find_database_users(home):
+        processes.stop(orphan, SERVER_GRACE_SECONDS)
     start = processes.get_log_size(log)
     process = server.start(settings, path, log)
     record = record.model_copy(
@@ -279,14 +299,18 @@ def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, 
     """Convert a record to a status."""
     server_alive, worker_alive = processes.is_alive(record.server), processes.is_alive(record.worker)
     port, ui_port = (record.port, record.ui_port) if server_alive else (settings.temporal_port, settings.ui_port)
+    ready, exposure = server.ask_gate(settings.home) if server_alive else (False, "")
+    url = f"http://{HOST}:{ui_port}"
     return StackStatus(
         home=str(settings.home.absolute()),
         server_pid=record.server.pid if record.server and server_alive else None,
         worker_pid=record.worker.pid if record.worker and worker_alive else None,
         worker_created=record.worker.created if record.worker and worker_alive else 0.0,
         port=port,
-        ui_url=f"http://127.0.0.1:{ui_port}",
-        server_ready=server_alive and server.is_ready(ui_port),
+        ui_port=ui_port,
+        ui_url=build_link(load_key(settings.home), url) if server_alive else url,
+        server_ready=ready,
+        exposure=exposure,
         started=started,
         notes=tuple(notes),
     )

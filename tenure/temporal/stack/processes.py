@@ -7,11 +7,12 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
 
+from tenure.private_files import PRIVATE_UMASK, open_private
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import ProcessRecord
 
@@ -21,11 +22,19 @@ MAX_LOG_BYTES = 20 * 1024 * 1024
 KILL_TIMEOUT_SECONDS = 10.0
 """Time the system may take to end a killed process."""
 
+_PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
+"""Variables that a process without settings keeps, in addition to the locale."""
+
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TAIL = 64 * 1024
 
 _children: list[subprocess.Popen[bytes]] = []
 """Handles of started processes: Popen warns if it is collected while the child runs."""
+
+
+def build_child_environment() -> dict[str, str]:
+    """Return an environment without settings and secrets, for a process that needs none."""
+    return {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
 
 
 def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> ProcessRecord:
@@ -36,7 +45,7 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, 
     """
     _rotate(log)
     try:
-        with log.open("ab") as output:
+        with open(log, "ab", opener=open_private) as output:
             child = subprocess.Popen(
                 list(command),
                 env=dict(environment),
@@ -45,6 +54,7 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, 
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=PRIVATE_UMASK,
             )
     except OSError as error:
         raise StackError(f"{command[0]} cannot be started ({error.strerror}): reinstall it") from error
@@ -82,24 +92,41 @@ def find_stack_processes(home: Path) -> list[ProcessRecord]:
     """Return the stack's processes of a home from the process table, the worker first, for a lost record.
 
     Only processes that `spawn` started count: session leaders with this home in their environment that are a worker or
-    the server of the home's database. Processes started from a shell are not part of the stack.
+    the gate of the home's server. Processes started from a shell are not part of the stack.
     """
     database = str(home.absolute() / "temporal.db")
     found: list[tuple[bool, ProcessRecord]] = []
+    for record, command in _list_processes(home):
+        is_server = database in command
+        is_worker = any(Path(part).name == "worker.py" for part in command[:3])
+        if (is_server or is_worker) and _leads_session(record.pid):
+            found.append((is_server, record))
+    return [record for _, record in sorted(found, key=lambda pair: pair[0])]
+
+
+def find_database_users(home: Path) -> list[ProcessRecord]:
+    """Return the processes of a home that have its database open: the server, also if its gate was killed."""
+    database = str(home.absolute() / "temporal.db")
+    return [record for record, command in _list_processes(home) if database in command]
+
+
+def _list_processes(home: Path) -> Iterator[tuple[ProcessRecord, list[str]]]:
+    """Yield the processes with this home in their environment, and their command lines."""
     for process in psutil.process_iter():
         try:
             command = process.cmdline()
-            is_server = database in command
-            ours = is_server or any(Path(part).name == "worker.py" for part in command[:3])
-            if (
-                ours
-                and os.getsid(process.pid) == process.pid
-                and process.environ().get("TENURE_HOME") == str(home.absolute())
-            ):
-                found.append((is_server, ProcessRecord(pid=process.pid, created=process.create_time())))
-        except (psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError, PermissionError):
+            if command and process.environ().get("TENURE_HOME") == str(home.absolute()):
+                yield ProcessRecord(pid=process.pid, created=process.create_time()), command
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue  # already ended, or another user's: not a process of this home
-    return [record for _, record in sorted(found, key=lambda pair: pair[0])]
+
+
+def _leads_session(pid: int) -> bool:
+    """Return whether a process leads its session."""
+    try:
+        return os.getsid(pid) == pid
+    except (ProcessLookupError, PermissionError):
+        return False
 
 
 def read_last_line(log: Path, start: int = 0) -> str:

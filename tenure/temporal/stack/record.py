@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tenure.private_files import open_private
 from tenure.temporal.stack.errors import StackError
 
 FILE = "stack.json"
@@ -71,7 +72,8 @@ def save(home: Path, record: StackRecord) -> None:
     """Write the record atomically."""
     path = home / FILE
     draft = path.with_suffix(".json.new")
-    draft.write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    with open(draft, "w", encoding="utf-8", opener=open_private) as file:
+        file.write(record.model_dump_json(indent=2) + "\n")
     draft.replace(path)
 
 

@@ -1,4 +1,4 @@
-"""Run the local Temporal server: the `temporal` binary with an SQLite database in the home.
+"""Run the local Temporal server: the `temporal` binary with an SQLite database in the home, behind the gate.
 
 The pragmas and poll rates give three times the throughput and a sixth of the latency of a single run on a small
 machine: SQLite's default journal syncs at every transition, and the history service's default poll rate delays each
@@ -6,22 +6,22 @@ task of a sequential workflow by 40 ms. Fairness is on, so that one owner's run 
 """
 
 import errno
-import http.client
 import os
 import shutil
 import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import psutil
 
 from tenure.settings import Settings
+from tenure.temporal.gate.sockets import GATE_SOCKET, address_socket
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import ProcessRecord
+from tenure.temporal.stack.source import ROOT
 
 SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
 """Keyword attributes registered at start; the same as in `workflows/runtime/search_attributes.py`."""
@@ -29,8 +29,7 @@ SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
 START_TIMEOUT_SECONDS = 60.0
 """Time a server may take until it answers."""
 
-_SECRETS = ("OPENAI_API_KEY", "TEMPORAL_API_KEY", "TENURE_ENCRYPTION_KEYS")
-"""Settings that are removed from the server's environment."""
+_READY_REQUEST = b"GET /ready HTTP/1.1\r\nhost: gate\r\n\r\n"
 
 
 def find_binary() -> Path:
@@ -53,12 +52,10 @@ def identify_binary(path: Path) -> str:
 
 
 def build_command(settings: Settings, path: Path) -> list[str]:
-    """Return the command line of the home's server."""
+    """Return the command line of the home's gate, which starts the server."""
+    home = settings.home.absolute()
     options = {
-        "--ip": ["127.0.0.1"],
-        "--port": [str(settings.temporal_port)],
-        "--ui-port": [str(settings.ui_port)],
-        "--db-filename": [str(settings.home.absolute() / "temporal.db")],
+        "--db-filename": [str(home / "temporal.db")],
         "--sqlite-pragma": ["journal_mode=WAL", "synchronous=NORMAL"],
         "--dynamic-config-value": [
             "history.transferProcessorMaxPollRPS=2000",
@@ -68,10 +65,12 @@ def build_command(settings: Settings, path: Path) -> list[str]:
         "--search-attribute": [f"{name}=Keyword" for name in SEARCH_ATTRIBUTES],
         "--namespace": [name for name in (os.environ.get("TEMPORAL_NAMESPACE"),) if name],
     }
-    if settings.encryption_keys is not None:
-        options["--ui-codec-endpoint"] = [f"http://127.0.0.1:{settings.codec_port}"]
     pairs = [part for option, values in options.items() for value in values for part in (option, value)]
-    return [str(path), "server", "start-dev", *pairs, "--ui-disable-news-fetch"]
+    server = [str(path), "server", "start-dev", *pairs, "--ui-disable-news-fetch"]
+    gate = ["--home", str(home), "--port", str(settings.temporal_port), "--ui-port", str(settings.ui_port)]
+    codec = ["--codec"] if settings.encryption_keys is not None else []
+    # Without the working directory on the import path: it is the home.
+    return [sys.executable, "-P", "-m", "tenure.temporal.gate", *gate, *codec, "--", *server]
 
 
 def check_ports(settings: Settings) -> None:
@@ -98,8 +97,8 @@ def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
         StackError: another program listens on the web UI's port, or the binary does not start.
     """
     check_ports(settings)
-    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
-    environment["TENURE_HOME"] = str(settings.home.absolute())
+    environment = processes.build_child_environment()
+    environment |= {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(ROOT)}
     return processes.spawn(build_command(settings, path), environment, settings.home, log)
 
 
@@ -110,7 +109,7 @@ def wait_until_ready(record: ProcessRecord, settings: Settings, log: Path, log_s
         StackError: it ended or does not answer in time; the message quotes the last line of its log.
     """
     for _ in _attempts(START_TIMEOUT_SECONDS):
-        if is_ready(settings.ui_port):
+        if ask_gate(settings.home)[0]:
             return
         if not processes.is_alive(record):
             raise StackError(_describe_end(settings, processes.read_last_line(log, log_start)))
@@ -120,14 +119,18 @@ def wait_until_ready(record: ProcessRecord, settings: Settings, log: Path, log_s
     )
 
 
-def is_ready(ui_port: int) -> bool:
-    """Return whether the server answers: the web UI's proxy asks the front end for the default namespace."""
-    with closing(http.client.HTTPConnection("127.0.0.1", ui_port, timeout=2)) as connection:
+def ask_gate(home: Path) -> tuple[bool, str]:
+    """Return whether the home's server answers, and why other users can reach it, empty if they cannot."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(6)
         try:
-            connection.request("GET", "/api/v1/namespaces/default")
-            return connection.getresponse().status == http.HTTPStatus.OK
-        except (OSError, http.client.HTTPException):
-            return False
+            connection.connect(address_socket(home, GATE_SOCKET))
+            connection.sendall(_READY_REQUEST)
+            with connection.makefile("rb") as reply:
+                head, _, body = reply.read().partition(b"\r\n\r\n")
+        except OSError:
+            return False, ""
+    return b" 200 " in head.split(b"\r\n")[0], body.decode(errors="replace")
 
 
 def _attempts(seconds: float) -> Iterator[None]:

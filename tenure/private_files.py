@@ -1,0 +1,129 @@
+"""Keep files of a home from other users of the machine: modes, secrets and the permissions of existing homes."""
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+PRIVATE_UMASK = 0o077
+"""Mask of every process that writes into a home."""
+
+SECRET_BYTES = 32
+
+_MAX_SECRET_BYTES = 1024
+_OTHERS = 0o077
+_EXEMPT = frozenset({"sandbox"})
+"""Folders of a home whose contents programs of another user read: packages, and no data."""
+
+
+class ForeignHome(OSError):
+    """The home belongs to another user."""
+
+
+def read_or_create_secret(path: Path) -> bytes:
+    """Return the secret of a file; a file that does not exist is created with mode 0600 and random digits.
+
+    Raises:
+        OSError: the file can neither be read nor created, or is a symbolic link.
+    """
+    with suppress(FileNotFoundError):
+        return _read(path)
+    # Written under another name first, so that a concurrent reader never sees an empty file.
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(SECRET_BYTES))
+        with suppress(FileExistsError):
+            path.hardlink_to(draft)
+    finally:
+        draft.unlink()
+    return _read(path)
+
+
+def make_private(home: Path) -> int:
+    """Create a home with mode 0700, or remove the permissions of other users; return how much was open.
+
+    The number counts the corrected files and folders of a home that other users could enter; it is 0 for one that they
+    could not, of which only the top is corrected: no other user reaches the rest. Symbolic links and entries of other
+    users are left alone.
+
+    Raises:
+        ForeignHome: the home belongs to another user.
+        OSError: the home cannot be created or opened.
+    """
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid != os.geteuid():
+            raise ForeignHome(f"{home} belongs to another user")
+        was_open = bool(found.st_mode & _OTHERS)
+        if was_open:
+            # First, so that no other user enters while the rest is corrected.
+            os.fchmod(descriptor, stat.S_IMODE(found.st_mode) & ~_OTHERS)
+        corrected = _correct_entries(descriptor, deep=was_open, exempt=_EXEMPT)
+        return 1 + corrected if was_open else 0
+    finally:
+        os.close(descriptor)
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, for `open(…, opener=open_private)`; follow no symbolic link."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def _correct_entries(top: int, *, deep: bool, exempt: frozenset[str]) -> int:
+    """Correct the entries of an open folder, and of the folders below it if `deep`."""
+    corrected, folders = 0, [os.dup(top)]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                names = [entry.name for entry in entries if entry.name not in exempt]
+            for name in names:
+                changed, inner = _correct_entry(folder, name, deep=deep)
+                corrected += changed
+                if inner is not None:
+                    folders.append(inner)
+        finally:
+            os.close(folder)
+        exempt = frozenset()
+    return corrected
+
+
+def _correct_entry(folder: int, name: str, *, deep: bool) -> tuple[bool, int | None]:
+    """Correct one entry; return whether it was changed, and its descriptor if it is a folder to enter."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        is_folder = stat.S_ISDIR(found.st_mode)
+        is_open = bool(found.st_mode & _OTHERS) and (is_folder or stat.S_ISREG(found.st_mode))
+        if found.st_uid != os.geteuid() or not (is_open or (is_folder and deep)):
+            return False, None
+        # Not blocking: another process may have put a pipe in its place.
+        opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:
+        return False, None  # gone, replaced by a symbolic link, or unreadable even for its owner
+    try:
+        now = os.fstat(opened)
+        changed = bool(now.st_mode & _OTHERS) and (stat.S_ISDIR(now.st_mode) or stat.S_ISREG(now.st_mode))
+        if changed:
+            os.fchmod(opened, stat.S_IMODE(now.st_mode) & ~_OTHERS)
+        return changed, os.dup(opened) if deep and stat.S_ISDIR(now.st_mode) else None
+    finally:
+        os.close(opened)
+
+
+def _read(path: Path) -> bytes:
+    """Return the contents of a secret file.
+
+    Raises:
+        OSError: it cannot be read, is a symbolic link, or is empty.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        found = file.read(_MAX_SECRET_BYTES)
+    if not found:
+        raise OSError(errno.EINVAL, "it is empty: delete it, and a new one is created", str(path))
+    return found
