@@ -94,6 +94,8 @@ def _read_version(path: Path) -> BubblewrapBinary | None:
 class Bubblewrap:
     """Back-end that starts sandboxes with bubblewrap."""
 
+    late_filter = b""
+
     def __init__(self, binary: BubblewrapBinary, runtime: Runtime, groups: GroupSource) -> None:
         self._binary = binary
         self._runtime = runtime

@@ -1,6 +1,7 @@
 """Isolate programs with Docker, for hosts where bubblewrap does not work, or with another kernel through gVisor.
 
-The engine's control groups limit memory and processes, and its own filter the system calls. The driver is process 1
+The engine's control groups limit memory and processes. To its own filter of system calls, the driver adds the one of
+all sandboxes. The driver is process 1
 of the container, which is removed at its end. Ending the Docker client would leave the container running, so the
 container is killed by name.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tenure.contracts.sandbox import Isolation, SandboxLimits
+from tenure.sandbox import seccomp
 from tenure.sandbox.base import NoSandbox, SetupFailed
 from tenure.sandbox.groups import RunGroup
 from tenure.sandbox.launcher import UNPRIVILEGED_ID
@@ -30,6 +32,8 @@ _ANSWER_TIMEOUT_SECONDS: Final = 120
 
 class Docker:
     """Back-end that starts sandboxes with Docker."""
+
+    late_filter = seccomp.encode_filter()
 
     def __init__(self, settings: Settings) -> None:
         self._image = settings.sandbox_image

@@ -47,6 +47,8 @@ class Backend(Protocol):
 
     isolation: Isolation
     """Description of the isolation."""
+    late_filter: bytes
+    """System call filter that the driver adds to programs; empty if the sandbox starts with it."""
 
     def make_control_group(self, limits: SandboxLimits) -> RunGroup | None:
         """Create the control group of a run, or return None."""
@@ -162,7 +164,8 @@ class ContainedSandbox:
         running: list[Supervision] = []
 
         def work() -> Observed:
-            block = marshal.dumps({**job, "units": units(), "limits": bounds, "home": self.runtime.home}, 2)
+            fixed = {"limits": bounds, "home": self.runtime.home, "filter": self._backend.late_filter}
+            block = marshal.dumps({**job, "units": units(), **fixed}, 2)
             control = self._backend.make_control_group(limits)
             supervision = Supervision(limits, block, keep, goes_on, control)
             running.append(supervision)

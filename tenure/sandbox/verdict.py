@@ -47,7 +47,7 @@ def judge_setup_failure(seen: Observed) -> SandboxOutcome:
         verdict=verdict,
         limits_hit=tuple(seen.limits),
         seconds=seen.seconds,
-        reason="the sandbox ended before the program began",
+        reason=_HOST_REASON if _HOST in seen.limits else "the sandbox ended before the program began",
     )
 
 

@@ -199,7 +199,7 @@ SPOOFS = {
 """Wrong programs that want to be taken for right ones."""
 
 PREVENTS = {"kills the tests"}
-"""Attacks that can only prevent a verdict, since a killed judge reports nothing."""
+"""Attacks that could only prevent a verdict, since a killed judge reports nothing."""
 
 
 @slow
@@ -217,7 +217,8 @@ async def test_no_wrong_program_passes(box: ContainedSandbox) -> None:
     verdicts = dict(zip([*SPOOFS, "right"], [one.verdict for one in outcomes], strict=True))
     assert verdicts.pop("right") == "passed", outcomes[-1]
     assert {name: one for name, one in verdicts.items() if one not in ("failed", "forged")} == {}
-    assert verdicts["kills the tests"] == "forged"
+    # Its signals are refused, so the tests end and say that the program is gone.
+    assert verdicts["kills the tests"] == "failed"
 
 
 @slow
@@ -233,6 +234,84 @@ def test_a_naive_judge_believes_every_trick(name: str, tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0 or b"Skip" in done.stderr
+
+
+REACHES = """
+import ctypes, fcntl, os, resource, signal
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+def refused(call):
+    try:
+        found = call()
+    except PermissionError:
+        return True
+    return found == -1 and ctypes.get_errno() == 1
+
+def reach(pid):
+    ways = {
+        "kill": lambda: os.kill(pid, signal.SIGINT),
+        "kill its group": lambda: os.kill(-pid, signal.SIGINT),
+        "kill everybody": lambda: os.kill(-1, signal.SIGCONT),
+        "tkill": lambda: libc.syscall(200, pid, 2),
+        "tgkill": lambda: libc.syscall(234, pid, pid, 2),
+        "queue": lambda: libc.syscall(129, pid, 2, ctypes.create_string_buffer(128)),
+        "open": lambda: os.pidfd_open(pid),
+        "signal by folder": lambda: signal.pidfd_send_signal(os.open(f"/proc/{pid}", os.O_RDONLY), 2),
+        "own a file": lambda: fcntl.fcntl(0, fcntl.F_SETOWN, pid),
+        "own a socket": lambda: fcntl.ioctl(0, 0x8901, pid.to_bytes(4, "little")),
+        "limit": lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, 3)),
+        "place": lambda: os.sched_setaffinity(pid, {0}),
+        "schedule": lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)),
+        "schedule by parameter": lambda: os.sched_setparam(pid, os.sched_param(0)),
+        "schedule by attributes": lambda: libc.syscall(314, pid, ctypes.create_string_buffer(48), 0),
+        "priority": lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+        "priority of the group": lambda: os.setpriority(os.PRIO_PGRP, pid, 19),
+        "priority of the user": lambda: os.setpriority(os.PRIO_USER, 0, 19),
+        "input": lambda: libc.syscall(251, 1, pid, 0),
+        "trace": lambda: libc.syscall(101, 0x4206, pid, 0, 0),
+        "memory": lambda: os.open(f"/proc/{pid}/mem", os.O_RDWR),
+        "score": lambda: os.open(f"/proc/{pid}/oom_score_adj", os.O_WRONLY),
+    }
+    return [name for name, way in ways.items() if not refused(way)]
+
+def reach_parent():
+    return reach(os.getppid())
+
+def reach_driver():
+    # A signal to everybody's own group, and to numbers that are not the driver's, is not aimed at it.
+    return [name for name in reach(1) if name not in ("kill its group", "open")]
+
+def own_child():
+    child = os.fork()
+    if not child:
+        signal.pause()
+    os.kill(child, signal.SIGTERM)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of the calls are those of x86_64")
+async def test_no_program_reaches_the_processes_that_judge_it(box: ContainedSandbox, tmp_path: Path) -> None:
+    """Signals, limits and priorities do not reach the tests' process or the driver, but a program's own children."""
+    test = """
+import os
+import reaches
+
+def test_reach():
+    assert reaches.reach_parent() == []
+    assert reaches.reach_driver() == []
+    assert reaches.own_child() == -15
+"""
+    trial = TestRun(
+        files=(InputFile(name="reaches.py", text=REACHES),),
+        tests=(InputFile(name="test_reach.py", text=test),),
+        limits=SandboxLimits(wall_seconds=60),
+    )
+
+    outcome = await box.test(trial, tmp_path)
+
+    assert (outcome.verdict, outcome.reason) == ("passed", "")
 
 
 async def test_values_of_a_forger_are_only_values(box: ContainedSandbox, tmp_path: Path) -> None:

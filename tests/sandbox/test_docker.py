@@ -34,9 +34,10 @@ else:
     from tenure.contracts.sandbox import SandboxLimits
     from tenure.sandbox import seccomp
     from tenure.sandbox.bubblewrap import Bubblewrap, find_binary
+    from tenure.sandbox.groups import GroupSource
     from tenure.sandbox.runtime import examine
     binary = find_binary()
-    made = Bubblewrap(binary, examine(Path({python!r})), None)
+    made = Bubblewrap(binary, examine(Path({python!r})), GroupSource(None, ""))
     made._launcher._places.clear()
     rules = os.memfd_create("rules", 0)
     os.write(rules, seccomp.encode_filter())
@@ -79,13 +80,16 @@ def test_a_container_is_bounded_in_every_way(engine: Settings) -> None:
 
 @slow
 async def test_a_program_runs_in_a_container(engine: Settings, tmp_path: Path) -> None:
-    """Job, output, files and exit code pass through the client as they do without it."""
-    text = "import sys\nprint(sys.stdin.read())\nopen('made.txt', 'w').write('made')\nsys.exit(4)"
+    """Job, output, files and exit code pass through the client, and the filter is added to the engine's own."""
+    text = (
+        "import sys\nprint(sys.stdin.read())\nopen('made.txt', 'w').write('made')\n"
+        "print(open('/proc/self/status').read().partition('Seccomp_filters:')[2].split()[0])\nsys.exit(4)"
+    )
     program = Program(files=(InputFile(name="a.py", text=text),), entry="a.py", stdin="typed")
 
     outcome = await make_sandbox(engine).run(program, tmp_path / "kept")
 
-    assert (outcome.verdict, outcome.exit_code, outcome.stdout) == ("failed", 4, "typed\n"), outcome
+    assert (outcome.verdict, outcome.exit_code, outcome.stdout) == ("failed", 4, "typed\n2\n"), outcome
     assert [one.name for one in outcome.artifacts] == ["made.txt"]
     assert outcome.isolation is not None
     assert (outcome.isolation.backend, outcome.isolation.version) == ("docker", "28.0 runsc")

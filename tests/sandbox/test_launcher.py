@@ -33,7 +33,7 @@ def test_root_starts_processes_without_privileges(tmp_path: Path) -> None:
     launcher = Launcher([shut])
     place = launcher.map_path(shut / "shown.txt")
 
-    process = launcher.start(["/bin/sh", "-c", f"id -u; cat {place}; echo; env | grep -c KEY"], [])
+    process = launcher.start(["/bin/sh", "-c", f"id -u; cat {place}; echo; env | grep -c KEY"], [], {})
     out, _ = process.communicate()
 
     assert out.decode().split() == [str(UNPRIVILEGED_ID), "shown", "0"]
@@ -46,7 +46,7 @@ def test_an_ordinary_start_keeps_only_what_it_is_given(tmp_path: Path) -> None:
     given, other = os.open(tmp_path, os.O_RDONLY), os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(other, True)
     try:
-        process = Launcher([]).start(["/bin/ls", "/proc/self/fd"], [given])
+        process = Launcher([]).start(["/bin/ls", "/proc/self/fd"], [given], {})
         out, _ = process.communicate()
     finally:
         os.close(given)

@@ -1,13 +1,18 @@
 """Test the memory measurement of process trees, and the delegated control group."""
 
+import contextlib
+import math
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tenure.sandbox.memory import ControlGroup, list_descendants, measure_memory
+from tenure.sandbox import memory
+from tenure.sandbox.memory import MemoryWatch, charge_process, count_sockets, list_descendants, measure_processes
 
 BLOCK = "import sys, time\nblock = b'1' * (40 << 20)\nprint('up', flush=True)\ntime.sleep(99)"
 
@@ -20,8 +25,8 @@ def test_memory_is_added_up_over_a_family() -> None:
             assert child.stdout is not None
             assert child.stdout.readline() == b"up\n"
         assert {child.pid for child in children} <= set(list_descendants(os.getpid()))
-        assert measure_memory(os.getpid(), 10_000) > 80
-        assert measure_memory(os.getpid(), 10) > 80
+        assert measure_processes(list_descendants(os.getpid()), 10_000) > 80
+        assert measure_processes(list_descendants(os.getpid()), 10) > 80
     finally:
         for child in children:
             child.kill()
@@ -33,26 +38,98 @@ def test_an_ended_process_uses_no_memory() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
 
-    assert (list_descendants(gone.pid), measure_memory(gone.pid, 1)) == ([], 0)
+    assert (list_descendants(gone.pid), measure_processes([gone.pid], 1)) == ([], 0)
 
 
-def test_a_control_group_is_bounded_filled_and_read(tmp_path: Path) -> None:
-    """A group gets its limits and its processes, and reports an end by memory; a plain folder replaces the kernel's."""
-    group = ControlGroup(tmp_path, memory_mib=100, processes=10)
+HOLDER = """
+import ctypes, fcntl, mmap, os, select, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(100)]
+place = libc.mmap(None, ctypes.c_size_t(4000 * 8192), 0, 0x22, -1, 0)
+for number in range(4000):
+    libc.mprotect(ctypes.c_void_p(place + number * 8192), ctypes.c_size_t(4096), 3)
+shared = [mmap.mmap(-1, 4096) for _ in range(20)]
+events = select.epoll()
+for _ in range(50):
+    events.register(os.pipe()[0])
+file = os.open("locked", os.O_CREAT | os.O_RDWR)
+for place in range(0, 80, 2):
+    fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
+print("up", flush=True)
+time.sleep(99)
+"""
 
-    assert (group.folder / "memory.max").read_text() == str(100 << 20)
-    assert (group.folder / "memory.swap.max").read_text() == "0"
-    assert (group.folder / "pids.max").read_text() == "18"
-    assert not group.has_exceeded_limit
-    group.add_process(4321)
-    assert (group.folder / "cgroup.procs").read_text() == "4321"
-    (group.folder / "memory.events").write_text("low 0\noom_kill 1\n")
-    (group.folder / "memory.peak").write_text(str(99 << 20))
-    assert (group.has_exceeded_limit, group.peak_mib) == (True, 99.0)
-    with pytest.raises(OSError, match="not empty"):
-        group.remove()
-    for file in group.folder.iterdir():
-        file.unlink()
-    group.remove()
-    group.remove()
-    assert group.peak_mib is None
+
+@contextlib.contextmanager
+def holding(folder: Path) -> Iterator[int]:
+    """Run a process that makes the kernel hold much for it."""
+    child = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, cwd=folder)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"up\n"
+        yield child.pid
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_what_the_kernel_holds_is_charged(tmp_path: Path) -> None:
+    """Open files, mappings, watched files and locks are charged, and each anonymous shared mapping is listed."""
+    with holding(tmp_path) as pid:
+        charge = charge_process(pid, 1 << 40)
+
+    assert len(charge.shared) == 20
+    files = (100 + 100) * memory.DESCRIPTOR_BYTES
+    entries = (50 + 40) * memory.ENTRY_BYTES
+    assert charge.used > files + entries + 7000 * memory.MAPPING_BYTES
+    assert charge.used < 2 * (files + entries + 8000 * memory.MAPPING_BYTES)
+
+
+def test_counting_ends_above_the_limit(tmp_path: Path) -> None:
+    """Lists of the kernel are not read further once the limit is exceeded."""
+    with holding(tmp_path) as pid:
+        charge = charge_process(pid, 1 << 20)
+
+    assert 1 << 20 < charge.used < 8 << 20
+
+
+def test_processes_that_hide_exceed_every_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process whose lists may not be read counts as infinite."""
+
+    def refuse(pid: int, limit: int) -> None:
+        raise PermissionError(pid)
+
+    monkeypatch.setattr(memory, "charge_process", refuse)
+    with holding(tmp_path):
+        assert MemoryWatch(os.getpid()).measure(1000).kernel == math.inf
+
+
+def test_sockets_are_counted_that_no_process_has_open() -> None:
+    """Connections that were never accepted count, although both of their ends are in no list of open files."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("")
+        listener.listen(400)
+        before = count_sockets(os.getpid()).count
+        for _ in range(300):
+            with socket.socket(socket.AF_UNIX) as one:
+                one.connect(listener.getsockname())
+
+        assert count_sockets(os.getpid()).count > before + 200
+
+
+def test_many_processes_stand_still_only_while_they_are_measured() -> None:
+    """A family of many processes goes on after a measurement, and a mapping of all of them counts once."""
+    children = [subprocess.Popen([sys.executable, "-c", BLOCK], stdout=subprocess.PIPE) for _ in range(9)]
+    try:
+        for child in children:
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"up\n"
+        assert MemoryWatch(os.getpid()).measure(10_000).programs > 9 * 40
+        for child in children:
+            state = next(line for line in Path(f"/proc/{child.pid}/status").read_text().splitlines() if "State" in line)
+            assert "stopped" not in state
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()

@@ -7,7 +7,23 @@ from pathlib import Path
 import pytest
 
 from tenure.sandbox import seccomp
-from tenure.sandbox.seccomp import ABSENT, ALLOW, EAFNOSUPPORT, ENOSYS, EPERM, KILL, MACHINES, REFUSED, Architecture
+from tenure.sandbox.inside import guard
+from tenure.sandbox.seccomp import (
+    ABSENT,
+    ALLOW,
+    EAFNOSUPPORT,
+    EINVAL,
+    ENOMEM,
+    ENOSYS,
+    EPERM,
+    EPROTONOSUPPORT,
+    INSPECTED,
+    KILL,
+    MACHINES,
+    MAX_SHARED_BYTES,
+    REFUSED,
+    Architecture,
+)
 
 HEADERS = {
     "x86_64": (Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), r"#define __NR_(\w+)\s+(\d+)"),
@@ -25,6 +41,8 @@ def answer(blob: bytes, audit: int, number: int, *arguments: int) -> int:
         at += 1
         if code == 0x20:
             word = struct.unpack_from("=I", given, operand)[0]
+        elif code == 0x54:
+            word &= operand
         elif code == 0x05:
             at += operand
         elif code == 0x06:
@@ -60,13 +78,81 @@ def test_listed_calls_are_refused(blob: bytes, machine: Architecture) -> None:
 def test_arguments_decide_where_a_call_has_two_faces(blob: bytes, machine: Architecture) -> None:
     """New namespaces, tricks with terminals and rare sockets are refused, and their harmless sisters are not."""
     thread = 0x3D0F00
-    assert answer(blob, machine.audit, machine.clone, thread) == ALLOW
-    assert answer(blob, machine.audit, machine.clone, thread | 0x10000000) == errno(EPERM)
-    assert answer(blob, machine.audit, machine.ioctl, 0, 0x5401) == ALLOW
-    assert answer(blob, machine.audit, machine.ioctl, 0, 0x5412) == errno(EPERM)
-    assert answer(blob, machine.audit, machine.ioctl, 0, 0x5412 | 1 << 32) == errno(EPERM)
-    assert answer(blob, machine.audit, machine.socket, 2, 1) == ALLOW
-    assert answer(blob, machine.audit, machine.socket, 40, 1) == errno(EAFNOSUPPORT)
+
+    def asked(name: str, *arguments: int) -> int:
+        return answer(blob, machine.audit, INSPECTED[name][machine.column], *arguments)
+
+    assert asked("clone", thread) == ALLOW
+    assert asked("clone", thread | 0x10000000) == errno(EPERM)
+    assert asked("ioctl", 0, 0x5401) == ALLOW
+    for request in (0x5412, 0x5412 | 1 << 32, 0x8901, 0x8902):
+        assert asked("ioctl", 0, request) == errno(EPERM)
+    for call in ("socket", "socketpair"):
+        assert asked(call, 1, 1) == ALLOW
+        assert asked(call, 40, 1) == errno(EAFNOSUPPORT)
+
+
+UNCHANGED, HIGH = 1 << 32, 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        # Streams and datagrams of TCP and UDP, with flags; no other protocol, and of netlink only the routes.
+        *[("socket", arguments, None) for arguments in ((2, 1, 0), (10, 0x80801, 6), (2, 2, 17), (16, 3, 0))],
+        *[("socket", arguments, EPROTONOSUPPORT) for arguments in ((2, 5, 0), (2, 1, 262), (2, 3, 1), (16, 3, 4))],
+        # Buffers keep their sizes, and programs in the kernel are refused, at the level of sockets only.
+        *[("setsockopt", (3, 1, option), 0) for option in (7, 8, 32, 33)],
+        *[("setsockopt", (3, 1, option), EPERM) for option in (26, 50, 51, 52)],
+        *[("setsockopt", arguments, None) for arguments in ((3, 1, 2), (3, 6, 7), (3, 6, 26))],
+        *[("fcntl", (3, command), EPERM) for command in (8, 15, 1031)],
+        *[("fcntl", (3, command), None) for command in (1, 4, 6, 1032)],
+        # Large pages can be switched off, and not on again.
+        *[("prctl", arguments, EPERM) for arguments in ((41, 0), (62, 1))],
+        *[("prctl", arguments, EINVAL) for arguments in ((77, 0), (78, 1), (0x53564D41, 0))],
+        *[("prctl", arguments, None) for arguments in ((41, 1), (4, 0), (15, 0), (38, 1))],
+        # Anonymous shared mappings are small; other mappings are not looked at.
+        *[("mmap", (0, size, 3, 0x21), None) for size in (1, MAX_SHARED_BYTES)],
+        *[("mmap", (0, size, 3, 0x21), ENOMEM) for size in (MAX_SHARED_BYTES + 1, UNCHANGED, UNCHANGED | 1)],
+        *[("mmap", (0, UNCHANGED, 3, flags), None) for flags in (0x22, 0x01, 0x02, 0x4022)],
+        ("mmap", (0, UNCHANGED, 3, 0x23), ENOMEM),
+        ("kill", (1, 2), EPERM),
+        *[("kill", (pid, 9), None) for pid in (2, 7, HIGH)],
+        *[(name, (0, 1, 1), None) for name in ("prlimit64", "sched_setaffinity", "sched_setattr")],
+        *[
+            (name, (pid, 1, 1), EPERM)
+            for name in ("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setscheduler", "sched_setparam")
+            for pid in (1, 2, HIGH)
+        ],
+        ("setpriority", (0, 0, 19), None),
+        *[("setpriority", arguments, EPERM) for arguments in ((0, 1, 19), (1, 0, 19), (2, 0, 19))],
+    ],
+)
+def test_other_arguments_are_refused(
+    blob: bytes, machine: Architecture, name: str, arguments: tuple[int, ...], code: int | None
+) -> None:
+    """Each rule about arguments refuses what it should and nothing beside it, whatever the ignored halves hold."""
+    wanted = ALLOW if code is None else errno(code)
+    assert answer(blob, machine.audit, INSPECTED[name][machine.column], *arguments) == wanted
+    if name != "mmap":
+        evading = [argument | UNCHANGED for argument in arguments]
+        assert answer(blob, machine.audit, INSPECTED[name][machine.column], *evading) == wanted
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_a_candidate_cannot_signal_its_tests(machine: Architecture) -> None:
+    """The added filter refuses the tests' process, its group and everybody, and allows all other processes."""
+    added = guard.encode_filter(17, machine.name)
+    kill = INSPECTED["kill"][machine.column]
+    others = {"x86_64": (234, 434), "aarch64": (131, 434)}[machine.name]
+
+    for pid in (17, -17 & HIGH, HIGH, UNCHANGED | 17):
+        assert answer(added, machine.audit, kill, pid, 9) == errno(EPERM)
+    assert [answer(added, machine.audit, number, 17) for number in others] == [errno(EPERM)] * 2
+    for pid in (0, 18, -18 & HIGH):
+        assert [answer(added, machine.audit, number, pid) for number in (kill, *others)] == [ALLOW] * 3
+    assert answer(added, machine.audit, 1, 17) == ALLOW
 
 
 def test_other_machines_and_other_numbers_are_killed(blob: bytes) -> None:
@@ -84,8 +170,7 @@ def test_numbers_are_those_of_the_kernel(machine: Architecture) -> None:
     if not path.is_file():
         pytest.skip(f"there is no {path}")
     known = {name: int(number) for name, number in re.findall(pattern, path.read_text())}
-    listed = {name: numbers[machine.column] for name, numbers in {**REFUSED, **ABSENT}.items()}
-    listed |= {"clone": machine.clone, "ioctl": machine.ioctl, "socket": machine.socket}
+    listed = {name: numbers[machine.column] for name, numbers in {**REFUSED, **ABSENT, **INSPECTED}.items()}
 
     wrong = {name: (number, known[name]) for name, number in listed.items() if name in known and number != known[name]}
 

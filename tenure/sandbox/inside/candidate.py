@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tenure.sandbox.inside import wire
+from tenure.sandbox.inside import guard, wire
 
 
 class CandidateServer:
@@ -128,6 +128,7 @@ def make_line_tracer(folder: str, covered: set[tuple[str, int]]) -> Callable[...
 
 def main() -> None:
     """Serve the inherited connection."""
+    guard.protect(os.getppid())
     stream = socket.socket(fileno=int(sys.argv[1]))
     stream.set_inheritable(False)
     trace = sys.argv[2] == "trace"

@@ -241,12 +241,16 @@ def replace_process(job: Job, unit: Job, writers: list[int]) -> NoReturn:
         report = writers[2]
         os.chdir(WORK)
         set_limits(job["limits"])
+        sys.path[:0] = ["/in"]
+        if job["filter"]:
+            from tenure.sandbox.inside import guard
+
+            guard.load_filter(job["filter"])
         if job["kind"] == "program":
             os.closerange(3, 4096)
             # Python ignores it, and a started program would inherit that.
             __import__("_signal").signal(13, 0)
             os.execve(unit["argv"][0], unit["argv"], os.environ)
-        sys.path[:0] = ["/in"]
         if job["kind"] == "tests":
             from tenure.sandbox.inside import pytest_runner as runner
         else:
