@@ -48,6 +48,8 @@ DETAILS_PAUSE: Final = 50
 """Ratio of the pause between two readings of these lists to the time for one, up to `DETAILS_SECONDS`."""
 DETAILS_PART: Final = 8
 """Part of the limit from which there is no pause."""
+MAX_HIDDEN_SECONDS: Final = 1.0
+"""Time for which the lists of a process may be unreadable, as they are for a moment at its end."""
 
 _READ_BYTES: Final = 1 << 18
 _SHARED_MAPPING: Final = b"/dev/zero (deleted)"
@@ -80,6 +82,7 @@ class MemoryWatch:
         self._charges: dict[int, _Charge] = {}
         self._is_slow = False
         self._next_details = 0.0
+        self._hidden: dict[int, float] = {}
 
     def measure(self, limit_mib: int) -> MemoryUse:
         """Return the memory in use, exact as far as the limit is concerned.
@@ -110,14 +113,18 @@ class MemoryWatch:
         began = time.monotonic()
         if began < self._next_details:
             return (known + _sum_charges(present)) / MIB
-        try:
-            for pid in sorted(family, key=lambda pid: present[pid].time if pid in present else 0.0):
-                rest = limit_mib * MIB - known - _sum_charges(present)
+        self._hidden = {pid: since for pid, since in self._hidden.items() if pid in family}
+        # The driver, which comes first, is no part of the program.
+        for pid in sorted(family[1:], key=lambda pid: present[pid].time if pid in present else 0.0):
+            rest = limit_mib * MIB - known - _sum_charges(present)
+            try:
                 present[pid] = charge_process(pid, rest)
-                if rest < 0 or time.monotonic() > began + DETAILS_SECONDS:
-                    break
-        except PermissionError:
-            return math.inf
+                self._hidden.pop(pid, None)
+            except PermissionError:
+                if began - self._hidden.setdefault(pid, began) > MAX_HIDDEN_SECONDS:
+                    return math.inf
+            if rest < 0 or time.monotonic() > began + DETAILS_SECONDS:
+                break
         self._charges = present
         used = (known + _sum_charges(present)) / MIB
         # Small programs, which are nearly all, are read less often.

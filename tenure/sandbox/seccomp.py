@@ -77,6 +77,7 @@ ABSENT: Final[dict[str, tuple[int | None, int | None]]] = {
 INSPECTED: Final[dict[str, tuple[int, int]]] = {
     **{"clone": (56, 220), "ioctl": (16, 29), "fcntl": (72, 25), "prctl": (157, 167), "mmap": (9, 222)},
     **{"socket": (41, 198), "socketpair": (53, 199), "setsockopt": (54, 208), "kill": (62, 129)},
+    **{"tgkill": (234, 131)},
     **{"prlimit64": (302, 261), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119)},
     **{"sched_setaffinity": (203, 122), "sched_setattr": (314, 274), "setpriority": (141, 140)},
 }
@@ -246,6 +247,7 @@ def _build_inspections() -> dict[str, list[Instruction]]:
             *refuse_values(REFUSED_SOCKET_OPTIONS, EPERM),
         ],
         "kill": [load_argument(0), *refuse_values((1,), EPERM)],
+        "tgkill": [load_argument(0), *refuse_values((1,), EPERM)],
         "prlimit64": caller_only,
         "sched_setparam": caller_only,
         "sched_setscheduler": caller_only,

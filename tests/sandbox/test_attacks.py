@@ -69,7 +69,7 @@ async def got(box: ContainedSandbox, wanted: dict[str, Any], keep: Path) -> dict
     files = (InputFile(name="attacks.py", path=str(FILE)), InputFile(name="wanted.json", text=json.dumps(wanted)))
     limits = SandboxLimits(wall_seconds=60, cpu_seconds=30)
     outcome = await box.run(Program(files=files, entry="attacks.py", limits=limits), keep)
-    assert outcome.verdict == "passed", outcome.stderr
+    assert outcome.verdict == "passed", outcome
     found: dict[str, bool] = json.loads(outcome.stdout)
     return found
 
